@@ -1,0 +1,1 @@
+"""The broker: configuration, listeners, request handlers, coordinators, metadata and the daemon."""

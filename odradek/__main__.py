@@ -1,0 +1,48 @@
+"""The ``odradek`` command: maps each command's name to the function that runs it.
+
+Only the module of the command that is called is imported, so that every command starts fast and the command line
+breaks no import rule between the rooms. A command is a function that takes its arguments (without the program's and
+the command's name) and returns the exit code.
+"""
+
+import sys
+from importlib import import_module
+
+COMMANDS: dict[str, tuple[str, str]] = {}
+"""Command name -> (``module:function``, one line of help)."""
+
+
+def usage() -> str:
+    """The text of ``odradek --help``: one line for each command."""
+    width = max((len(name) for name in COMMANDS), default=0)
+    lines = [f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
+    return "\n".join(
+        ["usage: odradek COMMAND [ARGUMENTS]", "", "commands:", *lines, "", "odradek COMMAND --help says more."]
+    )
+
+
+def main() -> int:
+    """Runs the command named by the first argument; returns its exit code (2 for wrong usage)."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"odradek {version('odradek')}")
+        return 0
+    if arguments[0] not in COMMANDS:
+        from difflib import get_close_matches
+
+        meant = get_close_matches(arguments[0], COMMANDS, n=1)
+        hint = f" Did you mean '{meant[0]}'?" if meant else ""
+        print(f"odradek: unknown command '{arguments[0]}'.{hint} 'odradek --help' lists them.", file=sys.stderr)
+        return 2
+    module, _, function = COMMANDS[arguments[0]][0].partition(":")
+    run = getattr(import_module(module), function)
+    return int(run(arguments[1:]) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

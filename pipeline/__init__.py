@@ -1,0 +1,1 @@
+"""PySpark jobs over Kafka log directories: dump, audit and compaction."""

@@ -1,0 +1,1 @@
+"""Segmented log storage in Apache Kafka's on-disk format."""

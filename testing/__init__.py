@@ -1,0 +1,1 @@
+"""A pytest plugin and an in-process broker for the tests of our users."""
