@@ -1,0 +1,67 @@
+# `make run` serves, `make test` tests; `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+SERVE_ARGUMENTS ?= conf/server.properties
+
+.DEFAULT_GOAL := help
+
+## run: install into .venv and serve on 127.0.0.1:9092 with the data under ./data
+run: $(VENV)/.installed
+	@$(BIN)/odradek serve $(SERVE_ARGUMENTS)
+
+## test: install what the tests need and run them (15 minutes at most; Java 17 and Maven for the parts that ask Apache Kafka)
+test: $(VENV)/.installed-dev
+	$(PYTEST) -m "not ci and not long"
+
+## test-ci: the tests that take longer (30 minutes more at most)
+test-ci: $(VENV)/.installed-dev
+	$(PYTEST) -m "ci and not long"
+
+## test-long: the full numbers; the last result stands in docs/test-long.md
+test-long: $(VENV)/.installed-dev
+	$(PYTEST) -m long
+
+## check: lint, format, types, import layers
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict -p odradek
+	$(BIN)/mypy --strict tests
+	$(BIN)/lint-imports
+
+## format: let ruff format and sort what it can
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+## messages: generate protocol/messages/ anew from the table in protocol/data/
+messages: $(VENV)/.installed-dev
+	$(BIN)/python -m odradek.protocol.generate
+
+## wheel: build the wheel into dist/
+wheel: $(VENV)/.installed-dev
+	$(BIN)/python -m build --wheel
+
+## clean: remove what was built and cached, not the data
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+help:
+	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+# The environment: created once, updated when the project's metadata changes.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Odradek needs Python 3.11 or newer; PYTHON=... names another one" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
+	@touch $(VENV)/.installed $@
+
+.PHONY: run test test-ci test-long check format messages wheel clean help

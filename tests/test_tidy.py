@@ -1,0 +1,104 @@
+"""The house rules that no linter knows: purity of the cores, file and function length, names, docs."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("broker", "client", "pipeline", "protocol", "storage", "testing")
+SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
+
+# Sans-IO: no clock, no chance, no task, no socket, no file. Whatever lives here is given its time and its bytes.
+PURE = re.compile(
+    r"^(protocol/(?!generate/|commands|show|table|codec\.py|api_keys)"
+    r"|broker/(groups|offsets)/"
+    r"|broker/metadata/(image|replay|topics|configs|controller)"
+    r"|client/(assignors|partitioner|accumulator))"
+)
+IMPURE_CALL = re.compile(
+    r"^(time\.\w+|datetime\.(datetime\.)?(now|utcnow|today)|random\.(?!Random$)\w+|secrets\.\w+|os\.urandom|uuid\.uuid[14]"
+    r"|asyncio\.\w+|socket\.\w+|open|os\.(open|read|write|pread|pwrite|writev|fsync|fdatasync))$"
+)
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 70
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if PURE.match(relative(p))], ids=relative)
+def test_cores_are_pure(path: Path) -> None:
+    calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+    impure = [f"{relative(path)}:{c.lineno} {dotted(c.func)}" for c in calls if IMPURE_CALL.match(dotted(c.func))]
+    assert not impure, "a pure core calls a clock, chance or I/O"
+
+
+def test_files_and_functions_are_small() -> None:
+    long = []
+    for path in SOURCES:
+        if GENERATED.match(relative(path)):
+            continue
+        text = path.read_text()
+        if (lines := text.count("\n")) > MAX_FILE_LINES:
+            long.append(f"{relative(path)} has {lines} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                size = (node.end_lineno or 0) - node.lineno + 1
+                if size > MAX_FUNCTION_LINES:
+                    long.append(f"{relative(path)}:{node.lineno} {node.name} has {size} lines")
+    assert not long
+
+
+def test_modules_say_what_they_are() -> None:
+    silent = [relative(p) for p in SOURCES if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert not silent
+
+
+def test_no_module_is_a_drawer() -> None:
+    drawers = [relative(p) for p in SOURCES if p.stem in {"utils", "util", "helpers", "common", "misc", "manager"}]
+    assert not drawers
+
+
+def test_every_room_is_linked_and_typed() -> None:
+    for room in ROOMS:
+        assert (ROOT / "odradek" / room).is_symlink()
+        assert (ROOT / room / "py.typed").exists()
+    assert not (ROOT / "odradek" / "__init__.py").exists(), "odradek/ is a namespace: the rooms are linked into it"
+
+
+def test_no_place_of_a_developer_machine_is_named() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    place = re.compile(r"(?<![\w.])/work/\w|(?<![\w.])/root/\w|\.\./shared\b")
+    named = []
+    for name in tracked:
+        path = ROOT / name
+        if name == "tests/test_tidy.py" or not path.is_file() or path.is_symlink():
+            continue
+        try:
+            lines = path.read_text().splitlines()
+        except UnicodeDecodeError:
+            continue
+        named += [f"{name}:{i}" for i, line in enumerate(lines, 1) if len(line) < 5000 and place.search(line)]
+    assert not named
+
+
+def test_make_targets_named_in_the_docs_exist() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        (relative(p), target)
+        for p in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+        if p.exists()
+        for target in re.findall(r"(?:^|`|\$ )make ([a-z][\w-]*)", p.read_text(), re.MULTILINE)
+    }
+    assert not {(doc, target) for doc, target in named if target not in targets}
