@@ -1,0 +1,75 @@
+"""The values that the client takes and gives: partitions, offsets, record metadata, consumed records.
+
+Plain data with Kafka's names (``org.apache.kafka.common.TopicPartition``, ``clients.producer.RecordMetadata``,
+``clients.consumer.ConsumerRecord``); no I/O and no behaviour beyond naming.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Header = tuple[str, bytes | None]
+"""A record header: key and value; the value may be null."""
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class OffsetAndMetadata(NamedTuple):
+    """A committed position: ``offset`` is the next offset to read, ``metadata`` the committer's own text."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = -1
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """What ListOffsets answers: an offset, the timestamp of the record there in ms (-1 for the ends of the log)."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """Where an acknowledged record was stored. ``offset`` is -1 with acks=0; ``timestamp`` is in ms."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Topic and partition as one value."""
+        return TopicPartition(self.topic, self.partition)
+
+
+TIMESTAMP_TYPE_NAMES = ("CreateTime", "LogAppendTime")
+"""Names of ``ConsumerRecord.timestamp_type``, as Kafka's console consumer prints them."""
+
+
+class ConsumerRecord(NamedTuple):
+    """One consumed record. ``timestamp`` is in ms; ``timestamp_type`` 0 is CreateTime, 1 LogAppendTime."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[Header]
+    leader_epoch: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Topic and partition as one value."""
+        return TopicPartition(self.topic, self.partition)
