@@ -1,0 +1,244 @@
+"""The header of a record batch: read, checked and stamped in place, without decoding a record.
+
+Owns the 61 bytes in front of the records (docs/log-format.md has them as a page). Never decompresses and never looks at
+a record. Invariants: whatever `read_header` returns is a whole batch that lies inside the buffer; nothing else than the
+errors of `errors.py` is raised for malformed bytes. Source: KIP-98, Kafka's DefaultRecordBatch and ByteBufferLogInputStream.
+
+Sketch of costs: a header read is one unpack (about 0.4 us); a CRC-32C is about 10 GB/s; a stamp is two writes.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from .compression import CompressionType, compression_type_of
+from .errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+
+Buffer = bytes | bytearray | memoryview
+
+# Bytes from the start of the batch.
+BASE_OFFSET_POSITION = 0
+BATCH_LENGTH_POSITION = 8
+PARTITION_LEADER_EPOCH_POSITION = 12
+MAGIC_POSITION = 16
+CRC_POSITION = 17
+ATTRIBUTES_POSITION = 21
+LAST_OFFSET_DELTA_POSITION = 23
+BASE_TIMESTAMP_POSITION = 27
+MAX_TIMESTAMP_POSITION = 35
+PRODUCER_ID_POSITION = 43
+PRODUCER_EPOCH_POSITION = 51
+BASE_SEQUENCE_POSITION = 53
+RECORDS_COUNT_POSITION = 57
+BATCH_HEADER_SIZE = 61
+LOG_OVERHEAD = 12  # base offset and batch length: what batch_length does not count
+HEADER_UP_TO_MAGIC_SIZE = 17
+
+MAGIC = 2
+NO_TIMESTAMP = -1
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_PARTITION_LEADER_EPOCH = -1
+MAX_SEQUENCE = 0x7FFFFFFF
+
+COMPRESSION_TYPE_MASK = 0x07
+LOG_APPEND_TIME_FLAG = 0x08
+TRANSACTIONAL_FLAG = 0x10
+CONTROL_FLAG = 0x20
+DELETE_HORIZON_FLAG = 0x40
+
+HEADER = Struct(">qiibIhiqqqhii")
+OFFSET_AND_LENGTH = Struct(">qi")
+INT64 = Struct(">q")
+INT32 = Struct(">i")
+INT16 = Struct(">h")
+UINT32 = Struct(">I")
+
+
+class BatchHeader(NamedTuple):
+    """The fields of a batch header, in the order of the bytes. Times are ms since 1970; -1 means none."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The whole batch, header included."""
+        return self.batch_length + LOG_OVERHEAD
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record that the batch had when it was written (compaction keeps it)."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the batch's last."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of the last record; wraps from 2^31-1 to 0; -1 without sequence."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return increment_sequence(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """How the records are compressed; InvalidRecordError for the ids 5 to 7, which nobody has defined."""
+        return compression_type_of(self.attributes & COMPRESSION_TYPE_MASK)
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether the records are compressed by anything."""
+        return self.attributes & COMPRESSION_TYPE_MASK != 0
+
+    @property
+    def is_log_append_time(self) -> bool:
+        """Whether every record's timestamp is max_timestamp, set by the broker."""
+        return self.attributes & LOG_APPEND_TIME_FLAG != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction."""
+        return self.attributes & TRANSACTIONAL_FLAG != 0
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the records are markers for the brokers and clients, not an application's data."""
+        return self.attributes & CONTROL_FLAG != 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Whether base_timestamp holds the time after which tombstones and abort markers inside may go (KIP-534)."""
+        return self.attributes & DELETE_HORIZON_FLAG != 0
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """The time after which tombstones and abort markers inside may go, or None (KIP-534)."""
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Whether an idempotent or transactional producer wrote the batch (Kafka: producer_id > -1)."""
+        return self.producer_id > NO_PRODUCER_ID
+
+
+def increment_sequence(sequence: int, increment: int) -> int:
+    """The sequence number `increment` later; the numbers 0 to 2^31-1 go in a circle."""
+    return (sequence + increment) & MAX_SEQUENCE
+
+
+def decrement_sequence(sequence: int, decrement: int) -> int:
+    """The sequence number `decrement` earlier; the numbers 0 to 2^31-1 go in a circle."""
+    return (sequence - decrement) & MAX_SEQUENCE
+
+
+def batch_size(buffer: Buffer, position: int = 0, end: int | None = None) -> int | None:
+    """Bytes of the batch at `position`, header included; None when fewer than the 17 bytes up to the magic are there.
+
+    The batch itself may be incomplete. Raises CorruptRecordError for an impossible length or an unknown magic,
+    UnsupportedForMessageFormatError for message format 0 or 1.
+    """
+    limit = len(buffer) if end is None else end
+    if limit - position < HEADER_UP_TO_MAGIC_SIZE:
+        return None
+    length = INT32.unpack_from(buffer, position + BATCH_LENGTH_POSITION)[0]
+    if buffer[position + MAGIC_POSITION] != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD:
+        raise _not_a_batch(length, buffer[position + MAGIC_POSITION], position)
+    return int(length) + LOG_OVERHEAD
+
+
+def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> BatchHeader:
+    """The header of the whole batch that starts at `position` and lies before `end` (None: the end of the buffer).
+
+    Raises CorruptRecordError when the batch is cut short, its length impossible or its magic unknown,
+    UnsupportedForMessageFormatError for message format 0 or 1. The CRC is not checked.
+    """
+    limit = len(buffer) if end is None else end
+    available = limit - position
+    if available < BATCH_HEADER_SIZE:
+        batch_size(buffer, position, limit)  # an old format or a wrong magic is named before the missing bytes
+        raise CorruptRecordError(f"{available} bytes at {position}: fewer than a batch header's {BATCH_HEADER_SIZE}")
+    header = BatchHeader._make(HEADER.unpack_from(buffer, position))
+    length = header.batch_length
+    if header.magic != MAGIC or length < BATCH_HEADER_SIZE - LOG_OVERHEAD:
+        raise _not_a_batch(length, header.magic & 0xFF, position)
+    if length + LOG_OVERHEAD > available:
+        raise CorruptRecordError(f"batch at {position} has {length + LOG_OVERHEAD} bytes, {available} are there")
+    return header
+
+
+def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -> Iterator[tuple[int, BatchHeader]]:
+    """Yields (position, header) for each whole batch in `buffer[position:end]`.
+
+    Stops without an error before an incomplete last batch, as a fetch response may hold one: the caller who needs to know
+    compares the last position plus size_in_bytes with `end`. Raises what `batch_size` raises.
+    """
+    limit = len(buffer) if end is None else end
+    while True:
+        size = batch_size(buffer, position, limit)
+        if size is None or size > limit - position:
+            return
+        yield position, BatchHeader._make(HEADER.unpack_from(buffer, position))
+        position += size
+
+
+def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:
+    """The CRC-32C of the batch at `position`: of every byte after the CRC field (leader epoch and offset are outside)."""
+    with memoryview(buffer) as view:
+        return int(crc32c(view[position + ATTRIBUTES_POSITION : position + header.batch_length + LOG_OVERHEAD]))
+
+
+def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
+    """Raises CorruptRecordError when the CRC stored in the header is not that of the bytes."""
+    computed = crc_of(buffer, position, header)
+    if computed != header.crc:
+        raise CorruptRecordError(f"Record is corrupt (stored crc = {header.crc}, computed crc = {computed})")
+
+
+def stamp(buffer: bytearray | memoryview, position: int, base_offset: int, partition_leader_epoch: int) -> None:
+    """Writes what the leader assigns, in place: neither field is covered by the CRC."""
+    INT64.pack_into(buffer, position + BASE_OFFSET_POSITION, base_offset)
+    INT32.pack_into(buffer, position + PARTITION_LEADER_EPOCH_POSITION, partition_leader_epoch)
+
+
+def stamp_append_time(
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, append_time_ms: int
+) -> BatchHeader:
+    """Makes the batch one of log append time, in place; returns the header as it is now.
+
+    The CRC is computed anew, unless nothing changed (Kafka's DefaultRecordBatch.setMaxTimestamp). The base timestamp and the
+    records' own deltas stay as the producer wrote them.
+    """
+    attributes = header.attributes | LOG_APPEND_TIME_FLAG
+    if attributes == header.attributes and append_time_ms == header.max_timestamp:
+        return header
+    INT16.pack_into(buffer, position + ATTRIBUTES_POSITION, attributes)
+    INT64.pack_into(buffer, position + MAX_TIMESTAMP_POSITION, append_time_ms)
+    crc = crc_of(buffer, position, header)
+    UINT32.pack_into(buffer, position + CRC_POSITION, crc)
+    return header._replace(attributes=attributes, max_timestamp=append_time_ms, crc=crc)
+
+
+def _not_a_batch(length: int, magic: int, position: int) -> CorruptRecordError | UnsupportedForMessageFormatError:
+    """The error for a length or magic that no batch of format 2 has."""
+    if magic in (0, 1) and length >= 14:  # 14: the least that a message of format 0 counts (LegacyRecord)
+        return UnsupportedForMessageFormatError(f"message format {magic} at {position} is not supported, only {MAGIC}")
+    if magic != MAGIC:
+        return CorruptRecordError(f"Invalid magic found in record: {magic} at {position}")
+    return CorruptRecordError(f"batch at {position} claims {length + LOG_OVERHEAD} bytes, fewer than its header has")

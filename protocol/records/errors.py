@@ -1,0 +1,41 @@
+"""The errors of this package: each is a KafkaError with the error code that Apache Kafka answers in the same case.
+
+Whatever is wrong with bytes from outside ends as one of these and as nothing else.
+"""
+
+from ..errors import ErrorCode, KafkaError
+
+
+class CorruptRecordError(KafkaError):
+    """The bytes are not a batch: impossible length, unknown magic, wrong CRC (Kafka's CorruptRecordException)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+class InvalidRecordError(KafkaError):
+    """The batch is whole but breaks a rule: counts, offsets, sequence, records inside (Kafka's InvalidRecordException)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_RECORD, message)
+
+
+class RecordTooLargeError(KafkaError):
+    """The records are, or claim to be, larger than the limit that the caller gave (Kafka's RecordTooLargeException)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.MESSAGE_TOO_LARGE, message)
+
+
+class UnsupportedForMessageFormatError(KafkaError):
+    """Message format version 0 or 1 (before Kafka 0.11), which this project neither reads nor writes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, message)
+
+
+class UnsupportedCompressionTypeError(KafkaError):
+    """A compression type that the request's version does not allow, or that nobody knows."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
