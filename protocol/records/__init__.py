@@ -1,1 +1,1 @@
-"""Record batches, format version 2 (magic 2): headers, records, building, compression, control records. Pure: bytes in, bytes out."""
+"""Record batches of format version 2: headers, records, building, compression, control records. Bytes in, bytes out."""

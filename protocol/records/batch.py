@@ -2,9 +2,10 @@
 
 Owns the 61 bytes in front of the records (docs/log-format.md has them as a page). Never decompresses and never looks at
 a record. Invariants: whatever `read_header` returns is a whole batch that lies inside the buffer; nothing else than the
-errors of `errors.py` is raised for malformed bytes. Source: KIP-98, Kafka's DefaultRecordBatch and ByteBufferLogInputStream.
+errors of `errors.py` is raised for malformed bytes. Source: KIP-98, Kafka's DefaultRecordBatch,
+ByteBufferLogInputStream.
 
-Sketch of costs: a header read is one unpack (about 0.4 us); a CRC-32C is about 10 GB/s; a stamp is two writes.
+Sketch of costs: a header read is one unpack (under 1 us); a CRC-32C runs at about 10 GB/s; a stamp is two writes.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from .compression import CompressionType, compression_type_of
-from .errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+from .errors import CorruptRecordError, UnsupportedForMessageFormatError
 
 Buffer = bytes | bytearray | memoryview
 
@@ -186,8 +187,8 @@ def read_header(buffer: Buffer, position: int = 0, end: int | None = None) -> Ba
 def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -> Iterator[tuple[int, BatchHeader]]:
     """Yields (position, header) for each whole batch in `buffer[position:end]`.
 
-    Stops without an error before an incomplete last batch, as a fetch response may hold one: the caller who needs to know
-    compares the last position plus size_in_bytes with `end`. Raises what `batch_size` raises.
+    Stops without an error before an incomplete last batch, as a fetch response may hold one: the caller who needs to
+    know compares the last position plus size_in_bytes with `end`. Raises what `batch_size` raises.
     """
     limit = len(buffer) if end is None else end
     while True:
@@ -199,7 +200,7 @@ def iterate_headers(buffer: Buffer, position: int = 0, end: int | None = None) -
 
 
 def crc_of(buffer: Buffer, position: int, header: BatchHeader) -> int:
-    """The CRC-32C of the batch at `position`: of every byte after the CRC field (leader epoch and offset are outside)."""
+    """The CRC-32C of the batch at `position`: of all bytes after the CRC field, so not of offset and leader epoch."""
     with memoryview(buffer) as view:
         return int(crc32c(view[position + ATTRIBUTES_POSITION : position + header.batch_length + LOG_OVERHEAD]))
 
@@ -222,8 +223,8 @@ def stamp_append_time(
 ) -> BatchHeader:
     """Makes the batch one of log append time, in place; returns the header as it is now.
 
-    The CRC is computed anew, unless nothing changed (Kafka's DefaultRecordBatch.setMaxTimestamp). The base timestamp and the
-    records' own deltas stay as the producer wrote them.
+    The CRC is computed anew, unless nothing changed (Kafka's DefaultRecordBatch.setMaxTimestamp). The base timestamp
+    and the records' own deltas stay as the producer wrote them.
     """
     attributes = header.attributes | LOG_APPEND_TIME_FLAG
     if attributes == header.attributes and append_time_ms == header.max_timestamp:

@@ -14,7 +14,7 @@ class CorruptRecordError(KafkaError):
 
 
 class InvalidRecordError(KafkaError):
-    """The batch is whole but breaks a rule: counts, offsets, sequence, records inside (Kafka's InvalidRecordException)."""
+    """The batch is whole but breaks a rule: counts, offsets, sequence, a record (Kafka's InvalidRecordException)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.INVALID_RECORD, message)
@@ -39,3 +39,10 @@ class UnsupportedCompressionTypeError(KafkaError):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
+
+
+class InvalidTimestampError(KafkaError):
+    """A timestamp outside the range that the topic allows, or of a type that a producer must not set."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_TIMESTAMP, message)

@@ -1,0 +1,328 @@
+"""Building record batches: records in, the bytes of one batch out, equal to those of Kafka's MemoryRecordsBuilder.
+
+Owns the records gathered so far. Never reads a clock: timestamps are given, in ms since 1970. Wrong arguments are the
+programmer's and raise ValueError.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from crc32c import crc32c
+
+from .batch import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    CONTROL_FLAG,
+    CRC_POSITION,
+    DELETE_HORIZON_FLAG,
+    HEADER,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_FLAG,
+    UINT32,
+)
+from .compression import CompressionType, compress
+from .record import Record
+from .varint import ONE_BYTE_VARINTS, encode_varlong
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+_MAX_OFFSET_DELTA = 0x7FFFFFFF
+
+
+class BatchBuilder:
+    """Gathers records for one batch; `build` may be called again after producer fields changed or records were added.
+
+    The producer's fields are plain attributes, since a producer knows them only when the batch is sent.
+    """
+
+    __slots__ = (
+        "_base_timestamp",
+        "_last_offset",
+        "_max_timestamp",
+        "_records",
+        "base_offset",
+        "base_sequence",
+        "compression_level",
+        "compression_type",
+        "delete_horizon_ms",
+        "is_control",
+        "is_transactional",
+        "log_append_time_ms",
+        "partition_leader_epoch",
+        "producer_epoch",
+        "producer_id",
+        "records_count",
+    )
+
+    def __init__(
+        self,
+        *,
+        compression: CompressionType = CompressionType.NONE,
+        compression_level: int | None = None,
+        base_offset: int = 0,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
+        is_transactional: bool = False,
+        is_control: bool = False,
+        log_append_time_ms: int | None = None,
+        delete_horizon_ms: int | None = None,
+    ) -> None:
+        """`log_append_time_ms` makes it a batch of log append time; `delete_horizon_ms` is then the base timestamp."""
+        self.compression_type = compression
+        self.compression_level = compression_level
+        self.base_offset = base_offset
+        self.partition_leader_epoch = partition_leader_epoch
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        self.is_transactional = is_transactional
+        self.is_control = is_control
+        self.log_append_time_ms = log_append_time_ms
+        self.delete_horizon_ms = delete_horizon_ms
+        self.records_count = 0
+        self._records = bytearray()
+        self._base_timestamp = delete_horizon_ms
+        self._max_timestamp = NO_TIMESTAMP
+        self._last_offset = base_offset - 1
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The header and the records gathered so far, not compressed."""
+        return BATCH_HEADER_SIZE + len(self._records)
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the record added last; base_offset - 1 before the first."""
+        return self._last_offset
+
+    def append(
+        self,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = (),
+        offset: int | None = None,
+    ) -> int:
+        """Adds a record, at the next offset unless `offset` says a later one; returns its offset.
+
+        Raises ValueError for a negative timestamp other than -1, an offset that is not behind the last one, or one too
+        far from the base offset.
+        """
+        last_offset = self._last_offset
+        if offset is None:
+            offset = last_offset + 1
+        delta = offset - self.base_offset
+        if offset <= last_offset or delta > _MAX_OFFSET_DELTA:
+            raise ValueError(f"Illegal offset {offset} following {last_offset}, base offset {self.base_offset}")
+        base_timestamp = self._base_timestamp
+        if base_timestamp is None:
+            self._base_timestamp = base_timestamp = timestamp
+        if timestamp > self._max_timestamp:
+            self._max_timestamp = timestamp
+        elif timestamp < NO_TIMESTAMP:
+            raise ValueError(f"Invalid negative timestamp {timestamp}")
+        records = self._records
+        append_record(records, timestamp - base_timestamp, delta, key, value, headers)
+        self._last_offset = offset
+        self.records_count += 1
+        return offset
+
+    def build(self, last_offset: int | None = None) -> bytes:
+        """The batch; b"" without records, as Kafka's MemoryRecords.EMPTY.
+
+        `last_offset` is the batch's last offset where that is not the last record's: compaction keeps the original one.
+        Raises ValueError for a transactional batch without producer id and the like.
+        """
+        if not self.records_count:
+            return b""
+        self._check_producer()
+        return assemble_batch(
+            compress(self.compression_type, self._records, self.compression_level),
+            records_count=self.records_count,
+            attributes=self._attributes(),
+            base_offset=self.base_offset,
+            last_offset=self._last_offset if last_offset is None else last_offset,
+            base_timestamp=NO_TIMESTAMP if self._base_timestamp is None else self._base_timestamp,
+            max_timestamp=self._max_timestamp if self.log_append_time_ms is None else self.log_append_time_ms,
+            partition_leader_epoch=self.partition_leader_epoch,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            base_sequence=self.base_sequence,
+        )
+
+    def _attributes(self) -> int:
+        return (
+            self.compression_type
+            | (0 if self.log_append_time_ms is None else LOG_APPEND_TIME_FLAG)
+            | (TRANSACTIONAL_FLAG if self.is_transactional else 0)
+            | (CONTROL_FLAG if self.is_control else 0)
+            | (0 if self.delete_horizon_ms is None else DELETE_HORIZON_FLAG)
+        )
+
+    def _check_producer(self) -> None:
+        """The rules of MemoryRecordsBuilder.validateProducerState."""
+        if self.producer_id == NO_PRODUCER_ID:
+            if self.is_transactional:
+                raise ValueError("Cannot write transactional messages without a valid producer ID")
+        elif self.producer_epoch == NO_PRODUCER_EPOCH:
+            raise ValueError("Invalid negative producer epoch")
+        elif self.base_sequence < 0 and not self.is_control:
+            raise ValueError("Invalid negative sequence number used")
+
+
+def append_record(
+    buffer: bytearray,
+    timestamp_delta: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Headers,
+) -> None:
+    """Writes one record at the end of `buffer` (layout: record.py). Lone surrogates in a header's key become "?"."""
+    one_byte = ONE_BYTE_VARINTS
+    parts = [
+        b"\0",
+        one_byte[timestamp_delta] if -64 <= timestamp_delta < 64 else encode_varlong(timestamp_delta),
+        one_byte[offset_delta] if offset_delta < 64 else encode_varlong(offset_delta),
+    ]
+    if key is None:
+        parts.append(b"\x01")
+    else:
+        length = len(key)
+        parts.append(one_byte[length] if length < 64 else encode_varlong(length))
+        parts.append(key)
+    if value is None:
+        parts.append(b"\x01")
+    else:
+        length = len(value)
+        parts.append(one_byte[length] if length < 64 else encode_varlong(length))
+        parts.append(value)
+    if headers:
+        parts.append(encode_varlong(len(headers)))
+        for header_key, header_value in headers:
+            encoded_key = header_key.encode("utf-8", "replace")
+            parts += (encode_varlong(len(encoded_key)), encoded_key)
+            if header_value is None:
+                parts.append(b"\x01")
+            else:
+                parts += (encode_varlong(len(header_value)), header_value)
+    else:
+        parts.append(b"\0")
+    body = b"".join(parts)
+    length = len(body)
+    buffer += one_byte[length] if length < 64 else encode_varlong(length)
+    buffer += body
+
+
+def encode_batch(
+    records: Iterable[Record],
+    *,
+    compression: CompressionType = CompressionType.NONE,
+    compression_level: int | None = None,
+    base_offset: int = 0,
+    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    is_transactional: bool = False,
+    is_control: bool = False,
+    log_append_time_ms: int | None = None,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """One batch of `records`, whose offsets are absolute (from `base_offset` on, rising). See BatchBuilder."""
+    builder = BatchBuilder(
+        compression=compression,
+        compression_level=compression_level,
+        base_offset=base_offset,
+        partition_leader_epoch=partition_leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=is_transactional,
+        is_control=is_control,
+        log_append_time_ms=log_append_time_ms,
+        delete_horizon_ms=delete_horizon_ms,
+    )
+    append = builder.append
+    for offset, timestamp, key, value, headers in records:
+        append(timestamp, key, value, headers, offset)
+    return builder.build()
+
+
+def assemble_batch(
+    section: bytes,
+    *,
+    records_count: int,
+    attributes: int,
+    base_offset: int,
+    last_offset: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    partition_leader_epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+) -> bytes:
+    """The header, with its CRC, in front of a records section that is encoded (and compressed) already."""
+    batch = bytearray(
+        HEADER.pack(
+            base_offset,
+            BATCH_HEADER_SIZE - LOG_OVERHEAD + len(section),
+            partition_leader_epoch,
+            MAGIC,
+            0,
+            attributes,
+            last_offset - base_offset,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            records_count,
+        )
+    )
+    checksum = crc32c(section, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))
+    UINT32.pack_into(batch, CRC_POSITION, checksum)
+    return bytes(batch) + section
+
+
+def encode_empty_batch(
+    *,
+    base_offset: int,
+    last_offset: int,
+    max_timestamp: int,
+    partition_leader_epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    is_log_append_time: bool,
+    is_transactional: bool,
+    is_control: bool,
+) -> bytes:
+    """A batch without records, as compaction leaves it to keep a producer's last sequence (writeEmptyHeader)."""
+    attributes = (
+        (LOG_APPEND_TIME_FLAG if is_log_append_time else 0)
+        | (TRANSACTIONAL_FLAG if is_transactional else 0)
+        | (CONTROL_FLAG if is_control else 0)
+    )
+    return assemble_batch(
+        b"",
+        records_count=0,
+        attributes=attributes,
+        base_offset=base_offset,
+        last_offset=last_offset,
+        base_timestamp=NO_TIMESTAMP,
+        max_timestamp=max_timestamp,
+        partition_leader_epoch=partition_leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+    )

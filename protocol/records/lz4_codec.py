@@ -1,0 +1,159 @@
+"""LZ4 frames, in the part of the format that Kafka's Lz4BlockOutputStream writes and Lz4BlockInputStream reads.
+
+    frame    4 bytes 04 22 4d 18; FLG; BD; content size (8 bytes, if FLG says so); HC: second byte of the xxHash32 of
+             what lies between the magic bytes and itself
+    block    uint32 (little endian) length, highest bit set: not compressed; the bytes; xxHash32 of them, if FLG says so
+    end      a length of 0; xxHash32 of the content, if FLG says so (not verified, as in Kafka); what follows is ignored
+
+Blocks must be independent: Kafka refuses frames with linked ones. Kafka's own blocks hold 64 KiB.
+"""
+
+from struct import Struct
+
+import cramjam
+
+from .errors import InvalidRecordError, RecordTooLargeError
+
+MAGIC = b"\x04\x22\x4d\x18"
+BLOCK_SIZE = 64 * 1024
+DEFAULT_LEVEL = 9  # means the fast compressor, any other level the high compression one (Lz4BlockOutputStream)
+MIN_LEVEL = 1
+MAX_LEVEL = 17
+
+_LENGTH = Struct("<I")
+_NOT_COMPRESSED = 0x80000000
+_END_MARK = bytes(4)
+_FRAME_START = MAGIC + b"\x60\x40\x82"  # version 1, independent blocks; 64 KiB; HC
+_VERSION_MASK = 0xC0
+_VERSION_1 = 0x40
+_BLOCKS_INDEPENDENT = 0x20
+_BLOCK_CHECKSUM = 0x10
+_CONTENT_SIZE = 0x08
+_RESERVED_FLAGS = 0x03
+_WORST_RATIO = 255  # a byte of an LZ4 block stands for at most 255
+
+
+def compress_lz4(data: bytes | bytearray, level: int | None = None) -> bytes:
+    """`data` as one frame with independent blocks of 64 KiB. Raises ValueError for a level outside 1 to 17."""
+    chosen = DEFAULT_LEVEL if level is None else level
+    if not MIN_LEVEL <= chosen <= MAX_LEVEL:
+        raise ValueError(f"lz4 doesn't support given compression level: {level}")
+    parts = [_FRAME_START]
+    with memoryview(data) as view:
+        for start in range(0, len(view), BLOCK_SIZE):
+            block = bytes(view[start : start + BLOCK_SIZE])
+            packed = _compress_block(block, chosen)
+            if len(packed) < len(block):
+                parts += (_LENGTH.pack(len(packed)), packed)
+            else:
+                parts += (_LENGTH.pack(len(block) | _NOT_COMPRESSED), block)
+    parts.append(_END_MARK)
+    return b"".join(parts)
+
+
+def decompress_lz4(data: bytes, max_size: int) -> bytes:
+    """The first frame of `data`. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
+    flags, block_size, position = _read_frame_start(data)
+    checksum_size = 4 if flags & _BLOCK_CHECKSUM else 0
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        if len(data) - position < 4:
+            raise InvalidRecordError("lz4 frame ends without its end mark")
+        field = _LENGTH.unpack_from(data, position)[0]
+        length = field & ~_NOT_COMPRESSED
+        if length == 0:
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        if length > block_size:
+            raise InvalidRecordError(f"lz4 block of {length} bytes in a frame of blocks of {block_size}")
+        end = position + 4 + length + checksum_size
+        if end > len(data):
+            raise InvalidRecordError(f"lz4 block of {length} bytes, {len(data) - position - 4} are there")
+        # One byte more than the limit leaves room to see that there is more.
+        room = min(block_size, max_size - size + 1)
+        if checksum_size:
+            part = _decompress_checked_block(data[position:end], flags, block_size, room)
+        elif field & _NOT_COMPRESSED:
+            part = data[position + 4 : end]
+        else:
+            part = _decompress_block(data[position + 4 : end], block_size, room)
+        size += len(part)
+        if size > max_size:
+            raise RecordTooLargeError(f"lz4 frame decompresses to more than {max_size} bytes")
+        parts.append(part)
+        position = end
+
+
+def _read_frame_start(data: bytes) -> tuple[int, int, int]:
+    """(flags, most bytes of a block, position of the first block), after every check that Kafka does."""
+    if len(data) < 7:
+        raise InvalidRecordError("lz4 frame ends inside its header")
+    if not data.startswith(MAGIC):
+        raise InvalidRecordError("not an lz4 frame: wrong magic bytes")
+    flags, descriptor = data[4], data[5]
+    if flags & _VERSION_MASK != _VERSION_1 or flags & _RESERVED_FLAGS or not flags & _BLOCKS_INDEPENDENT:
+        raise InvalidRecordError(f"lz4 frame with flags {flags:#04x}: other version, reserved bits or linked blocks")
+    if descriptor & 0x8F or descriptor < 0x40:
+        raise InvalidRecordError(f"lz4 frame with the block descriptor {descriptor:#04x}")
+    position = 14 if flags & _CONTENT_SIZE else 6
+    if len(data) <= position:
+        raise InvalidRecordError("lz4 frame ends inside its header")
+    if data[position] != _header_checksum(data[4:position]):
+        raise InvalidRecordError("lz4 frame with a wrong header checksum")
+    return flags, 1 << (2 * (descriptor >> 4) + 8), position + 1
+
+
+def _compress_block(block: bytes, level: int) -> bytes:
+    """One bare LZ4 block."""
+    if level == DEFAULT_LEVEL:
+        return bytes(cramjam.lz4.compress_block(block, store_size=False))
+    return bytes(
+        cramjam.lz4.compress_block(block, mode="high_compression", compression=min(level, 12), store_size=False)
+    )
+
+
+def _decompress_block(block: bytes, block_size: int, room: int) -> bytes:
+    """One bare LZ4 block of at most `block_size` bytes; RecordTooLargeError if it needs more than `room`."""
+    output = bytearray(min(room, _WORST_RATIO * len(block)))
+    try:
+        size = cramjam.lz4.decompress_block_into(block, output, output_len=len(output))
+    except cramjam.DecompressionError as error:
+        if room < block_size:  # liblz4 has one error for both: too little room, and damage
+            raise RecordTooLargeError(f"lz4 block is damaged, or needs more than the {room} bytes allowed") from error
+        raise InvalidRecordError(f"malformed lz4 block: {error}") from error
+    with memoryview(output) as view:
+        return bytes(view[:size])
+
+
+def _decompress_checked_block(field_and_block: bytes, flags: int, block_size: int, room: int) -> bytes:
+    """A block that carries its checksum, as a frame of its own: liblz4 verifies the checksum."""
+    frame_flags = flags & (_VERSION_MASK | _BLOCKS_INDEPENDENT | _BLOCK_CHECKSUM)
+    descriptor = bytes((frame_flags, ((block_size.bit_length() - 9) // 2) << 4))
+    frame = b"".join((MAGIC, descriptor, bytes((_header_checksum(descriptor),)), field_and_block, _END_MARK))
+    output = bytearray(min(room, _WORST_RATIO * len(field_and_block)))
+    try:
+        size = cramjam.lz4.decompress_into(frame, output)
+    except cramjam.DecompressionError as error:
+        if room < block_size:
+            raise RecordTooLargeError(f"lz4 block is damaged, or needs more than the {room} bytes allowed") from error
+        raise InvalidRecordError(f"malformed lz4 block: {error}") from error
+    with memoryview(output) as view:
+        return bytes(view[:size])
+
+
+def _header_checksum(descriptor: bytes) -> int:
+    """The second byte of xxHash32 with seed 0, for the 2 or 10 bytes of a frame descriptor."""
+    mask = 0xFFFFFFFF
+    accumulator = 374761393 + len(descriptor)
+    position = 0
+    while len(descriptor) - position >= 4:
+        lane = _LENGTH.unpack_from(descriptor, position)[0]
+        accumulator = (accumulator + lane * 3266489917) & mask
+        accumulator = (((accumulator << 17) | (accumulator >> 15)) * 668265263) & mask
+        position += 4
+    for byte in descriptor[position:]:
+        accumulator = (accumulator + byte * 374761393) & mask
+        accumulator = (((accumulator << 11) | (accumulator >> 21)) * 2654435761) & mask
+    accumulator = ((accumulator ^ (accumulator >> 15)) * 2246822519) & mask
+    accumulator = ((accumulator ^ (accumulator >> 13)) * 3266489917) & mask
+    return ((accumulator ^ (accumulator >> 16)) >> 8) & 0xFF

@@ -1,0 +1,176 @@
+"""Records of a batch: the value class, and decoding.
+
+    record   varint length of what follows; int8 attributes (0); varlong timestamp delta; varint offset delta;
+             varint key length, key; varint value length, value; varint number of headers, headers
+    header   varint key length, key (UTF-8); varint value length, value
+
+A length below 0 means null (a header's key can't be null). Deltas are relative to the batch's base timestamp and base
+offset. Malformed bytes are InvalidRecordError. Source: Kafka's DefaultRecord and DefaultRecordBatch.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
+from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress
+from .errors import InvalidRecordError
+from .varint import decode_varint, decode_varlong
+
+SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
+
+_MAX_INT64 = 0x7FFFFFFFFFFFFFFF
+_MIN_INT64 = -0x8000000000000000
+
+
+class Record(NamedTuple):
+    """A record as a client sees it; timestamp in ms since 1970, -1 if the producer gave none."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+def decode_records(
+    buffer: Buffer,
+    header: BatchHeader | None = None,
+    position: int = 0,
+    *,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> list[Record]:
+    """All records of the batch at `position`; as `iterate_records`, and with its errors."""
+    return list(iterate_records(buffer, header, position, max_decompressed_size=max_decompressed_size))
+
+
+def iterate_records(
+    buffer: Buffer,
+    header: BatchHeader | None = None,
+    position: int = 0,
+    *,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> Iterator[Record]:
+    """Yields the records of the batch at `position`, whose header is read if it isn't given. The CRC is not checked.
+
+    Raises what `read_header` raises; InvalidRecordError for malformed records or compression; RecordTooLargeError when
+    the records decompress to more than `max_decompressed_size` bytes.
+    """
+    if header is None:
+        header = read_header(buffer, position)
+    if header.records_count == 0:
+        return iter(())
+    return _iterate(records_section(buffer, header, position, max_decompressed_size), header)
+
+
+def records_section(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> bytes:
+    """The bytes behind the header, decompressed: `records_count` records. Errors as `decompress`."""
+    with memoryview(buffer) as view:
+        section = bytes(view[position + BATCH_HEADER_SIZE : position + header.size_in_bytes])
+    return decompress(header.compression_type, section, max_decompressed_size)
+
+
+def _iterate(data: bytes, header: BatchHeader) -> Iterator[Record]:
+    """Yields the records in `data`. One loop, without calls for one-byte lengths: this is what a consumer waits for."""
+    base_offset, base_timestamp, count, append_time = _check_base(data, header)
+    new = tuple.__new__
+    position = 0
+    try:
+        for _ in range(count):
+            size = data[position]
+            if size < 0x80:
+                position += 1
+                size = (size >> 1) ^ -(size & 1)
+            else:
+                size, position = decode_varint(data, position)
+            end = position + size
+            position += 1  # attributes: none are defined
+            delta = data[position]
+            if delta < 0x80:
+                position += 1
+                timestamp = base_timestamp + ((delta >> 1) ^ -(delta & 1))
+            else:
+                delta, position = decode_varlong(data, position)
+                timestamp = (base_timestamp + delta + _MAX_INT64 + 1 & 0xFFFFFFFFFFFFFFFF) - _MAX_INT64 - 1
+            delta = data[position]
+            if delta < 0x80:
+                position += 1
+                offset = base_offset + ((delta >> 1) ^ -(delta & 1))
+            else:
+                delta, position = decode_varint(data, position)
+                offset = base_offset + delta
+            length = data[position]
+            if length < 0x80:
+                position += 1
+                length = (length >> 1) ^ -(length & 1)
+            else:
+                length, position = decode_varint(data, position)
+            key = None
+            if length >= 0:
+                key = data[position : position + length]
+                position += length
+            length = data[position]
+            if length < 0x80:
+                position += 1
+                length = (length >> 1) ^ -(length & 1)
+            else:
+                length, position = decode_varint(data, position)
+            value = None
+            if length >= 0:
+                value = data[position : position + length]
+                position += length
+            if data[position]:
+                headers, position = _decode_headers(data, position, end)
+            else:
+                position += 1
+                headers = []
+            if position != end:
+                raise InvalidRecordError(f"record of {size} bytes ends at {position}, not at {end}")
+            yield new(Record, (offset, timestamp if append_time is None else append_time, key, value, headers))
+    except IndexError:
+        raise InvalidRecordError(f"records end inside a record at {position} of {len(data)} bytes") from None
+    if position != len(data):
+        raise InvalidRecordError(f"{len(data) - position} bytes remain behind the {count} records of the batch")
+
+
+def _check_base(data: bytes, header: BatchHeader) -> tuple[int, int, int, int | None]:
+    """(base offset, base timestamp, number of records, append time or None), once they can't overflow 64 bits."""
+    count = header.records_count
+    if count < 0:
+        raise InvalidRecordError(f"Found invalid record count {count} in magic v2 batch")
+    if count * SMALLEST_RECORD_SIZE > len(data):
+        raise InvalidRecordError(f"{len(data)} bytes can't hold {count} records")
+    if not -(1 << 31) <= header.base_offset <= _MAX_INT64 - (1 << 31):
+        raise InvalidRecordError(f"base offset {header.base_offset} leaves no room for 32-bit deltas")
+    if not _MIN_INT64 + 64 <= header.base_timestamp <= _MAX_INT64 - 64:
+        raise InvalidRecordError(f"base timestamp {header.base_timestamp} leaves no room for deltas")
+    append_time = header.max_timestamp if header.is_log_append_time else None
+    return header.base_offset, header.base_timestamp, count, append_time
+
+
+def _decode_headers(data: bytes, position: int, end: int) -> tuple[list[tuple[str, bytes | None]], int]:
+    """(headers, position behind them) of the record that ends at `end`.
+
+    A key that is not UTF-8 gets U+FFFD in the places of what is malformed, as in Java.
+    """
+    count, position = decode_varint(data, position)
+    if not 0 <= count <= end - position:
+        raise InvalidRecordError(f"Found invalid number of record headers {count}")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        length, position = decode_varint(data, position)
+        if not 0 <= length <= end - position:
+            raise InvalidRecordError(f"Invalid header key size {length}")
+        key = data[position : position + length].decode("utf-8", "replace")
+        position += length
+        length, position = decode_varint(data, position)
+        value = None
+        if length >= 0:
+            value = data[position : position + length]
+            position += length
+        headers.append((key, value))
+    return headers, position

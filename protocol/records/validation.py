@@ -1,0 +1,115 @@
+"""What a leader checks of a batch before it appends it, in Kafka's order and with Kafka's error codes.
+
+Only the header and the CRC are looked at, whatever the number of records: batches are opaque to the broker. So a record
+inside that is malformed, or a max_timestamp that no record has, is not found here; Kafka, which reads every record,
+finds it. `keyless_records` is the exception, for compacted topics. Source: ProduceRequest.validateRecords,
+UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch.
+"""
+
+from .batch import NO_TIMESTAMP, BatchHeader, Buffer, batch_size, check_crc, read_header
+from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType
+from .errors import (
+    InvalidRecordError,
+    InvalidTimestampError,
+    RecordTooLargeError,
+    UnsupportedCompressionTypeError,
+    UnsupportedForMessageFormatError,
+)
+from .record import iterate_records
+
+FIRST_PRODUCE_VERSION_WITH_ZSTD = 7
+
+
+def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
+    """The header of the one batch that a Produce request (version 3 or later) may carry for a partition.
+
+    Raises InvalidRecordError for none, more than one, or a batch of message format 0 or 1; CorruptRecordError for what
+    is no batch; UnsupportedCompressionTypeError for zstd before version 7. Bytes behind the batch that are no whole
+    batch are left to the caller (Kafka trims them): size_in_bytes says where it ends.
+    """
+    try:
+        size = batch_size(buffer)
+        if size is None or size > len(buffer):
+            raise InvalidRecordError(
+                f"Produce requests with version {produce_version} must have at least one record batch per partition"
+            )
+        header = read_header(buffer)
+        if header.compression_type == CompressionType.ZSTD and produce_version < FIRST_PRODUCE_VERSION_WITH_ZSTD:
+            raise UnsupportedCompressionTypeError(
+                f"Produce requests with version {produce_version} are not allowed to use ZStandard compression"
+            )
+        following = batch_size(buffer, size)
+    except UnsupportedForMessageFormatError as error:
+        raise InvalidRecordError(
+            f"Produce requests with version {produce_version} are only allowed to contain record batches with "
+            "magic version 2"
+        ) from error
+    if following is not None and following <= len(buffer) - size:
+        raise InvalidRecordError(
+            f"Produce requests with version {produce_version} are only allowed to contain exactly one record batch "
+            "per partition"
+        )
+    return header
+
+
+def validate_batch(buffer: Buffer, position: int, header: BatchHeader, max_message_bytes: int) -> None:
+    """What holds for every batch: RecordTooLargeError beyond max.message.bytes, CorruptRecordError for the CRC."""
+    if header.size_in_bytes > max_message_bytes:
+        raise RecordTooLargeError(
+            f"The record batch size is {header.size_in_bytes} bytes which exceeds the maximum configured value of "
+            f"{max_message_bytes}"
+        )
+    check_crc(buffer, position, header)
+
+
+def validate_client_batch(header: BatchHeader) -> None:
+    """What holds besides for a batch from a client (origin CLIENT). Raises InvalidRecordError."""
+    if header.base_offset != 0:
+        raise InvalidRecordError(f"The baseOffset of the record batch should be 0, but it is {header.base_offset}")
+    count = header.records_count
+    if header.last_offset_delta < 0:
+        raise InvalidRecordError(f"Batch has an invalid offset range: [0, {header.last_offset}]")
+    if count <= 0:
+        raise InvalidRecordError(f"Invalid reported count for record batch: {count}")
+    if header.last_offset_delta + 1 != count:
+        raise InvalidRecordError(
+            f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}"
+        )
+    if header.is_control:
+        raise InvalidRecordError("Clients are not allowed to write control records")
+    if header.has_producer_id and header.base_sequence < 0:
+        raise InvalidRecordError(
+            f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}"
+        )
+
+
+def validate_timestamps(header: BatchHeader, now_ms: int, before_max_ms: int, after_max_ms: int) -> None:
+    """message.timestamp.before.max.ms and .after.max.ms of a topic with create time, by the batch's first and greatest.
+
+    Raises InvalidTimestampError, also for a batch that says it had log append time already: only a broker may say so.
+    A topic with log append time only needs `validate_timestamp_type`.
+    """
+    validate_timestamp_type(header)
+    for timestamp in (header.base_timestamp, header.max_timestamp):
+        if timestamp != NO_TIMESTAMP and not -after_max_ms <= now_ms - timestamp <= before_max_ms:
+            raise InvalidTimestampError(
+                f"Timestamp {timestamp} of message with offset {header.base_offset} is out of range. The timestamp "
+                f"should be within [{now_ms - before_max_ms}, {now_ms + after_max_ms}]"
+            )
+
+
+def validate_timestamp_type(header: BatchHeader) -> None:
+    """Raises InvalidTimestampError for a produced batch that claims log append time."""
+    if header.is_log_append_time:
+        raise InvalidTimestampError("Producer should not set timestamp type to LogAppendTime.")
+
+
+def keyless_records(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> list[int]:
+    """The indexes of the records without key: a compacted topic refuses them. Raises what `iterate_records` raises."""
+    records = iterate_records(buffer, header, position, max_decompressed_size=max_decompressed_size)
+    return [index for index, record in enumerate(records) if record.key is None]
