@@ -1,0 +1,87 @@
+"""ApiVersions (18): what the broker serves, and the features of the cluster.
+
+Versions: 0 to 4. 1: throttle time. 3: flexible (the response's header never is), client software name and version,
+features. 4: a feature's lowest version may be 0. A version that is not served is answered in version 0's layout with
+the one entry for this API, from which a client learns what to ask.
+Errors: UNSUPPORTED_VERSION, INVALID_REQUEST (a software name or version that is not one).
+Source: KIP-35, KIP-511, KIP-584; ``ApiVersionsRequest``, ``DefaultApiVersionManager``.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from ..request import RequestContext
+from ..served import SERVED, served_versions
+
+API_KEY = ApiKey.API_VERSIONS
+SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+class Features(Protocol):
+    """What the metadata knows of features."""
+
+    def supported_features(self) -> dict[str, tuple[int, int]]:
+        """Feature name -> lowest and highest level that this broker supports."""
+
+    def finalized_features(self) -> dict[str, int]:
+        """Feature name -> finalised level."""
+
+    def finalized_features_epoch(self) -> int:
+        """The metadata offset up to which the finalised levels are known."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def metadata(self) -> Features:
+        """The metadata service."""
+
+
+def handle(
+    broker: Broker,
+    request: ApiVersionsRequest | None,
+    context: RequestContext,
+    reply: Callable[[ApiVersionsResponse], None],
+) -> None:
+    """Answers the table; ``request`` is None where its version is not known."""
+    if request is None:
+        lowest, highest = served_versions(API_KEY)
+        entry = ApiVersionsResponse.ApiVersion(api_key=API_KEY, min_version=lowest, max_version=highest)
+        reply(ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry]))
+        return
+    if context.api_version >= 3 and not (
+        SOFTWARE.fullmatch(request.client_software_name) and SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        reply(ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST))
+        return
+    response = ApiVersionsResponse(api_keys=_served())
+    if context.api_version >= 3:
+        _add_features(response, broker.metadata, context.api_version)
+    reply(response)
+
+
+def _served() -> list[ApiVersionsResponse.ApiVersion]:
+    entries = []
+    for api_key in sorted(SERVED):
+        lowest, highest = served_versions(api_key)
+        entries.append(ApiVersionsResponse.ApiVersion(api_key=api_key, min_version=lowest, max_version=highest))
+    return entries
+
+
+def _add_features(response: ApiVersionsResponse, features: Features, version: int) -> None:
+    response.supported_features = [
+        ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
+        for name, (lowest, highest) in features.supported_features().items()
+        # Before version 4 a lowest level of 0 could not be said; Kafka leaves such features out.
+        if lowest > 0 or version >= 4
+    ]
+    response.finalized_features_epoch = features.finalized_features_epoch()
+    response.finalized_features = [
+        ApiVersionsResponse.FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in features.finalized_features().items()
+    ]

@@ -1,0 +1,117 @@
+"""ListOffsets (2): the offset of a time, or the first or last one.
+
+Versions: 0 to 11. 0: a list of offsets, one for each segment. 1: one offset and its timestamp. 2: isolation level. 4:
+leader epochs. 7: the record with the largest timestamp (-3). 8: the first local offset (-4). 9: the last tiered one
+(-5). 10: a timeout, for tiered storage. 11: the first offset not yet tiered (-6).
+Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION (a special timestamp
+that the version does not have), INVALID_REQUEST (a partition twice), KAFKA_STORAGE_ERROR.
+A time is compared with each record's timestamp, never with its batch's. Without tiered storage nothing is tiered.
+Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffsetByTimestamp``.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
+from ..fetch_read import READ_COMMITTED
+from ..partition import Partition
+from ..partitions import Partitions
+from ..request import RequestContext
+
+API_KEY = ApiKey.LIST_OFFSETS
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+
+Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def partitions(self) -> Partitions:
+        """What is served."""
+
+
+def handle(
+    broker: Broker,
+    request: ListOffsetsRequest,
+    context: RequestContext,
+    reply: Callable[[ListOffsetsResponse], None],
+) -> None:
+    """Looks up each partition's offset."""
+    asked = Counter(
+        (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
+    )
+    topics = []
+    for topic in request.topics:
+        answers = []
+        for wanted in topic.partitions:
+            try:
+                if asked[topic.name, wanted.partition_index] > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST)
+                partition = broker.partitions.get(topic.name, wanted.partition_index)
+                partition.check_leader_epoch(wanted.current_leader_epoch)
+                answers.append(_answer(partition, wanted, request.isolation_level, context))
+            except KafkaError as error:
+                answers.append(Answer(partition_index=wanted.partition_index, error_code=error.error_code))
+        topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    reply(ListOffsetsResponse(topics=topics))
+
+
+def _answer(
+    partition: Partition,
+    wanted: ListOffsetsRequest.ListOffsetsPartition,
+    isolation_level: int,
+    context: RequestContext,
+) -> Answer:
+    """One partition's offset; raises KafkaError."""
+    version = context.api_version
+    if version < SINCE_VERSION.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    log = partition.log
+    readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
+    if version == 0:
+        return Answer(
+            partition_index=wanted.partition_index,
+            old_style_offsets=_offsets_before(partition, wanted.timestamp, wanted.max_num_offsets, context.now_ms),
+        )
+    answer = Answer(partition_index=wanted.partition_index)
+    if wanted.timestamp == LATEST:
+        answer.offset, answer.leader_epoch = readable, partition.leader_epoch
+    elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD):
+        answer.offset = log.log_start_offset
+        answer.leader_epoch = log.epoch_of(answer.offset)
+    elif wanted.timestamp != LATEST_TIERED:
+        found = log.max_timestamp() if wanted.timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(wanted.timestamp)
+        # What a reader of this isolation level can't see yet has no offset for it.
+        if found is not None and found.offset < readable:
+            answer.timestamp, answer.offset = found.timestamp, found.offset
+            answer.leader_epoch = log.epoch_of(found.offset)
+    return answer
+
+
+def _offsets_before(partition: Partition, timestamp: int, max_count: int, now_ms: int) -> list[int]:
+    """Version 0: where segments begin that were last written by ``timestamp``, newest first, and the log's end.
+
+    Source: ``legacyFetchOffsetsBefore`` of Kafka before 4.0.
+    """
+    log = partition.log
+    begins = [(max(base_offset, log.log_start_offset), modified_ms) for base_offset, modified_ms in log.segment_times()]
+    if log.high_watermark > begins[-1][0]:
+        begins.append((log.high_watermark, now_ms))
+    if timestamp == EARLIEST:
+        begins = begins[:1]
+    elif timestamp != LATEST:
+        while begins and begins[-1][1] > timestamp:
+            begins.pop()
+    return sorted((offset for offset, _ in begins), reverse=True)[: max(0, max_count)]

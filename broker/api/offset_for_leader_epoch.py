@@ -1,0 +1,60 @@
+"""OffsetForLeaderEpoch (23): where a leader epoch ends in our log.
+
+Versions: 0 to 4 (2 and up for consumers). 2: the epoch that the client knows. 3: replica id. 4: flexible.
+Errors: UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, KAFKA_STORAGE_ERROR.
+An epoch that we don't have answers the largest smaller one and the start of the next; one below the log's first answers
+the requested epoch and the first one's start, as Kafka does.
+Source: KIP-101, KIP-320; ``Partition.lastOffsetForLeaderEpoch``, ``LeaderEpochFileCache.endOffsetFor``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
+from ..partitions import Partitions
+from ..request import RequestContext
+
+API_KEY = ApiKey.OFFSET_FOR_LEADER_EPOCH
+
+Answer = OffsetForLeaderEpochResponse.EpochEndOffset
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def partitions(self) -> Partitions:
+        """What is served."""
+
+
+def handle(
+    broker: Broker,
+    request: OffsetForLeaderEpochRequest,
+    context: RequestContext,
+    reply: Callable[[OffsetForLeaderEpochResponse], None],
+) -> None:
+    """Answers each partition."""
+    topics = []
+    for topic in request.topics:
+        answers = [_answer(broker.partitions, topic.topic, wanted) for wanted in topic.partitions]
+        topics.append(OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+    reply(OffsetForLeaderEpochResponse(topics=topics))
+
+
+def _answer(partitions: Partitions, topic: str, wanted: OffsetForLeaderEpochRequest.OffsetForLeaderPartition) -> Answer:
+    answer = Answer(partition=wanted.partition)
+    try:
+        partition = partitions.get(topic, wanted.partition)
+        partition.check_leader_epoch(wanted.current_leader_epoch)
+    except KafkaError as error:
+        answer.error_code = error.error_code
+        return answer
+    if wanted.leader_epoch == partition.leader_epoch:
+        answer.leader_epoch, answer.end_offset = partition.leader_epoch, partition.log.log_end_offset
+        return answer
+    end = partition.log.epoch_end_offset(wanted.leader_epoch)
+    if end is not None:
+        answer.leader_epoch, answer.end_offset = end
+    return answer

@@ -1,0 +1,205 @@
+"""One client's connection: bytes in, frames to the dispatcher, answers out in the order of the requests.
+
+Owns: the socket's receive side, the one request in service and the frames behind it. Never does: decoding, deciding.
+Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the channel), so answers keep
+the order of requests and a client can't make the broker hold more than one answer and one receive buffer for it; while
+an answer waits for a slow reader, nothing further is taken up. Source: ``SocketServer``.
+
+The receive buffer is shared by all connections of the loop: a frame is a view that is valid only inside the callback.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from ..protocol.errors import ProtocolError
+from ..protocol.framing import FrameReader
+from .response_writer import Part, ResponseWriter
+
+if TYPE_CHECKING:
+    from .connections import Connections
+    from .dispatch import Dispatcher
+
+logger = logging.getLogger(__name__)
+
+RECEIVE_BUFFER_BYTES = 256 * 1024
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol object of one accepted socket."""
+
+    __slots__ = (
+        "_closing",
+        "_connections",
+        "_dispatcher",
+        "_draining",
+        "_frames",
+        "_in_service",
+        "_into_target",
+        "_paused_reading",
+        "_waiting",
+        "_waiting_bytes",
+        "_writer",
+        "client_host",
+        "client_port",
+        "connection_id",
+        "last_used_ms",
+        "listener_name",
+        "transport",
+    )
+
+    def __init__(self, connections: "Connections", dispatcher: "Dispatcher", listener_name: str) -> None:
+        self._connections = connections
+        self._dispatcher = dispatcher
+        self._frames = FrameReader(connections.max_request_bytes)
+        self._writer: ResponseWriter | None = None
+        self._waiting: deque[memoryview] = deque()
+        self._waiting_bytes = 0
+        self._in_service = False
+        self._draining = False
+        self._closing = False
+        self._into_target = False
+        self._paused_reading = False
+        self.transport: asyncio.Transport | None = None
+        self.listener_name = listener_name
+        self.client_host = ""
+        self.client_port = 0
+        self.connection_id = 0
+        self.last_used_ms = 0
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected; refused at once where the limits of connections are reached."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self.client_host, self.client_port = peer[0], peer[1]
+        if not self._connections.admit(self):
+            self._closing = True
+            transport.abort()
+            return
+        self._writer = ResponseWriter(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone; what is still in service answers into nothing."""
+        self._closing = True
+        self.transport = None
+        self._waiting.clear()
+        if self._writer is not None:
+            self._writer.close()
+        self._connections.forget(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go: into a large frame's own buffer, or into the loop's shared one."""
+        target = self._frames.target()
+        self._into_target = target is not None
+        return self._connections.receive_buffer if target is None else target
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes arrived: serves the frames that they complete."""
+        if self._closing:
+            return
+        if self._into_target:
+            frame = self._frames.received(nbytes)
+            if frame is not None:
+                self._take(frame, owned=True)
+            return
+        try:
+            frames = self._frames.feed(self._connections.receive_buffer[:nbytes])
+        except ProtocolError as error:
+            self.refuse(str(error))
+            return
+        for frame in frames:
+            self._take(frame, owned=False)
+
+    def eof_received(self) -> bool:
+        """The client closed its side: nothing more can be asked, so the connection closes."""
+        return False
+
+    def pause_writing(self) -> None:
+        """The peer reads slowly: nothing further is taken up until it has caught up."""
+        if self._writer is not None:
+            self._writer.paused = True
+
+    def resume_writing(self) -> None:
+        """The write buffer is empty again: sends the rest of the answer, then goes on."""
+        if self._writer is None or self._closing:
+            return
+        self._writer.paused = False
+        if self._writer.resume() and not self._in_service:
+            self._drain()
+
+    # What the dispatcher calls.
+
+    def answered(self, parts: list[Part] | None) -> None:
+        """The request in service is answered (None: it wants no answer); takes up the next one."""
+        self._in_service = False
+        if self._closing:
+            return
+        if parts is not None:
+            assert self._writer is not None
+            self._writer.write(parts)
+        if self._waiting and not self._draining:
+            self._drain()
+
+    def refuse(self, reason: str) -> None:
+        """Closes this connection for what its client sent; one log line."""
+        if self._closing:
+            return
+        self._closing = True
+        logger.warning(
+            "closing the connection of %s:%d on listener %s: %s",
+            self.client_host,
+            self.client_port,
+            self.listener_name,
+            reason,
+        )
+        self._waiting.clear()
+        if self.transport is not None:
+            self.transport.close()
+
+    def close(self) -> None:
+        """Closes the connection without a word (shutdown, idle)."""
+        if not self._closing:
+            self._closing = True
+            if self.transport is not None:
+                self.transport.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is in service or an answer is still being sent."""
+        return self._in_service or (self._writer is not None and self._writer.is_sending)
+
+    # Order and limits.
+
+    def _take(self, frame: memoryview, owned: bool) -> None:
+        """Serves a frame now, or keeps it (a copy, unless the frame owns its bytes) behind the one in service."""
+        if self._closing:
+            return
+        if self._in_service or self._waiting or (self._writer is not None and self._writer.is_sending):
+            self._waiting.append(frame if owned else memoryview(bytes(frame)))
+            self._waiting_bytes += len(frame)
+            if self._waiting_bytes >= RECEIVE_BUFFER_BYTES and not self._paused_reading and self.transport is not None:
+                self._paused_reading = True
+                self.transport.pause_reading()
+            return
+        self._in_service = True
+        self._dispatcher.dispatch(self, frame, owned)
+
+    def _drain(self) -> None:
+        """Serves the frames that waited, until one stays in service or its answer can't be sent yet."""
+        self._draining = True
+        try:
+            while self._waiting and not self._closing and not self.is_busy:
+                frame = self._waiting.popleft()
+                self._waiting_bytes -= len(frame)
+                self._in_service = True
+                self._dispatcher.dispatch(self, frame, True)
+        finally:
+            self._draining = False
+        if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.transport is not None:
+            self._paused_reading = False
+            self.transport.resume_reading()

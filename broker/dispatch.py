@@ -1,0 +1,146 @@
+"""From a frame to a handler, and from its response back to bytes.
+
+Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariant: what is not served is answered
+as Kafka answers it: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in version 0's layout, which
+every client can read; anything else closes the connection. Source: ``RequestContext.parseRequest``, ``SocketServer``.
+
+What a small request costs here: one header decoded, one dictionary look-up, one body decoded, one call, one response
+encoded; no task, no await.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..protocol.api_keys import ApiKey, api
+from ..protocol.codec import decoder
+from ..protocol.errors import ProtocolError
+from ..protocol.header import decode_request_header, encode_response_parts
+from .connection import Connection
+from .request import ConnectionRefusal, RequestContext
+from .served import SERVED, Handler, handler, served_versions
+
+logger = logging.getLogger(__name__)
+
+
+class Route:
+    """How one version of one API is decoded and served."""
+
+    __slots__ = ("api_key", "decode", "handle", "name", "version")
+
+    def __init__(self, api_key: int, version: int, decode: Callable[..., Any], handle: Handler, name: str) -> None:
+        self.api_key = api_key
+        self.version = version
+        self.decode = decode
+        self.handle = handle
+        self.name = name
+
+
+class Reply:
+    """Answers one request: called with the response, or with None where the client wants none."""
+
+    __slots__ = ("_connection", "_correlation_id", "_version")
+
+    def __init__(self, connection: Connection, version: int, correlation_id: int) -> None:
+        self._connection: Connection | None = connection
+        self._version = version
+        self._correlation_id = correlation_id
+
+    def __call__(self, response: Any) -> None:
+        """Encodes and sends; a second call is an error of the handler's."""
+        connection = self._connection
+        assert connection is not None, "a request was answered twice"
+        self._connection = None
+        if response is None:
+            connection.answered(None)
+            return
+        connection.answered(encode_response_parts(response, self._version, self._correlation_id))
+
+
+class Dispatcher:
+    """Serves the frames of all connections."""
+
+    def __init__(self, broker: Any) -> None:
+        """``broker``: what the handlers are given."""
+        self._broker = broker
+        self._routes: dict[int, Route] = {}
+
+    def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
+        """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
+        try:
+            header, position = decode_request_header(frame)
+        except ProtocolError as error:
+            connection.refuse(f"request header: {error}")
+            return
+        api_key = header.request_api_key
+        version = header.request_api_version
+        route = self._routes.get(api_key << 16 | version & 0xFFFF) or self._route(api_key, version)
+        if route is None:
+            connection.refuse(describe_unserved(api_key, version))
+            return
+        try:
+            request, end = route.decode(frame, position)
+        except ProtocolError as error:
+            connection.refuse(f"{route.name} v{version}, client id {header.client_id!r}: {error}")
+            return
+        if end != len(frame):
+            connection.refuse(f"{route.name} v{version}: {len(frame) - end} bytes behind the request's last field")
+            return
+        now_ms = time.time_ns() // 1_000_000
+        connection.last_used_ms = self._broker.timers.now_ms()
+        context = RequestContext(
+            api_key,
+            version,
+            header.client_id,
+            connection.client_host,
+            connection.listener_name,
+            connection.connection_id,
+            now_ms,
+            owned,
+        )
+        reply = Reply(connection, response_version(route), header.correlation_id)
+        try:
+            route.handle(self._broker, request, context, reply)
+        except ConnectionRefusal as refusal:
+            connection.refuse(str(refusal))
+
+    def _route(self, api_key: int, version: int) -> Route | None:
+        """The route of an (API, version) used for the first time, or None where it is not served."""
+        if api_key not in SERVED:
+            return None
+        lowest, highest = served_versions(api_key)
+        description = api(api_key)
+        served = version
+        if not lowest <= version <= highest:
+            if api_key != ApiKey.API_VERSIONS:
+                return None
+            # The body of a version that is newer than we know can't be read, and need not be.
+            return Route(api_key, version, _skip_body, handler(api_key), description.name)
+        decode = decoder(description.request_class(), served)
+        route = Route(api_key, version, decode, handler(api_key), description.name)
+        self._routes[api_key << 16 | version & 0xFFFF] = route
+        return route
+
+
+def response_version(route: Route) -> int:
+    """The version that a response is written in: the request's, but 0 for an ApiVersions of an unknown version."""
+    if route.decode is _skip_body:
+        return 0
+    return route.version
+
+
+def _skip_body(frame: memoryview, position: int) -> tuple[None, int]:
+    return None, len(frame)
+
+
+def describe_unserved(api_key: int, version: int) -> str:
+    """Says in words what was asked that is not served."""
+    try:
+        name = api(api_key).name
+    except KeyError:
+        return f"API key {api_key} (version {version}) is not one of Kafka's"
+    if api_key not in SERVED:
+        return f"{name} (API key {api_key}) is not served"
+    lowest, highest = served_versions(api_key)
+    return f"{name} version {version} is not served, only {lowest} to {highest}"

@@ -1,0 +1,163 @@
+"""Reads what a Fetch request wants: one pass over its partitions under the limits of bytes.
+
+Owns: nothing. Never does: waiting (:mod:`.fetch_wait` does), answering. Invariant: at least one whole batch is returned
+for the first partition that has one, however small the limits, so that a consumer always gets on (KIP-74).
+Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..protocol.errors import ErrorCode, KafkaError
+from ..protocol.messages.fetch import FetchResponse
+from ..storage.log import ReadResult
+from .fetch_session import SessionPartition
+from .partition import Partition
+from .partitions import ZERO_UUID, Partitions
+
+READ_COMMITTED = 1
+NO_RECORDS = b""
+
+
+@dataclass(slots=True, frozen=True)
+class FetchLimits:
+    """What bounds one answer. ``max_bytes``: of the whole answer; ``reads_zstd``: the request's version allows it."""
+
+    max_bytes: int
+    isolation_level: int
+    from_replica: bool
+    reads_zstd: bool
+
+
+class PartitionRead:
+    """What was read of one partition: either ``error`` or data."""
+
+    __slots__ = ("data", "error", "partition", "wanted")
+
+    def __init__(
+        self, wanted: SessionPartition, partition: Partition | None, data: FetchResponse.PartitionData, error: bool
+    ) -> None:
+        self.wanted = wanted
+        self.partition = partition
+        self.data = data
+        self.error = error
+
+    @property
+    def records_bytes(self) -> int:
+        """How many bytes of records the answer carries."""
+        return len(self.data.records or NO_RECORDS)
+
+
+@dataclass(slots=True)
+class FetchRead:
+    """What one pass has read. ``completes``: something in it must not wait (an error, a diverging epoch)."""
+
+    reads: list[PartitionRead]
+    total_bytes: int
+    completes: bool
+
+    def close(self) -> None:
+        """Gives back file regions that will not be sent."""
+        for read in self.reads:
+            close = getattr(read.data.records, "close", None)
+            if close is not None:
+                close()
+
+
+def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> FetchRead:
+    """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
+    reads: list[PartitionRead] = []
+    left = limits.max_bytes
+    total = 0
+    completes = False
+    for want in wanted:
+        try:
+            read = _read(partitions, want, limits, left, total == 0)
+        except KafkaError as error:
+            completes = True
+            read = PartitionRead(want, None, failed(want.index, error.error_code), error=True)
+        if read.data.diverging_epoch.epoch >= 0 or read.data.diverging_epoch.end_offset >= 0:
+            completes = True
+        total += read.records_bytes
+        left = max(0, left - read.records_bytes)
+        reads.append(read)
+    return FetchRead(reads, total, completes)
+
+
+def _read(
+    partitions: Partitions, want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: bool
+) -> PartitionRead:
+    """Reads one partition; raises KafkaError."""
+    name = want.resolved_name
+    if not name:
+        name = partitions.topic_name(want.topic_id) or ""
+        if not name:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        want.resolved_name = name
+    partition = partitions.get_checked(name, want.topic_id, want.index)
+    if limits.from_replica:
+        # Followers are brokers that the metadata names as replicas; no client becomes one by saying so (CVE-2018-1288).
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    partition.check_leader_epoch(want.current_leader_epoch)
+    log = partition.log
+    if not limits.reads_zstd and log.config.compression_type == "zstd":
+        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    high_watermark = log.high_watermark
+    last_stable_offset = log.last_stable_offset
+    log_start_offset = log.log_start_offset
+    data = FetchResponse.PartitionData(
+        partition_index=want.index,
+        high_watermark=high_watermark,
+        last_stable_offset=last_stable_offset,
+        log_start_offset=log_start_offset,
+        aborted_transactions=None,
+        records=NO_RECORDS,
+    )
+    if want.last_fetched_epoch >= 0 and _diverges(partition, want, data):
+        return PartitionRead(want, partition, data, error=False)
+    if not log_start_offset <= want.fetch_offset <= log.log_end_offset:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    committed_only = limits.isolation_level == READ_COMMITTED
+    bound = last_stable_offset if committed_only else high_watermark
+    result: ReadResult | None = None
+    if want.fetch_offset < bound and (left > 0 or nothing_yet):
+        result = log.read(
+            want.fetch_offset, min(want.max_bytes, left), upper_bound_offset=bound, min_one_batch=nothing_yet
+        )
+        data.records = result.data
+    if committed_only:
+        data.aborted_transactions = [
+            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset)
+            for aborted in (log.aborted_transactions(want.fetch_offset, bound) if result is not None else ())
+        ]
+    return PartitionRead(want, partition, data, error=False)
+
+
+def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
+    """Tells a client whose last fetched epoch ends earlier here where it must truncate to (KIP-595)."""
+    end = partition.log.epoch_end_offset(want.last_fetched_epoch)
+    if end is None:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    epoch, end_offset = end
+    if epoch < want.last_fetched_epoch or end_offset < want.fetch_offset:
+        data.diverging_epoch = FetchResponse.EpochEndOffset(epoch, end_offset)
+        return True
+    return False
+
+
+def failed(index: int, error_code: ErrorCode) -> FetchResponse.PartitionData:
+    """The answer for a partition that could not be read: nothing is known but the error."""
+    return FetchResponse.PartitionData(
+        partition_index=index,
+        error_code=error_code,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=None,
+        records=NO_RECORDS,
+    )
+
+
+def topic_id_of(read: PartitionRead) -> bytes:
+    """The topic id to answer with: the one asked for, or zero bytes for requests by name."""
+    return read.wanted.topic_id or ZERO_UUID

@@ -1,0 +1,61 @@
+"""A partition that this broker leads: its log, and who waits for it to grow.
+
+Owns: the log, the leader epoch, the waiting fetches. Never does: deciding what a request means. Invariant: with one
+replica the high watermark is the log end offset, so what is appended can be read at once. Source: ``Partition.scala``.
+"""
+
+from collections.abc import Callable
+
+from ..protocol.errors import ErrorCode, KafkaError
+from ..storage.log import AppendInfo, AppendOrigin, Log
+
+Waiter = Callable[["Partition", int], None]
+"""Called with the partition and the bytes appended; 0 bytes: the partition has changed, look again."""
+
+
+class Partition:
+    """One partition of this broker."""
+
+    __slots__ = ("_waiters", "index", "leader_epoch", "log", "topic", "topic_id")
+
+    def __init__(self, topic: str, topic_id: bytes, index: int, leader_epoch: int, log: Log) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.leader_epoch = leader_epoch
+        self.log = log
+        self._waiters: dict[Waiter, None] = {}
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset up to which consumers read."""
+        return self.log.high_watermark
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> None:
+        """Raises KafkaError where a client knows another leader epoch than ours (-1: it does not say). KIP-320."""
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return
+        if current_leader_epoch < self.leader_epoch:
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
+        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+
+    def append(self, records: bytes | bytearray | memoryview, now_ms: int, origin: AppendOrigin) -> AppendInfo:
+        """Appends a client's or a coordinator's batches; call :meth:`notify` once the request is answered.
+
+        Raises KafkaError with the error that the client is to be told.
+        """
+        return self.log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+
+    def wait(self, waiter: Waiter) -> None:
+        """Calls ``waiter`` at each append until :meth:`stop_waiting`."""
+        self._waiters[waiter] = None
+
+    def stop_waiting(self, waiter: Waiter) -> None:
+        """Forgets a waiter; harmless when it is not known."""
+        self._waiters.pop(waiter, None)
+
+    def notify(self, appended_bytes: int) -> None:
+        """Tells those who wait that ``appended_bytes`` can be read now (0: that something else has changed)."""
+        if self._waiters:
+            for waiter in list(self._waiters):
+                waiter(self, appended_bytes)

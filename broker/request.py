@@ -1,0 +1,45 @@
+"""What a handler knows of a request besides its body."""
+
+
+class RequestContext:
+    """Where a request came from and when. One object lives as long as its request.
+
+    ``now_ms`` is wall-clock milliseconds since the epoch, read once when the request was taken up: handlers and cores
+    take the time from here and never ask a clock. ``owns_frame``: the request's views (records) stay valid after the
+    handler has returned; otherwise they are valid only inside it.
+    """
+
+    __slots__ = (
+        "api_key",
+        "api_version",
+        "client_host",
+        "client_id",
+        "connection_id",
+        "listener_name",
+        "now_ms",
+        "owns_frame",
+    )
+
+    def __init__(
+        self,
+        api_key: int,
+        api_version: int,
+        client_id: str | None,
+        client_host: str,
+        listener_name: str,
+        connection_id: int,
+        now_ms: int,
+        owns_frame: bool = True,
+    ) -> None:
+        self.api_key = api_key
+        self.api_version = api_version
+        self.client_id = client_id
+        self.client_host = client_host
+        self.listener_name = listener_name
+        self.connection_id = connection_id
+        self.now_ms = now_ms
+        self.owns_frame = owns_frame
+
+
+class ConnectionRefusal(Exception):  # noqa: N818 - it is not an error of ours, but what the peer gets
+    """Raised by a handler where Kafka closes the connection instead of answering; the text goes to the log."""

@@ -1,0 +1,141 @@
+"""Sends answers: small ones through the transport, regions of log files from the page cache to the socket.
+
+Owns: what of an answer is not yet with the kernel. Never does: holding more of a file in memory than one chunk.
+Invariant: parts leave in order; a file region is closed once sent, or when the connection goes.
+
+``os.sendfile`` goes straight to the transport's own descriptor, which is allowed only while the transport's write
+buffer is empty; what the socket does not take then is read in chunks and written through the transport (uvloop has no
+``loop.sendfile`` for its transports). Measured on the bare path: 0.2 CPU seconds for each GB against 0.25 to 0.36.
+"""
+
+import asyncio
+import os
+import socket
+from collections import deque
+from typing import Protocol, TypeAlias
+
+CHUNK_BYTES = 256 * 1024
+"""How much of a region is read at a time when the socket is full."""
+
+
+class FileRegion(Protocol):
+    """Bytes of an open file: what storage answers for a large read."""
+
+    @property
+    def fd(self) -> int:
+        """The descriptor, valid until :meth:`close`."""
+
+    @property
+    def position(self) -> int:
+        """The first byte's position in the file."""
+
+    def __len__(self) -> int:
+        """How many bytes."""
+
+    def close(self) -> None:
+        """Gives the descriptor back."""
+
+
+BYTES = (bytes, bytearray, memoryview)
+Part: TypeAlias = bytes | bytearray | memoryview | FileRegion
+
+
+class ResponseWriter:
+    """The sending half of one connection."""
+
+    __slots__ = ("_parts", "_region_sent", "_socket_fd", "_transport", "paused")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        # resume_writing() then means that the buffer is empty: the descriptor may be written to directly.
+        transport.set_write_buffer_limits(high=CHUNK_BYTES, low=0)
+        sock: socket.socket = transport.get_extra_info("socket")
+        self._socket_fd = sock.fileno()
+        self._parts: deque[Part] = deque()
+        self._region_sent = 0
+        self.paused = False
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether an answer is not wholly with the transport, or the transport has asked for a pause."""
+        return bool(self._parts) or self.paused
+
+    def write(self, parts: list[Part]) -> None:
+        """Sends an answer's parts in order; takes over the file regions among them."""
+        if not self._parts:
+            if len(parts) == 1 and isinstance(parts[0], bytes):
+                self._transport.write(parts[0])
+                return
+            in_memory = [part for part in parts if isinstance(part, BYTES)]
+            if len(in_memory) == len(parts):
+                self._transport.write(b"".join(in_memory))
+                return
+        self._parts.extend(parts)
+        self._send()
+
+    def resume(self) -> bool:
+        """Goes on after the transport's buffer has emptied; True when everything has been handed over."""
+        if self._parts:
+            self._send()
+        return not self._parts
+
+    def close(self) -> None:
+        """Gives back the regions that were not sent."""
+        for part in self._parts:
+            if not isinstance(part, BYTES):
+                part.close()
+        self._parts.clear()
+
+    def _send(self) -> None:
+        """Sends until everything has left or the transport asks for a pause."""
+        while self._parts and not self.paused and not self._transport.is_closing():
+            part = self._parts[0]
+            if isinstance(part, BYTES):
+                self._send_bytes(part)
+                self._parts.popleft()
+            elif self._send_region(part):
+                part.close()
+                self._parts.popleft()
+                self._region_sent = 0
+
+    def _send_bytes(self, part: bytes | bytearray | memoryview) -> None:
+        """Straight to the socket where nothing is buffered, so that a region may follow; else through the transport."""
+        if self._transport.get_write_buffer_size() == 0:
+            try:
+                sent = os.write(self._socket_fd, part)
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError:
+                # The peer is gone: the transport finds the same error and closes in its own way.
+                sent = 0
+            if sent == len(part):
+                return
+            part = memoryview(part)[sent:]
+        self._transport.write(bytes(part))
+
+    def _send_region(self, region: FileRegion) -> bool:
+        """Sends what the socket takes of a region; True when it has wholly left."""
+        length = len(region)
+        while self._region_sent < length:
+            position = region.position + self._region_sent
+            sent = 0
+            if self._transport.get_write_buffer_size() == 0:
+                try:
+                    sent = os.sendfile(self._socket_fd, region.fd, position, length - self._region_sent)
+                except (BlockingIOError, InterruptedError):
+                    sent = 0
+                except OSError:
+                    sent = 0  # as above: the write below reports it
+            if sent == 0:
+                chunk = os.pread(region.fd, min(CHUNK_BYTES + 1, length - self._region_sent), position)
+                if not chunk:
+                    # The file is shorter than its log says: nothing that follows could be framed right.
+                    self._transport.abort()
+                    return True
+                self._region_sent += len(chunk)
+                self._transport.write(chunk)
+                if self.paused:
+                    return self._region_sent == length
+                continue
+            self._region_sent += sent
+        return True

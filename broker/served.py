@@ -1,0 +1,71 @@
+"""Which APIs this broker serves, in which versions: what ApiVersions announces is exactly this.
+
+Owns: the table. Never does: importing a handler before it is asked for.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ..protocol.api_keys import ApiKey, api
+
+SERVED: dict[int, str] = {
+    ApiKey.PRODUCE: "produce",
+    ApiKey.FETCH: "fetch",
+    ApiKey.LIST_OFFSETS: "list_offsets",
+    ApiKey.METADATA: "metadata",
+    ApiKey.OFFSET_COMMIT: "offset_commit",
+    ApiKey.OFFSET_FETCH: "offset_fetch",
+    ApiKey.FIND_COORDINATOR: "find_coordinator",
+    ApiKey.JOIN_GROUP: "join_group",
+    ApiKey.HEARTBEAT: "heartbeat",
+    ApiKey.LEAVE_GROUP: "leave_group",
+    ApiKey.SYNC_GROUP: "sync_group",
+    ApiKey.DESCRIBE_GROUPS: "describe_groups",
+    ApiKey.LIST_GROUPS: "list_groups",
+    ApiKey.API_VERSIONS: "api_versions",
+    ApiKey.CREATE_TOPICS: "create_topics",
+    ApiKey.DELETE_TOPICS: "delete_topics",
+    ApiKey.DELETE_RECORDS: "delete_records",
+    ApiKey.INIT_PRODUCER_ID: "init_producer_id",
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: "offset_for_leader_epoch",
+    ApiKey.DESCRIBE_CONFIGS: "describe_configs",
+    ApiKey.ALTER_CONFIGS: "alter_configs",
+    ApiKey.CREATE_PARTITIONS: "create_partitions",
+    ApiKey.DELETE_GROUPS: "delete_groups",
+    ApiKey.ELECT_LEADERS: "elect_leaders",
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: "incremental_alter_configs",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "list_partition_reassignments",
+    ApiKey.OFFSET_DELETE: "offset_delete",
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: "describe_client_quotas",
+    ApiKey.DESCRIBE_QUORUM: "describe_quorum",
+    ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
+    ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
+}
+"""API key -> module of :mod:`.api`."""
+
+LOWEST_SERVED: dict[int, int] = {ApiKey.FETCH: 4}
+"""Where less than the table's lowest version is served. Fetch 0 to 3 would need record batches converted down to
+formats that nothing has written since Kafka 0.11; Kafka 4 dropped them too."""
+
+
+def served_versions(api_key: int) -> tuple[int, int]:
+    """The lowest and highest version served of a served API; unstable latest versions are left out, as Kafka does."""
+    description = api(api_key)
+    lowest, highest = description.versions
+    if description.latest_version_unstable:
+        highest -= 1
+    return max(lowest, LOWEST_SERVED.get(api_key, lowest)), highest
+
+
+def handler(api_key: int) -> Callable[..., None]:
+    """The function that serves an API; imports its module on first use."""
+    module = import_module(f"{__package__}.api.{SERVED[api_key]}")
+    assert api_key == module.API_KEY, f"{module.__name__} serves {module.API_KEY}, not {api_key}"
+    function: Callable[..., None] = module.handle
+    return function
+
+
+Handler = Callable[[Any, Any, Any, Callable[[Any], None]], None]
+"""``handle(broker, request, context, reply)``."""

@@ -1,0 +1,147 @@
+"""Cuts a byte stream into Kafka's frames: an int32 size, then that many bytes.
+
+Owns: the bytes of a frame that has not wholly arrived. Never does: I/O, decoding. Invariant: no size is believed before
+it is held against the limit, and no memory is taken for a frame beyond it. Source: Kafka's protocol guide, "Common
+Request and Response Structure", and ``NetworkReceive``.
+
+What a frame costs: one that lies wholly in the bytes received is a view of them (no copy). One that ends in a later
+read is copied once. Of a large one only the part that was received together with its size is copied; the rest is read
+straight into its place through :meth:`FrameReader.target`.
+"""
+
+from struct import Struct
+
+from .errors import ProtocolError
+
+SIZE = Struct(">i")
+LARGE_FRAME_BYTES = 16 * 1024
+"""From this size on an unfinished frame gets a buffer of its own, into which the rest is received."""
+
+
+class FrameReader:
+    """The receiving half of one connection's framing."""
+
+    __slots__ = ("_large", "_large_filled", "_max_frame_bytes", "_small")
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        """``max_frame_bytes``: the largest frame taken, without its 4 bytes of size (``socket.request.max.bytes``)."""
+        self._max_frame_bytes = max_frame_bytes
+        self._small = bytearray()
+        self._large: bytearray | None = None
+        self._large_filled = 0
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How many bytes of an unfinished frame are held."""
+        return len(self._small) if self._large is None else self._large_filled
+
+    def target(self) -> memoryview | None:
+        """Where the next bytes should be received, or None for a buffer of the caller's.
+
+        After receiving n bytes into it call :meth:`received`; never :meth:`feed` while a target is out.
+        """
+        if self._large is None:
+            return None
+        return memoryview(self._large)[self._large_filled :]
+
+    def received(self, count: int) -> memoryview | None:
+        """Notes ``count`` bytes received into :meth:`target`; the frame when that completes it (owned by the caller)."""
+        assert self._large is not None, "received() without target()"
+        self._large_filled += count
+        if self._large_filled < len(self._large):
+            return None
+        frame = memoryview(self._large)
+        self._large = None
+        return frame
+
+    def feed(self, data: memoryview) -> list[memoryview]:
+        """Takes bytes received; the frames (without their size) that they complete, in order.
+
+        A frame may be a view of ``data``: it is valid only until the caller reuses that buffer.
+        Raises ProtocolError for a negative size or one beyond the limit; the connection can't be used any more.
+        """
+        if self._large is not None:
+            return self._feed_large(data)
+        frames: list[memoryview] = []
+        position = 0
+        end = len(data)
+        if self._small:
+            position = self._complete_small(data, frames)
+        while end - position >= 4:
+            size = SIZE.unpack_from(data, position)[0]
+            if size < 0 or size > self._max_frame_bytes:
+                raise self._refused(size)
+            body = position + 4
+            if end - body < size:
+                break
+            position = body + size
+            frames.append(data[body:position])
+        if position < end:
+            self._keep(data[position:])
+        return frames
+
+    def _complete_small(self, data: memoryview, frames: list[memoryview]) -> int:
+        """Continues the small unfinished frame with ``data``; the position behind what it took."""
+        small = self._small
+        position = 0
+        if len(small) < 4:
+            position = min(4 - len(small), len(data))
+            small += data[:position]
+            if len(small) < 4:
+                return position
+        size = SIZE.unpack_from(small)[0]
+        if size < 0 or size > self._max_frame_bytes:
+            raise self._refused(size)
+        missing = 4 + size - len(small)
+        taken = data[position : position + missing]
+        if len(taken) < missing:
+            small += taken
+            self._small = bytearray()
+            self._keep(memoryview(small))
+            return len(data)
+        small += taken
+        self._small = bytearray()
+        frames.append(memoryview(small)[4:])
+        return position + missing
+
+    def _keep(self, rest: memoryview) -> None:
+        """Keeps the beginning of a frame whose end has not arrived; its size, where known, was checked."""
+        if len(rest) >= 4:
+            size = SIZE.unpack_from(rest)[0]
+            if size >= LARGE_FRAME_BYTES:
+                self._large = bytearray(size)
+                self._large_filled = len(rest) - 4
+                self._large[: self._large_filled] = rest[4:]
+                return
+        self._small += rest
+
+    def _feed_large(self, data: memoryview) -> list[memoryview]:
+        """:meth:`feed` while a large frame is unfinished: for callers that don't use :meth:`target`."""
+        target = self.target()
+        assert target is not None
+        count = min(len(target), len(data))
+        target[:count] = data[:count]
+        target.release()
+        frame = self.received(count)
+        rest = self.feed(data[count:]) if count < len(data) else []
+        return rest if frame is None else [frame, *rest]
+
+    def _refused(self, size: int) -> ProtocolError:
+        return ProtocolError(f"frame of {size} bytes: {describe_size(size, self._max_frame_bytes)}")
+
+
+def describe_size(size: int, max_frame_bytes: int) -> str:
+    """Says in words why a frame's size is refused; recognises other protocols' first bytes read as a size."""
+    first = SIZE.pack(size)
+    if first in (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "):
+        return "these are the first bytes of an HTTP request; this listener speaks the Kafka protocol"
+    if first[0] == 0x16 and first[1] == 0x03:
+        return (
+            "these are the first bytes of a TLS handshake; this listener is PLAINTEXT: "
+            "set the client's security.protocol to PLAINTEXT or connect to a TLS listener"
+        )
+    if first == b"SSH-":
+        return "these are the first bytes of an SSH client; this listener speaks the Kafka protocol"
+    if size < 0:
+        return "a size can't be negative"
+    return f"larger than socket.request.max.bytes={max_frame_bytes}"
