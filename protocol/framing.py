@@ -45,7 +45,7 @@ class FrameReader:
         return memoryview(self._large)[self._large_filled :]
 
     def received(self, count: int) -> memoryview | None:
-        """Notes ``count`` bytes received into :meth:`target`; the frame when that completes it (owned by the caller)."""
+        """Notes ``count`` bytes received into :meth:`target`; the frame, where that completes it (to keep)."""
         assert self._large is not None, "received() without target()"
         self._large_filled += count
         if self._large_filled < len(self._large):

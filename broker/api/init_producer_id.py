@@ -1,7 +1,7 @@
 """InitProducerId (22): a producer id for idempotent producing.
 
-Versions: 0 to 5 (6 of the table is unstable). 2: flexible. 3: the producer id and epoch that the client had. 4: fencing is
-told by PRODUCER_FENCED. 5: transaction protocol version 2.
+Versions: 0 to 5 (6 of the table is unstable). 2: flexible. 3: the producer id and epoch that the client had. 4: fencing
+is told by PRODUCER_FENCED. 5: transaction protocol version 2.
 Errors: INVALID_REQUEST (an empty transactional id; a producer id without its epoch), UNSUPPORTED_VERSION (a
 transactional id: transactions are not served yet, and a client takes this as final instead of asking for ever).
 Without a transactional id each request gets a fresh producer id with epoch 0.
