@@ -40,6 +40,10 @@ format: $(VENV)/.installed-dev
 messages: $(VENV)/.installed-dev
 	$(BIN)/python -m odradek.protocol.generate
 
+## bench: ours and real Kafka in turn with the same client; the table goes to docs/benchmarks.json
+bench: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
+
 ## wheel: build the wheel into dist/
 wheel: $(VENV)/.installed-dev
 	$(BIN)/python -m build --wheel
@@ -64,4 +68,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: run test test-ci test-long check format messages wheel clean help
+.PHONY: bench run test test-ci test-long check format messages wheel clean help
