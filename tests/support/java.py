@@ -1,0 +1,129 @@
+"""Apache Kafka as the oracle: its jars, its Java classes and a real broker of it.
+
+The jars come from Maven Central on first use and stay in ``$XDG_CACHE_HOME/odradek-tests/kafka-<version>`` (or
+``~/.cache``). Without Java 17 or Maven a test that asks for them is skipped with the reason; in CI (CI=true) it fails.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+KAFKA_VERSION = "4.3.1"
+OLD_KAFKA_VERSION = "3.9.1"
+JAVA_SOURCES = Path(__file__).parent.parent / "java"
+
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>odradek.tests</groupId>
+  <artifactId>kafka-libs</artifactId>
+  <version>1</version>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_DEPENDENCY = """\
+    <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"""
+
+
+class JavaMissingError(Exception):
+    """Java 17, Maven or Kafka's jars cannot be had; the text says which."""
+
+
+def cache_directory() -> Path:
+    """Where downloads of the tests stay between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "odradek-tests"
+
+
+@cache
+def java_command() -> str:
+    """The path of a ``java`` of version 17 or newer. Raises JavaMissingError."""
+    command = shutil.which("java")
+    if command is None:
+        raise JavaMissingError("no `java` on the PATH (Java 17 or newer is needed)")
+    text = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    major = text.partition('version "')[2].partition(".")[0].partition('"')[0]
+    if not major.isdigit() or int(major) < 17:
+        raise JavaMissingError(f"`java` is not version 17 or newer: {text.splitlines()[:1]}")
+    return command
+
+
+@cache
+def kafka_libs(version: str = KAFKA_VERSION) -> Path:
+    """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
+    directory = cache_directory() / f"kafka-{version}"
+    libs = directory / "libs"
+    done = directory / "complete"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:  # several test processes may start at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            _fetch(version, directory, libs)
+            done.touch()
+    return libs
+
+
+def _fetch(version: str, directory: Path, libs: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JavaMissingError(f"no `mvn` on the PATH to fetch the jars of Kafka {version}")
+    kafka = "org.apache.kafka"
+    wanted = [(kafka, "kafka_2.13", version), (kafka, "kafka-tools", version), ("org.slf4j", "slf4j-simple", "1.7.36")]
+    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in wanted]
+    (directory / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)))
+    command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libs}", "-DincludeScope=runtime"]
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise JavaMissingError(f"Maven could not fetch the jars of Kafka {version}: {result.stdout[-800:]}")
+
+
+def java_or_skip(version: str = KAFKA_VERSION) -> Path:
+    """The jars of Kafka's ``version``, or the end of the test: skipped with the reason, failed where CI=true."""
+    try:
+        java_command()
+        return kafka_libs(version)
+    except JavaMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"needs Apache Kafka {version}: {error}")
+        pytest.skip(f"needs Apache Kafka {version}: {error}")
+
+
+def run_class(
+    *arguments: str | Path,
+    version: str = KAFKA_VERSION,
+    standard_input: str | None = None,
+    timeout_s: float = 300,
+    heap: str = "512m",
+) -> subprocess.CompletedProcess[str]:
+    """Runs a class of the release, or a Java source file: ``run_class("org.apache.kafka.tools.TopicCommand", …)``.
+
+    Raises JavaMissingError where there is no Java, ``subprocess.TimeoutExpired`` when it hangs; the caller looks at
+    ``returncode``.
+    """
+    command = java_arguments(version, heap) + [str(argument) for argument in arguments]
+    return subprocess.run(command, input=standard_input, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def java_arguments(version: str = KAFKA_VERSION, heap: str = "512m") -> list[str]:
+    """The command line up to the class name: heap, log level, class path."""
+    return [
+        java_command(),
+        f"-Xmx{heap}",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+        "-cp",
+        f"{kafka_libs(version)}/*",
+    ]
+
+
+def java_source(name: str) -> Path:
+    """The path of one of our Java programs, ``tests/java/<name>.java``."""
+    return JAVA_SOURCES / f"{name}.java"
