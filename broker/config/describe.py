@@ -1,14 +1,24 @@
-"""What DescribeConfigs answers, as data. Source: Kafka's ConfigHelper, KafkaConfigSchema, DynamicBrokerConfig."""
+"""What DescribeConfigs answers, as data: every key with its value, where that comes from, and its synonyms.
 
-from collections.abc import Mapping
+Pure functions. Source: Kafka's ConfigHelper, ServerTopicConfigSynonyms, GroupConfig.brokerSynonym, DynamicBrokerConfig.
+Kafka's own prose isn't repeated: documentation is the sentence of ``effective.py``, or says that a key has no effect.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .server_config import ServerConfig
+from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, group_keys, server_keys, topic_keys
+from .effective import EFFECTIVE
+from .group_config import group_values
+from .server_config import OUR_DEFAULTS, ServerConfig
+from .topic_config import topic_values
+from .values import Value, format_value, parse_value
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from: DescribeConfigsResponse's config source."""
+    """Where a value comes from: the numbers of DescribeConfigsResponse.ConfigSource."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -21,9 +31,20 @@ class ConfigSource(IntEnum):
     DYNAMIC_GROUP_CONFIG = 8
 
 
+WIRE_TYPES = {
+    name: number
+    for number, name in enumerate(
+        ("UNKNOWN", "BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD")
+    )
+}
+"""The numbers of DescribeConfigsResponse.ConfigType."""
+
+_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
+
+
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """One place a value may come from, in order of precedence."""
+    """One place that a value may come from."""
 
     name: str
     value: str | None
@@ -32,7 +53,11 @@ class Synonym:
 
 @dataclass(frozen=True, slots=True)
 class DescribedConfig:
-    """One entry of a DescribeConfigs answer; ``is_default`` is the field of version 0, ``config_type`` the wire's number."""
+    """One entry of a DescribeConfigs answer.
+
+    ``synonyms`` in order of precedence, the first being where ``value`` comes from; ``config_type`` the wire's number;
+    ``value`` is None for a secret.
+    """
 
     name: str
     value: str | None
@@ -45,32 +70,189 @@ class DescribedConfig:
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody set it."""
+        """Whether nobody set it (the answer's field in version 0)."""
         return self.source is ConfigSource.DEFAULT_CONFIG
 
 
-def describe_topic(server: ServerConfig, overrides: Mapping[str, str]) -> list[DescribedConfig]:
-    """Every topic key with what it is now for a topic with these overrides."""
-    ...
+@dataclass(frozen=True, slots=True)
+class BrokerLayers:
+    """What is set for this broker, the strongest first: its own dynamic configs, those for all brokers, the file."""
+
+    server: ServerConfig
+    cluster: Mapping[str, str]
+    broker: Mapping[str, str]
+
+    def synonyms(self, name: str, names: tuple[str, ...], *, sensitive: bool) -> tuple[Synonym, ...]:
+        """The places of one key (ConfigHelper.configSynonyms), from the first that bears its name on."""
+        found = []
+        for source, layer in (
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self.broker),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.cluster),
+            (ConfigSource.STATIC_BROKER_CONFIG, self.server.originals),
+        ):
+            found += [Synonym(one, None if sensitive else layer[one], source) for one in names if one in layer]
+        for one in names:
+            default = _default_text(one)
+            if default is not None:
+                found.append(Synonym(one, None if sensitive else default, ConfigSource.DEFAULT_CONFIG))
+        first = next((place for place, synonym in enumerate(found) if synonym.name == name), len(found))
+        return tuple(found[first:])
+
+
+def _default_text(name: str) -> str | None:
+    definition = server_keys().get(name)
+    return OUR_DEFAULTS.get(name, definition.default) if definition else None
+
+
+def _synonym_names(name: str) -> tuple[str, ...]:
+    """The keys that set the same as ``name`` (DynamicBrokerConfig.brokerConfigSynonyms)."""
+    definition = server_keys().get(name)
+    if definition is not None:
+        return definition.synonyms
+    listener = _LISTENER_KEY.fullmatch(name)
+    if listener is None:
+        return (name,)
+    mechanism_keys: list[str] = server_keys().sections["listener_mechanism_configs"]
+    return name, next((key for key in mechanism_keys if listener[1].endswith(key)), listener[1])
+
+
+def _broker_type(name: str) -> str | None:
+    """The type of a broker key, through its synonyms for a listener's; None if nothing is known about it."""
+    for one in (name, *_synonym_names(name)):
+        definition = server_keys().get(one) or dynamic_only_keys().get(one)
+        if definition is not None:
+            return definition.type
+    return None
 
 
 def describe_broker(
     server: ServerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]
 ) -> list[DescribedConfig]:
-    """Every broker key: ``cluster`` and ``broker`` are the dynamic configs for all brokers and for this one."""
-    ...
+    """Every broker key: ``cluster`` and ``broker`` are the dynamic configs of all brokers and of this one.
+
+    Keys that are Kafka's internal ones appear if they are set.
+    """
+    layers = BrokerLayers(server, cluster, broker)
+    now = server.with_dynamic(cluster, broker)
+    visible = [name for name, definition in server_keys().items() if not definition.internal]
+    return [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
+
+
+def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> DescribedConfig:
+    type_name = _broker_type(name)
+    # Whatever isn't known may be a secret.
+    sensitive = type_name in (None, "PASSWORD")
+    value = now[name] if name in server_keys() else now.originals[name]
+    synonyms = layers.synonyms(name, _synonym_names(name), sensitive=sensitive)
+    return DescribedConfig(
+        name=name,
+        value=None if sensitive else format_value(value),
+        source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+        read_only=not _is_dynamic(name),
+        is_sensitive=sensitive,
+        config_type=WIRE_TYPES[type_name or "UNKNOWN"],
+        synonyms=synonyms,
+        documentation=_documentation(name),
+    )
+
+
+def _is_dynamic(name: str) -> bool:
+    definition = server_keys().get(name)
+    return definition is not None and definition.update_mode != "read-only"
+
+
+def _documentation(name: str) -> str:
+    return EFFECTIVE.get(name, "A key of Apache Kafka 4.3.1 that has no effect in this broker.")
 
 
 def describe_cluster_defaults(cluster: Mapping[str, str]) -> list[DescribedConfig]:
-    """The resource with an empty name: only the dynamic cluster-wide configs that are set."""
-    ...
+    """The broker resource with an empty name: only the dynamic configs for all brokers that are set."""
+    entries = []
+    for name, text in sorted(cluster.items()):
+        type_name = _broker_type(name)
+        sensitive = type_name in (None, "PASSWORD")
+        value = None if sensitive else text
+        entries.append(
+            DescribedConfig(
+                name=name,
+                value=value,
+                source=ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+                read_only=not _is_dynamic(name),
+                is_sensitive=sensitive,
+                config_type=WIRE_TYPES[type_name or "UNKNOWN"],
+                synonyms=(Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),),
+                documentation=_documentation(name),
+            )
+        )
+    return entries
 
 
-def describe_group(server: ServerConfig, overrides: Mapping[str, str]) -> list[DescribedConfig]:
-    """Every group key of one group."""
-    ...
+def describe_topic(
+    server: ServerConfig,
+    overrides: Mapping[str, str],
+    cluster: Mapping[str, str] | None = None,
+    broker: Mapping[str, str] | None = None,
+) -> list[DescribedConfig]:
+    """Every topic key of a topic with these overrides; ``cluster`` and ``broker`` are the dynamic broker configs."""
+    layers = BrokerLayers(server, cluster or {}, broker or {})
+    values = topic_values(server.with_dynamic(layers.cluster, layers.broker), overrides)
+    return list(_resource(layers, topic_keys(), values, overrides, ConfigSource.DYNAMIC_TOPIC_CONFIG))
+
+
+def describe_group(
+    server: ServerConfig,
+    overrides: Mapping[str, str],
+    cluster: Mapping[str, str] | None = None,
+    broker: Mapping[str, str] | None = None,
+) -> list[DescribedConfig]:
+    """Every key of a group with these overrides; ``cluster`` and ``broker`` are the dynamic broker configs."""
+    layers = BrokerLayers(server, cluster or {}, broker or {})
+    now = server.with_dynamic(layers.cluster, layers.broker)
+    values = group_values(now, overrides)
+    return list(_resource(layers, group_keys(), values, overrides, ConfigSource.DYNAMIC_GROUP_CONFIG))
+
+
+def _resource(
+    layers: BrokerLayers,
+    table: Mapping[str, KeyDefinition],
+    values: Mapping[str, Value],
+    overrides: Mapping[str, str],
+    source: ConfigSource,
+) -> Iterator[DescribedConfig]:
+    """The entries of a topic or a group: its own setting, then the places of the server key behind it."""
+    for name, definition in table.items():
+        if definition.internal and name not in overrides:
+            continue
+        value = format_value(values[name])
+        synonyms: tuple[Synonym, ...] = ()
+        if definition.server_key is not None:
+            names = _synonym_names(definition.server_key)
+            synonyms = layers.synonyms(definition.server_key, names, sensitive=False)
+        elif source is ConfigSource.DYNAMIC_GROUP_CONFIG and definition.default is not None:
+            synonyms = (Synonym(name, definition.default, ConfigSource.DEFAULT_CONFIG),)
+        if name in overrides:
+            synonyms = (Synonym(name, value, source), *synonyms)
+        yield _entry(definition, value, synonyms)
 
 
 def describe_client_metrics(overrides: Mapping[str, str]) -> list[DescribedConfig]:
     """Every key of one client metrics subscription."""
-    ...
+    entries = []
+    for name, definition in client_metrics_keys().items():
+        value = format_value(parse_value(name, definition.type, overrides.get(name, definition.default)))
+        synonyms = (Synonym(name, value, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),) if name in overrides else ()
+        entries.append(_entry(definition, value, synonyms))
+    return entries
+
+
+def _entry(definition: KeyDefinition, value: str | None, synonyms: tuple[Synonym, ...]) -> DescribedConfig:
+    return DescribedConfig(
+        name=definition.name,
+        value=value,
+        source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+        read_only=False,
+        is_sensitive=False,
+        config_type=WIRE_TYPES[definition.type],
+        synonyms=synonyms,
+        documentation=_documentation(definition.server_key or definition.name),
+    )

@@ -6,27 +6,46 @@ Source: Kafka's AbstractKafkaConfig and KafkaConfig.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from .cross_checks import single_values
+from .definition import KeyDefinition, server_keys
+from .effective import EFFECTIVE
+from .errors import ConfigError
+from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
+from .sources import Setting, collect
+from .validators import allowed, violation
+from .values import Value, parse_value
+
+OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {
+        "node.id": "1",
+        "broker.id": "1",
+        "log.dir": "./data",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+    }
+)
+"""Where our defaults differ from Kafka's: there is one broker, and /tmp is no place for data."""
 
 
 class ServerConfig:
     """The broker's configuration by Kafka's keys: ``config["log.segment.bytes"]`` is the typed value.
 
-    Immutable. ``get_int``, ``get_boolean``, ``get_string``, ``get_list`` and ``get_float`` say the type where it matters to a checker.
+    Immutable. ``get_int``, ``get_boolean``, ``get_string``, ``get_list``, ``get_float`` say the type to a checker.
+    Defaults are parsed when they are first asked for.
     """
 
-    listeners: tuple[Listener, ...]
-    """What clients may connect to, in the order of ``listeners``; controller listeners are not among them."""
-    controller_listeners: tuple[Listener, ...]
-    """The listeners named by ``controller.listener.names``: accepted, advertised to nobody."""
-    advertised_listeners: tuple[Listener, ...]
-    """What Metadata tells clients: one for each of ``listeners``, in their order. Port 0 or host "" here means: what was bound."""
-    inter_broker_listener_name: str
-    node_id: int
-    log_dirs: tuple[str, ...]
-    """``log.dirs`` (or ``log.dir``), as given."""
+    def __init__(self, originals: Mapping[str, str], values: dict[str, Value], listeners: ListenerSettings) -> None:
+        self.originals = MappingProxyType(dict(originals))
+        """What was set, as text: key -> value."""
+        self._values = values
+        self._listeners = listeners
 
     @classmethod
     def load(
@@ -36,22 +55,149 @@ class ServerConfig:
 
         Later ones win: defaults, file, environment, overrides. Raises ConfigError with everything that is wrong.
         """
-        ...
+        settings, problems = collect(properties, overrides, environ or {})
+        effective = {setting.key: setting for setting in settings}
+        _same_id(effective)
+        values, bad_values = _typed(effective)
+        problems += bad_values
+        config = cls({key: setting.text for key, setting in effective.items()}, values, ListenerSettings())
+        # What compares values with each other only makes sense if each of them is good.
+        if not bad_values:
+            config._listeners, bad_listeners = listener_settings(config)
+            problems += bad_listeners
+            problems += single_values(config)
+        if problems:
+            raise ConfigError(problems)
+        return config
 
     def __getitem__(self, key: str) -> Any:
-        """The typed value of a key of Kafka's (int, bool, float, str, list of str or None). Raises KeyError for an unknown key."""
-        ...
+        """The typed value of a key of Kafka's. Raises KeyError for an unknown key.
 
-    def get_int(self, key: str) -> int: ...
-    def get_float(self, key: str) -> float: ...
-    def get_boolean(self, key: str) -> bool: ...
-    def get_string(self, key: str) -> str: ...
-    def get_list(self, key: str) -> list[str]: ...
+        int, bool, float, str, tuple of str (lists) or None (null); the two required lists of Kafka (``process.roles``,
+        ``controller.listener.names``) are empty if not set.
+        """
+        try:
+            return self._values[key]
+        except KeyError:
+            value = self._values[key] = default_value(server_keys()[key])
+            return value
+
+    def get_int(self, key: str) -> int:
+        """The value of an INT, LONG or SHORT key that is not null."""
+        value = self[key]
+        assert isinstance(value, int), key
+        return value
+
+    def get_float(self, key: str) -> float:
+        """The value of a DOUBLE key that is not null."""
+        value = self[key]
+        assert isinstance(value, float), key
+        return value
+
+    def get_boolean(self, key: str) -> bool:
+        """The value of a BOOLEAN key that is not null."""
+        value = self[key]
+        assert isinstance(value, bool), key
+        return value
+
+    def get_string(self, key: str) -> str:
+        """The value of a STRING, CLASS or PASSWORD key that is not null."""
+        value = self[key]
+        assert isinstance(value, str), key
+        return value
+
+    def get_list(self, key: str) -> list[str]:
+        """The value of a LIST key; null is the empty list."""
+        return list(self[key] or ())
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """What clients may connect to, in the order of ``listeners``; controller listeners are not among them."""
+        return self._listeners.listeners
+
+    @property
+    def controller_listeners(self) -> tuple[Listener, ...]:
+        """The listeners named by ``controller.listener.names``: accepted, advertised to nobody."""
+        return self._listeners.controller_listeners
+
+    @property
+    def advertised_listeners(self) -> tuple[Listener, ...]:
+        """What Metadata tells clients, in the order of ``listeners``; one of them may be left out.
+
+        Port 0 means the port that was bound; host ``""`` that any name of this machine will do.
+        """
+        return self._listeners.advertised_listeners
+
+    @property
+    def inter_broker_listener_name(self) -> str:
+        """The name of the listener that other brokers use."""
+        return self._listeners.inter_broker_listener_name
+
+    @property
+    def node_id(self) -> int:
+        """``node.id``."""
+        return self.get_int("node.id")
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        """``log.dirs``, or ``log.dir`` if that is not set."""
+        directories: tuple[str, ...] = self["log.dirs"] or self["log.dir"]
+        return directories
 
     def keys_without_effect(self) -> list[str]:
-        """The keys that were given, are Kafka's, and change nothing here, sorted: for one line at start."""
-        ...
+        """The keys that were given, are Kafka's or a plugin's, and change nothing here, sorted."""
+        return sorted(self.originals.keys() - EFFECTIVE.keys())
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
-        """The same configuration under dynamic broker configs: cluster-wide ones, then this broker's own."""
-        ...
+        """The same configuration under dynamic broker configs: cluster-wide ones, then this broker's own.
+
+        A dynamic value that doesn't pass its type or rule is left out, as Kafka does (DynamicBrokerConfig); listeners
+        stay what they were at start.
+        """
+        dynamic = {key: text for key, text in {**cluster, **broker}.items() if not _problem(key, text)}
+        originals = {**self.originals, **dynamic}
+        values, _ = _typed({key: Setting(key, text, "") for key, text in originals.items()})
+        return ServerConfig(originals, values, self._listeners)
+
+
+def default_value(definition: KeyDefinition) -> Value:
+    """The typed default of a server key: ours where we have one, else Kafka's."""
+    text = OUR_DEFAULTS.get(definition.name, definition.default)
+    if text is None and not definition.has_default and definition.type == "LIST":
+        return ()
+    return parse_value(definition.name, definition.type, text)
+
+
+def _typed(settings: Mapping[str, Setting]) -> tuple[dict[str, Value], list[str]]:
+    """The typed values of settings, and a sentence for each that is bad."""
+    values: dict[str, Value] = {}
+    problems: list[str] = []
+    table = server_keys()
+    for key, setting in settings.items():
+        if key not in table:
+            continue
+        problem = _problem(key, setting.text)
+        if problem is None:
+            values[key] = parse_value(key, table[key].type, setting.text)
+        else:
+            takes = allowed(table[key])
+            problems.append(f"{problem} ({setting.where}; {table[key].type.lower()}{', ' + takes if takes else ''})")
+    return values, problems
+
+
+def _problem(key: str, text: str) -> str | None:
+    """What is wrong with the text of a key, or None; keys of listeners and plugins can't be judged."""
+    definition = server_keys().get(key)
+    if definition is None:
+        return None
+    try:
+        return violation(definition, parse_value(key, definition.type, text))
+    except ValueError as unparsable:
+        return str(unparsable)
+
+
+def _same_id(settings: dict[str, Setting]) -> None:
+    """``node.id`` and ``broker.id`` are synonyms: one that is set sets the other (KafkaConfig.populateSynonyms)."""
+    for key, other in (("node.id", "broker.id"), ("broker.id", "node.id")):
+        if key in settings and other not in settings:
+            settings[other] = Setting(other, settings[key].text, settings[key].where)

@@ -1,0 +1,136 @@
+"""The checks between values that are good by themselves.
+
+Source: KafkaConfig.validateValues, LogConfig.validateValues, GroupCoordinatorConfig, ShareGroupConfig.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .server_config import ServerConfig
+
+MINUTE_MS = 60 * 1000
+HOUR_MS = 60 * MINUTE_MS
+
+
+def log_retention_ms(config: "ServerConfig") -> int:
+    """``log.retention.ms``, else ``.minutes``, else ``.hours``, in ms; any negative value is -1, no limit."""
+    value = config["log.retention.ms"]
+    if value is None:
+        minutes = config["log.retention.minutes"]
+        value = config.get_int("log.retention.hours") * HOUR_MS if minutes is None else minutes * MINUTE_MS
+    return -1 if value < 0 else int(value)
+
+
+def log_roll_ms(config: "ServerConfig") -> int:
+    """``log.roll.ms``, else ``log.roll.hours``, in milliseconds."""
+    value = config["log.roll.ms"]
+    return config.get_int("log.roll.hours") * HOUR_MS if value is None else int(value)
+
+
+def log_roll_jitter_ms(config: "ServerConfig") -> int:
+    """``log.roll.jitter.ms``, else ``log.roll.jitter.hours``, in milliseconds."""
+    value = config["log.roll.jitter.ms"]
+    return config.get_int("log.roll.jitter.hours") * HOUR_MS if value is None else int(value)
+
+
+def log_flush_ms(config: "ServerConfig") -> int:
+    """``log.flush.interval.ms``, else ``log.flush.scheduler.interval.ms``, in milliseconds."""
+    value = config["log.flush.interval.ms"]
+    return config.get_int("log.flush.scheduler.interval.ms") if value is None else int(value)
+
+
+def single_values(config: "ServerConfig") -> Iterator[str]:
+    """A sentence for each pair of values that don't go together, listeners apart."""
+    if config["node.id"] != config["broker.id"]:
+        yield "You must set `node.id` to the same value as `broker.id`."
+    yield from _logs(config)
+    yield from _groups(config)
+    yield from _connections(config)
+    if config.get_list("config.providers"):
+        yield (
+            "config.providers: values from providers are not resolved here; "
+            "put them into the file, the environment or --override"
+        )
+
+
+def _logs(config: "ServerConfig") -> Iterator[str]:
+    if log_roll_ms(config) < 1:
+        yield "log.roll.ms must be greater than or equal to 1"
+    if log_roll_jitter_ms(config) < 0:
+        yield "log.roll.jitter.ms must be greater than or equal to 0"
+    if log_retention_ms(config) == 0:
+        yield "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
+    minimum, maximum = config["log.cleaner.min.compaction.lag.ms"], config["log.cleaner.max.compaction.lag.ms"]
+    if minimum > maximum:
+        yield (
+            f"conflict topic config setting min.compaction.lag.ms ({minimum}) > max.compaction.lag.ms ({maximum}): "
+            "log.cleaner.min.compaction.lag.ms, log.cleaner.max.compaction.lag.ms"
+        )
+    threads = config.get_int("log.cleaner.threads")
+    if threads and config.get_int("log.cleaner.dedupe.buffer.size") // threads <= 1024 * 1024:
+        yield "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+    if config.get_int("replica.fetch.wait.max.ms") > config.get_int("replica.socket.timeout.ms"):
+        yield (
+            "replica.socket.timeout.ms should always be at least replica.fetch.wait.max.ms "
+            "to prevent unnecessary socket timeouts"
+        )
+    if config.get_int("replica.fetch.wait.max.ms") > config.get_int("replica.lag.time.max.ms"):
+        yield (
+            "replica.fetch.wait.max.ms should always be less than or equal to replica.lag.time.max.ms "
+            "to prevent frequent changes in ISR"
+        )
+
+
+_BOUNDED = (
+    ("consumer", ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")),
+    (
+        "share",
+        (
+            "heartbeat.interval.ms",
+            "session.timeout.ms",
+            "assignment.interval.ms",
+            "record.lock.duration.ms",
+            "delivery.count.limit",
+            "partition.max.record.locks",
+        ),
+    ),
+    ("streams", ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")),
+)
+"""What of each kind of group must lie between the keys with ``min.`` and ``max.`` before it."""
+
+
+def _groups(config: "ServerConfig") -> Iterator[str]:
+    """GroupCoordinatorConfig's and ShareGroupConfig's own checks."""
+    if "classic" not in config.get_list("group.coordinator.rebalance.protocols"):
+        yield "Disabling the 'classic' protocol is not supported."
+    for kind, bounded in _BOUNDED:
+        for what in bounded:
+            key, low, high = (f"group.{kind}.{bound}{what}" for bound in ("", "min.", "max."))
+            if config.get_int(high) < config.get_int(low):
+                yield f"{high} must be greater than or equal to {low}"
+            if config.get_int(key) < config.get_int(low):
+                yield f"{key} must be greater than or equal to {low}"
+            if config.get_int(key) > config.get_int(high):
+                yield f"{key} must be less than or equal to {high}"
+        heartbeat, session = f"group.{kind}.heartbeat.interval.ms", f"group.{kind}.session.timeout.ms"
+        if config.get_int(heartbeat) >= config.get_int(session):
+            yield f"{heartbeat} must be less than {session}"
+    if config.get_int("group.streams.num.standby.replicas") > config.get_int("group.streams.max.standby.replicas"):
+        yield "group.streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas"
+    if (assignors := len(config.get_list("group.share.assignors"))) != 1:
+        yield f"group.share.assignors must contain exactly one assignor, but found {assignors}"
+
+
+def _connections(config: "ServerConfig") -> Iterator[str]:
+    queued, largest = config.get_int("queued.max.request.bytes"), config.get_int("socket.request.max.bytes")
+    if 0 < queued < largest:
+        yield "queued.max.request.bytes must be larger or equal to socket.request.max.bytes"
+    if config["max.connections.per.ip"] == 0 and not config["max.connections.per.ip.overrides"]:
+        yield "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
+    idle, delay = config.get_int("connections.max.idle.ms"), config.get_int("connection.failed.authentication.delay.ms")
+    if idle >= 0 and delay >= idle:
+        yield (
+            f"connection.failed.authentication.delay.ms={delay} should always be less than "
+            f"connections.max.idle.ms={idle} to prevent failed authentication responses from timing out"
+        )

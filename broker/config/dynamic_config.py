@@ -1,0 +1,64 @@
+"""Changes of broker keys at run time: which may be changed, and how. Source: DynamicBrokerConfig.validateConfigs.
+
+Pure functions over the texts that a request brings.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from ...protocol.errors import ErrorCode, KafkaError
+from .definition import dynamic_only_keys, server_keys
+from .validators import violation
+from .values import parse_value
+
+_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
+
+
+def validate_broker_configs(configs: Mapping[str, str], *, per_broker: bool) -> None:
+    """Checks all dynamic configs that a broker (``per_broker``) or all brokers together will have.
+
+    Names that Kafka doesn't know pass: they may be a plugin's. Raises KafkaError(INVALID_REQUEST) with Kafka's text.
+    """
+    sections = server_keys().sections
+    _none_of(
+        (name for name in configs if name in server_keys() and server_keys()[name].update_mode == "read-only"),
+        "Cannot update these configs dynamically",
+    )
+    _none_of(
+        (name for name in configs if name in sections["dynamic_security_configs"]),
+        "These security configs can be dynamically updated only per-listener using the listener prefix",
+    )
+    for name, text in configs.items():
+        listener = _LISTENER_KEY.fullmatch(name)
+        _check_value(listener[1] if listener else name, text)
+    if not per_broker:
+        _none_of(
+            filter(_is_per_broker, configs),
+            "Cannot update these configs at default cluster level, broker id must be specified",
+        )
+
+
+def _is_per_broker(name: str) -> bool:
+    sections = server_keys().sections
+    listener = _LISTENER_KEY.fullmatch(name)
+    if listener is not None:
+        return listener[1] not in sections["cluster_level_listener_configs"]
+    return name in sections["per_broker_configs"]
+
+
+def _check_value(name: str, text: str) -> None:
+    definition = server_keys().get(name) or dynamic_only_keys().get(name)
+    if definition is None:
+        return
+    try:
+        problem = violation(definition, parse_value(name, definition.type, text))
+    except ValueError as unparsable:
+        problem = str(unparsable)
+    if problem is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
+
+
+def _none_of(names: Iterable[str], sentence: str) -> None:
+    found = sorted(names)
+    if found:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{sentence}: [{', '.join(found)}]")

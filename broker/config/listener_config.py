@@ -1,0 +1,134 @@
+"""The listeners of a configuration, and the checks between them. Source: KafkaConfig.validateValues.
+
+What differs from Kafka: a single node needs no controller listener; SSL and SASL listeners are refused because they
+are not served; the quorum keys must name this node alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .listeners import Listener, duplicates, parse_listeners, parse_protocol_map, with_controller_listeners
+
+if TYPE_CHECKING:
+    from .server_config import ServerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSettings:
+    """The parsed listeners; empty before they were read."""
+
+    listeners: tuple[Listener, ...] = ()
+    controller_listeners: tuple[Listener, ...] = ()
+    advertised_listeners: tuple[Listener, ...] = ()
+    inter_broker_listener_name: str = ""
+
+
+def listener_settings(config: "ServerConfig") -> tuple[ListenerSettings, list[str]]:
+    """The listeners that a configuration describes, and what is wrong with them."""
+    controllers = config.get_list("controller.listener.names")
+    try:
+        protocols = parse_protocol_map(config.get_string("listener.security.protocol.map"))
+        if "listener.security.protocol.map" not in config.originals:
+            protocols = with_controller_listeners(protocols, config.get_list("listeners"), controllers)
+        bound = parse_listeners("listeners", config.get_list("listeners"), protocols)
+        given = config["advertised.listeners"]
+        advertised = bound if given is None else parse_listeners("advertised.listeners", given, protocols)
+    except ValueError as malformed:
+        return ListenerSettings(), [str(malformed)]
+    settings = _sorted_out(bound, advertised, controllers, _inter_broker_name(config))
+    problems = [
+        *duplicates("listeners", bound, distinct_ports=True),
+        *duplicates("advertised.listeners", advertised, distinct_ports=False),
+        *_unserved(settings),
+        *_advertised(settings, advertised, bound, controllers),
+        *_controller(config, bound, controllers),
+    ]
+    return settings, problems
+
+
+def _sorted_out(
+    bound: Sequence[Listener], advertised: Sequence[Listener], controllers: Sequence[str], inter_broker: str
+) -> ListenerSettings:
+    order = {listener.name: place for place, listener in enumerate(bound)}
+    told = [listener for listener in advertised if listener.name not in controllers]
+    return ListenerSettings(
+        tuple(listener for listener in bound if listener.name not in controllers),
+        tuple(listener for listener in bound if listener.name in controllers),
+        tuple(sorted(told, key=lambda listener: order.get(listener.name, len(order)))),
+        inter_broker,
+    )
+
+
+def _inter_broker_name(config: "ServerConfig") -> str:
+    """``inter.broker.listener.name``, else the security protocol's name (KafkaConfig)."""
+    name = config["inter.broker.listener.name"] or config.get_string("security.inter.broker.protocol")
+    return str(name).upper()
+
+
+def _unserved(settings: ListenerSettings) -> Iterator[str]:
+    for listener in settings.listeners:
+        if listener.protocol != "PLAINTEXT":
+            yield (
+                f"listeners: {listener} uses {listener.protocol}; this version serves PLAINTEXT only. "
+                "Bind it to PLAINTEXT in listener.security.protocol.map, or put a TLS proxy before it"
+            )
+
+
+def _advertised(
+    settings: ListenerSettings, advertised: Sequence[Listener], bound: Sequence[Listener], controllers: Sequence[str]
+) -> Iterator[str]:
+    told = [listener.name for listener in settings.advertised_listeners]
+    names = [listener.name for listener in bound]
+    if not told:
+        every = (
+            f" Perhaps all listeners appear in controller.listener.names ({','.join(controllers)})?"
+            if controllers
+            else ""
+        )
+        yield f"There must be at least one broker advertised listener.{every}"
+    elif not set(told) <= set(names):
+        yield (
+            "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners. "
+            f"Found {','.join(told)}. The valid options based on the current configuration are {','.join(names)}"
+        )
+    elif settings.inter_broker_listener_name not in told:
+        yield (
+            "inter.broker.listener.name must be a listener name defined in advertised.listeners. "
+            f"It is {settings.inter_broker_listener_name}; "
+            f"the valid options based on currently configured listeners are {','.join(told)}"
+        )
+    if any(listener.host == "0.0.0.0" for listener in advertised):
+        yield (
+            "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address: "
+            "set advertised.listeners to what clients can reach, for example PLAINTEXT://localhost:9092"
+        )
+
+
+def _controller(config: "ServerConfig", bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
+    roles = config.get_list("process.roles")
+    if roles and "broker" not in roles:
+        yield (
+            "process.roles=controller: this is a broker with its controller inside; "
+            "set broker,controller or leave it out"
+        )
+    names = {listener.name for listener in bound}
+    if "controller" in roles and not set(controllers) <= names:
+        yield (
+            "controller.listener.names must only contain values appearing in the 'listeners' configuration "
+            "when running the KRaft controller role"
+        )
+    voters = {int(voter.partition("@")[0]) for voter in config.get_list("controller.quorum.voters")}
+    if voters and voters != {config.get_int("node.id")}:
+        named = ", ".join(map(str, sorted(voters)))
+        yield (
+            f"controller.quorum.voters names node {named}; this broker is its own controller: "
+            f"name node {config.get_int('node.id')} alone, or leave the key out"
+        )
+    if len(config.get_list("controller.quorum.bootstrap.servers")) > 1:
+        yield (
+            "controller.quorum.bootstrap.servers names several controllers; this broker is its own: "
+            "name one or leave the key out"
+        )
+    if config["inter.broker.listener.name"] and "security.inter.broker.protocol" in config.originals:
+        yield "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."

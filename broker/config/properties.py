@@ -1,0 +1,77 @@
+"""Java's properties format: the text of server.properties to its entries. Source: java.util.Properties.load.
+
+Pure: text in, entries out. Keys and values are separated by ``=``, ``:`` or white space; ``#`` and ``!`` begin a
+comment line; a line that ends in an odd number of backslashes goes on in the next one; ``\\t \\n \\r \\f \\uXXXX`` are
+characters and any other escaped character stands for itself.
+"""
+
+import re
+from dataclasses import dataclass
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_ESCAPE = re.compile(r"\\(u(?P<code>[0-9a-fA-F]{4})|(?P<other>.|$))", re.DOTALL)
+_NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_BLANK = " \t\f"
+_KEY_AND_VALUE = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key and its value, with the number of the line that it begins on (from 1)."""
+
+    key: str
+    value: str
+    line: int
+
+
+def parse_properties(text: str) -> list[Entry]:
+    """The entries of a properties text in their order; a key given twice is there twice (the last one counts).
+
+    Raises ValueError, with the line, for a ``\\u`` without four hexadecimal digits.
+    """
+    entries = []
+    for number, line in _logical_lines(text):
+        match = _KEY_AND_VALUE.fullmatch(line)
+        assert match is not None, "every line has a key and a value, possibly empty"
+        try:
+            entries.append(Entry(_unescape(match["key"]), _unescape(match["value"]), number))
+        except ValueError as malformed:
+            raise ValueError(f"line {number}: {malformed}") from None
+    return entries
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    """Lines with their continuations joined; comments and blank lines left out."""
+    found: list[tuple[int, str]] = []
+    begun: tuple[int, str] | None = None
+    for number, natural in enumerate(_LINE_END.split(text), 1):
+        line = natural.lstrip(_BLANK)
+        if begun is None and (not line or line[0] in "#!"):
+            continue
+        first, so_far = begun or (number, "")
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if backslashes % 2:
+            begun = (first, so_far + line[:-1])
+        else:
+            found.append((first, so_far + line))
+            begun = None
+    if begun is not None and begun[1]:
+        found.append(begun)
+    return found
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    # Java's characters are UTF-16 units: two escapes may make one character.
+    # Half of one raises UnicodeDecodeError, a ValueError.
+    return _ESCAPE.sub(_character, text).encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def _character(match: re.Match[str]) -> str:
+    if match["code"]:
+        return chr(int(match["code"], 16))
+    other = match["other"]
+    if other == "u":
+        raise ValueError("Malformed \\uxxxx encoding.")
+    return _NAMED.get(other, other)

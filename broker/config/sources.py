@@ -1,0 +1,119 @@
+"""Where settings come from, and which keys are meant: properties file, environment, ``--override``.
+
+Owns: the order of precedence (defaults < file < environment < overrides) and the judgement whether a name is a key.
+Pure: the texts are passed in.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .definition import server_keys
+from .properties import parse_properties
+
+ENVIRONMENT_PREFIX = "ODRADEK_"
+
+PASSED_PREFIXES = (
+    "listener.name.",
+    "config.providers.",
+    "rsm.config.",
+    "rlmm.config.",
+    "authorizer.",
+    "client.quota.callback.",
+    "metric.reporters.",
+)
+"""What begins like this belongs to a listener or a plugin, so its name can't be checked. ``listener.name.…`` overrides
+a key for one listener."""
+
+REMOVED_PREFIXES = (
+    "zookeeper.",
+    "password.encoder.",
+    "inter.broker.protocol",
+    "log.message.format",
+    "log.message.downconversion",
+)
+REMOVED = frozenset(
+    {
+        "broker.id.generation.enable",
+        "control.plane.listener.name",
+        "delegation.token.master.key",
+        "log.message.timestamp.difference.max.ms",
+        "offsets.commit.required.acks",
+        "reserved.broker.max.id",
+        "sasl.oauthbearer.sub.claim",
+        "zookeeper.connect",
+    }
+)
+"""Keys of Kafka 3 that Kafka 4 dropped: worth another word than a spelling mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as given: ``where`` names its place for messages, such as ``line 12``."""
+
+    key: str
+    text: str
+    where: str
+
+
+def collect(
+    properties: str | None, overrides: Sequence[str], environ: Mapping[str, str]
+) -> tuple[list[Setting], list[str]]:
+    """All settings, the weakest first, and what is wrong with their form or their names."""
+    settings: list[Setting] = []
+    problems: list[str] = []
+    try:
+        entries = parse_properties(properties or "")
+        settings += [Setting(entry.key, entry.value, f"line {entry.line}") for entry in entries]
+    except ValueError as malformed:
+        problems.append(f"The properties file can't be read: {malformed}")
+    settings += environment_settings(environ)
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if equals:
+            settings.append(Setting(key.strip(), text, "--override"))
+        else:
+            problems.append(f"--override {override}: key=value is expected")
+    problems += [f"{unknown_key(setting.key)} ({setting.where})" for setting in settings if not is_known(setting.key)]
+    return [setting for setting in settings if is_known(setting.key)], problems
+
+
+def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
+    """The settings among the variables of an environment.
+
+    ``ODRADEK_LOG_SEGMENT_BYTES`` is the known key whose dots, written as underscores in upper case, give that name: no
+    two known keys share one. A name that is no known key's is turned as Apache Kafka's image does (``___`` a hyphen,
+    ``__`` an underscore, ``_`` a dot), which is how prefixed keys are written.
+    """
+    given = {name: text for name, text in environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
+    if not given:
+        return
+    known = {environment_name(key): key for key in server_keys()}
+    for name, text in given.items():
+        key = known.get(name) or _spelled_out(name.removeprefix(ENVIRONMENT_PREFIX))
+        yield Setting(key, text, f"environment variable {name}")
+
+
+def environment_name(key: str) -> str:
+    """The environment variable of a known key."""
+    return ENVIRONMENT_PREFIX + key.upper().replace(".", "_")
+
+
+def _spelled_out(name: str) -> str:
+    hyphen, underscore = "\0", "\1"
+    marked = name.lower().replace("___", hyphen).replace("__", underscore)
+    return marked.replace("_", ".").replace(underscore, "_").replace(hyphen, "-")
+
+
+def is_known(key: str) -> bool:
+    """Whether a key may be set: one of Kafka's, or one that belongs to a listener or a plugin."""
+    return key in server_keys() or key.startswith(PASSED_PREFIXES)
+
+
+def unknown_key(key: str) -> str:
+    """The sentence about a key that is none, with the one that may be meant."""
+    if key in REMOVED or key.startswith(REMOVED_PREFIXES):
+        return f"{key} is a key of Kafka 3 that Kafka 4 no longer has: remove it"
+    from difflib import get_close_matches  # here: only mistakes need it
+
+    meant = get_close_matches(key, server_keys(), n=1, cutoff=0.6)
+    return f"Unknown key {key}" + (f": did you mean {meant[0]}?" if meant else ": Apache Kafka 4.3.1 has no such key")
