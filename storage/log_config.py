@@ -1,0 +1,66 @@
+"""The configuration of one log: Kafka's topic keys as typed values.
+
+Owns: names, units and Kafka's defaults. Never does: parsing text or knowing the server's synonyms (`broker.config`
+does). Sizes are bytes, times ms; -1 means no limit where Kafka says so. Source: Kafka's LogConfig and TopicConfig.
+"""
+
+from dataclasses import dataclass
+
+MAX_INT64 = 0x7FFFFFFFFFFFFFFF
+MAX_INT32 = 0x7FFFFFFF
+
+CREATE_TIME = "CreateTime"
+LOG_APPEND_TIME = "LogAppendTime"
+PRODUCER_COMPRESSION = "producer"
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """What a topic's configuration says about its logs. Fields are Kafka's topic keys with dots as underscores.
+
+    `segment_bytes` is `internal.segment.bytes` where that test key is set. `compression_type` is a codec's name,
+    "uncompressed", or "producer" (batches stay as they came). `producer_id_expiration_ms` is a server key.
+    """
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * 24 * 3600 * 1000
+    segment_jitter_ms: int = 0
+    segment_index_bytes: int = 10 << 20
+    index_interval_bytes: int = 4096
+    max_message_bytes: int = 1_048_588
+    retention_ms: int = 7 * 24 * 3600 * 1000
+    retention_bytes: int = -1
+    cleanup_policy: frozenset[str] = frozenset({"delete"})
+    message_timestamp_type: str = CREATE_TIME
+    message_timestamp_before_max_ms: int = MAX_INT64
+    message_timestamp_after_max_ms: int = 3_600_000
+    flush_messages: int = MAX_INT64
+    flush_ms: int = MAX_INT64
+    file_delete_delay_ms: int = 60_000
+    delete_retention_ms: int = 86_400_000
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = MAX_INT64
+    min_cleanable_dirty_ratio: float = 0.5
+    min_insync_replicas: int = 1
+    unclean_leader_election_enable: bool = False
+    compression_type: str = PRODUCER_COMPRESSION
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
+    compression_zstd_level: int = 3
+    preallocate: bool = False
+    producer_id_expiration_ms: int = 86_400_000
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the cleaner keeps only the last value of each key; such a log refuses records without key."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether whole segments go by retention time and size."""
+        return "delete" in self.cleanup_policy
+
+    @property
+    def is_log_append_time(self) -> bool:
+        """Whether the broker's time of the append replaces the producer's timestamps."""
+        return self.message_timestamp_type == LOG_APPEND_TIME
