@@ -1,0 +1,334 @@
+"""Kafka's wire types as construct classes, with the bounds that construct itself does not have.
+
+Owns: how each type lies in the bytes. Never does: I/O beyond the in-memory stream given. Invariants: no length or count
+is believed before it is held against the bytes that are left; a varint has at most 5 (int32) or 10 (int64) bytes; each
+failure is a ConstructError that carries the path of the field. Source: Kafka's protocol guide "Protocol Primitive
+Types", ``ByteUtils``, ``MessageDataGenerator`` and KIP-482 (compact types, tagged fields).
+
+construct's own ``VarInt`` takes any number of bytes and needs quadratic time for them, its ``PrefixedArray`` believes
+any count, and its ``compile()`` drops the checks of length: none of the three is used here.
+"""
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+from construct import (
+    Adapter,
+    Bytes,
+    Construct,
+    ConstructError,
+    Flag,
+    Float64b,
+    Int8sb,
+    Int16sb,
+    Int16ub,
+    Int32sb,
+    Int32ub,
+    Int64sb,
+    IntegerError,
+    RangeError,
+    StreamError,
+    StringError,
+    Subconstruct,
+    stream_read,
+    stream_tell,
+    stream_write,
+)
+
+MAX_STRING_BYTES = 0x7FFF
+"""Kafka refuses longer strings, also in the compact form, which could carry them."""
+
+
+def bytes_left(stream: BytesIO) -> int:
+    """How many bytes the stream still holds."""
+    return stream.getbuffer().nbytes - stream.tell()
+
+
+def read_exactly(stream: BytesIO, size: int, path: str) -> bytes:
+    """Reads ``size`` bytes; StreamError, in words, when fewer are left."""
+    left = bytes_left(stream)
+    if size > left:
+        raise StreamError(f"{size} bytes announced and {left} left", path=path)
+    return bytes(stream_read(stream, size, path))
+
+
+class Varint(Construct):
+    """An unsigned varint, least significant group first: at most ``max_bytes`` bytes, ``bits`` bits kept."""
+
+    def __init__(self, bits: int, max_bytes: int) -> None:
+        super().__init__()
+        self.bits = bits
+        self.max_bytes = max_bytes
+
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> int:
+        value = 0
+        for group in range(self.max_bytes):
+            byte = read_exactly(stream, 1, path)[0]
+            value |= (byte & 0x7F) << (7 * group)
+            if byte < 0x80:
+                return value & ((1 << self.bits) - 1)
+        raise IntegerError(f"a varint of more than {self.max_bytes} bytes", path=path)
+
+    def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> int:
+        if not isinstance(value, int) or not 0 <= value < 1 << self.bits:
+            raise IntegerError(f"{value!r} is not an unsigned integer of {self.bits} bits", path=path)
+        rest = value
+        groups = bytearray()
+        while rest > 0x7F:
+            groups.append(0x80 | rest & 0x7F)
+            rest >>= 7
+        groups.append(rest)
+        stream_write(stream, bytes(groups), len(groups), path)
+        return value
+
+
+class ZigZag(Adapter):
+    """A signed varint: 0, -1, 1, -2 lie as 0, 1, 2, 3 (records only; no message field has this type)."""
+
+    def _decode(self, value: int, context: Any, path: str) -> int:
+        return (value >> 1) ^ -(value & 1)
+
+    def _encode(self, value: Any, context: Any, path: str) -> int:
+        if not isinstance(value, int):
+            raise IntegerError(f"{value!r} is not an integer", path=path)
+        return value << 1 if value >= 0 else (~value << 1) | 1
+
+
+class Compact(Adapter):
+    """The length or count of a compact type: one more than it says, so that 0 is null (KIP-482)."""
+
+    def _decode(self, value: int, context: Any, path: str) -> int:
+        return value - 1
+
+    def _encode(self, value: int, context: Any, path: str) -> int:
+        return value + 1
+
+
+UNSIGNED_VARINT = Varint(bits=32, max_bytes=5)
+VARINT = ZigZag(UNSIGNED_VARINT)
+VARLONG = ZigZag(Varint(bits=64, max_bytes=10))
+COMPACT_LENGTH = Compact(UNSIGNED_VARINT)
+UUID = Bytes(16)
+
+FIXED: dict[str, Construct] = {
+    "bool": Flag,
+    "int8": Int8sb,
+    "int16": Int16sb,
+    "uint16": Int16ub,
+    "int32": Int32sb,
+    "uint32": Int32ub,
+    "int64": Int64sb,
+    "float64": Float64b,
+    "uuid": UUID,
+}
+"""The types that always take the same number of bytes."""
+
+
+class SizedBytes(Construct):
+    """Bytes behind their length; a length below 0 is null, where null is allowed."""
+
+    def __init__(self, length: Construct, *, nullable: bool, limit: int | None = None) -> None:
+        super().__init__()
+        self.length = length
+        self.nullable = nullable
+        self.limit = limit
+        self.flagbuildnone = nullable
+
+    def _check_limit(self, size: int, path: str) -> None:
+        if self.limit is not None and size > self.limit:
+            raise RangeError(f"{size} bytes, {self.limit} are allowed", path=path)
+
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> bytes | None:
+        size = self.length._parsereport(stream, context, path)
+        if size < 0:
+            if not self.nullable:
+                raise RangeError("null, which this field cannot be", path=path)
+            return None
+        self._check_limit(size, path)
+        return read_exactly(stream, size, path)
+
+    def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> Any:
+        if value is None:
+            if not self.nullable:
+                raise RangeError("null, which this field cannot be", path=path)
+            self.length._build(-1, stream, context, path)
+            return None
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise StringError(f"{type(value).__name__} where bytes are needed", path=path)
+        data = bytes(value)
+        self._check_limit(len(data), path)
+        self.length._build(len(data), stream, context, path)
+        stream_write(stream, data, len(data), path)
+        return value
+
+
+class Utf8(Adapter):
+    """Text over sized bytes."""
+
+    def __init__(self, subcon: SizedBytes) -> None:
+        super().__init__(subcon)
+        self.flagbuildnone = subcon.flagbuildnone
+
+    def _decode(self, data: bytes | None, context: Any, path: str) -> str | None:
+        if data is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise StringError(f"not UTF-8: {error.reason}", path=path) from None
+
+    def _encode(self, text: Any, context: Any, path: str) -> bytes | None:
+        if text is None:
+            return None
+        if not isinstance(text, str):
+            raise StringError(f"{type(text).__name__} where a string is needed", path=path)
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            raise StringError(f"no UTF-8 for it: {error.reason}", path=path) from None
+
+
+class Elements(Subconstruct):
+    """An array: its count, then its elements; a count below 0 is null, where null is allowed.
+
+    ``element_bytes`` is the least that an element takes: a count that the bytes left cannot hold is refused before the
+    first element is read, so that no allocation follows from a number alone.
+    """
+
+    def __init__(self, count: Construct, element: Construct, element_bytes: int, kind: str, *, nullable: bool) -> None:
+        super().__init__(element)
+        self.count = count
+        self.element_bytes = element_bytes
+        self.kind = kind
+        self.nullable = nullable
+        self.flagbuildnone = nullable
+
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> list[Any] | None:
+        count = self.count._parsereport(stream, context, path)
+        trace = context._params.get("trace")
+        if trace is not None:
+            trace.content_starts(path, stream_tell(stream, path))
+        if count < 0:
+            if not self.nullable:
+                raise RangeError("null, which this array cannot be", path=path)
+            return None
+        if count * self.element_bytes > (left := bytes_left(stream)):
+            raise RangeError(f"{count} elements announced and {left} bytes left", path=path)
+        return [
+            parse_noted(self.subcon, self.kind, stream, context, f"{path}[{position}]") for position in range(count)
+        ]
+
+    def _build(self, values: Any, stream: BytesIO, context: Any, path: str) -> Any:
+        if values is None:
+            if not self.nullable:
+                raise RangeError("null, which this array cannot be", path=path)
+            self.count._build(-1, stream, context, path)
+            return None
+        if not isinstance(values, Sequence):
+            raise RangeError(f"{type(values).__name__} where a list is needed", path=path)
+        self.count._build(len(values), stream, context, path)
+        for position, value in enumerate(values):
+            self.subcon._build(value, stream, context, f"{path}[{position}]")
+        return values
+
+
+class NullableStruct(Subconstruct):
+    """A struct behind one signed byte: below 0 is null, anything else says that it follows (KIP-893)."""
+
+    def __init__(self, subcon: Construct) -> None:
+        super().__init__(subcon)
+        self.flagbuildnone = True
+
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> Any:
+        if Int8sb._parsereport(stream, context, path) < 0:
+            return None
+        return self.subcon._parsereport(stream, context, path)
+
+    def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> Any:
+        Int8sb._build(-1 if value is None else 1, stream, context, path)
+        return value if value is None else self.subcon._build(value, stream, context, path)
+
+
+class Field(Subconstruct):
+    """A named field of a Struct: extends the path and lets a trace note its place."""
+
+    def __init__(self, name: str, kind: str, subcon: Construct) -> None:
+        super().__init__(subcon)
+        self.name = name
+        self.kind = kind
+
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> Any:
+        return parse_noted(self.subcon, self.kind, stream, context, f"{path}.{self.name}")
+
+    def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> Any:
+        return self.subcon._build(value, stream, context, f"{path}.{self.name}")
+
+
+def parse_noted(subcon: Construct, kind: str, stream: BytesIO, context: Any, path: str) -> Any:
+    """Parses one field or element, with a note of its place when the parse is traced."""
+    trace = context._params.get("trace")
+    if trace is None:
+        return subcon._parsereport(stream, context, path)
+    return trace.field(
+        path, kind, lambda: stream_tell(stream, path), lambda: subcon._parsereport(stream, context, path)
+    )
+
+
+class TaggedFields(Construct):
+    """The tagged fields at the end of a flexible struct: number, then tag, size and content of each (KIP-482).
+
+    Parses into a dict from field name to value, with the unknown ones as ``(tag, bytes)`` under ``UNKNOWN``. A known
+    field must fill exactly the size announced for it.
+    """
+
+    UNKNOWN = "unknown_tagged_fields"
+
+    def __init__(self, known: dict[int, Field]) -> None:
+        super().__init__()
+        self.known = known
+
+    def _parse(self, stream: BytesIO, context: Any, path: str) -> dict[str, Any]:
+        count = UNSIGNED_VARINT._parsereport(stream, context, path)
+        if count * 2 > (left := bytes_left(stream)):
+            raise RangeError(f"{count} tagged fields announced and {left} bytes left", path=path)
+        values: dict[str, Any] = {}
+        unknown: list[tuple[int, bytes]] = []
+        for _ in range(count):
+            tag = UNSIGNED_VARINT._parsereport(stream, context, path)
+            size = UNSIGNED_VARINT._parsereport(stream, context, path)
+            if size > (left := bytes_left(stream)):
+                raise StreamError(f"tag {tag}: {size} bytes announced and {left} left", path=path)
+            field = self.known.get(tag)
+            if field is None:
+                content = parse_noted(Bytes(size), f"tag {tag}", stream, context, f"{path}.tag_{tag}")
+                unknown.append((tag, content))
+                continue
+            end = stream_tell(stream, path) + size
+            values[field.name] = field._parsereport(stream, context, path)
+            if (position := stream_tell(stream, path)) != end:
+                raise RangeError(
+                    f"tag {tag} takes {position - end + size} bytes, {size} were announced", path=f"{path}.{field.name}"
+                )
+        if unknown:
+            values[self.UNKNOWN] = unknown
+        return values
+
+    def _build(self, values: dict[str, Any], stream: BytesIO, context: Any, path: str) -> dict[str, Any]:
+        contents: list[tuple[int, bytes]] = []
+        for tag, field in self.known.items():
+            if field.name in values:
+                content = BytesIO()
+                field._build(values[field.name], content, context, path)
+                contents.append((tag, content.getvalue()))
+        for tag, data in values.get(self.UNKNOWN) or ():
+            contents.append((tag, bytes(data)))
+        contents.sort(key=lambda item: item[0])
+        if len({tag for tag, _ in contents}) < len(contents):
+            raise ConstructError("a tag stands twice", path=path)
+        UNSIGNED_VARINT._build(len(contents), stream, context, path)
+        for tag, data in contents:
+            UNSIGNED_VARINT._build(tag, stream, context, path)
+            UNSIGNED_VARINT._build(len(data), stream, context, path)
+            stream_write(stream, data, len(data), path)
+        return values

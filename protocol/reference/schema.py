@@ -1,0 +1,144 @@
+"""The Struct of a message at a version, built from the message table at its first use.
+
+Owns: which fields lie in the bytes of a version, in which order and form; what a version cannot carry. Never does: I/O.
+Invariant: versions are resolved when the Struct is made: it has no conditions in it, its subcons in order are the
+layout of that version. Source: Kafka's message definitions, ``MessageDataGenerator``, KIP-482 (flexible versions).
+"""
+
+from typing import Any
+
+from construct import Adapter, Construct, ConstructError, Container, Struct
+
+from ..errors import ProtocolError
+from ..table import FieldSpec, MessageSpec, message
+from .primitives import (
+    COMPACT_LENGTH,
+    FIXED,
+    MAX_STRING_BYTES,
+    Elements,
+    Field,
+    NullableStruct,
+    SizedBytes,
+    TaggedFields,
+    Utf8,
+)
+
+TAGGED = "tagged_fields"
+"""Name of the part of a flexible struct that holds its tagged fields."""
+
+
+_structures: dict[tuple[type, int], Construct] = {}
+
+
+def structure_of(cls: type[Any], version: int) -> Construct:
+    """The reference of a generated message class at a version; raises ProtocolError for a version that it lacks."""
+    structure = _structures.get((cls, version))
+    if structure is None:
+        spec = message(cls.NAME)
+        if version not in spec.versions:
+            raise ProtocolError(f"{spec.name} has versions {spec.versions}, not {version}", "version")
+        structure = _structures[cls, version] = VersionLayout(cls, spec, version).struct(spec.name)[0]
+    return structure
+
+
+class VersionLayout:
+    """Makes the layouts of one message at one version. Each comes with the least bytes that it takes."""
+
+    def __init__(self, cls: type[Any], spec: MessageSpec, version: int) -> None:
+        self.cls = cls
+        self.version = version
+        self.is_flexible = spec.is_flexible(version)
+        self.structures = spec.layout(version).structures
+        self.of_all_versions = spec.structures()
+
+    def struct(self, name: str) -> tuple["MessageLayout", int]:
+        """The struct called ``name``: its fields one after the other, then the tagged ones if it is flexible."""
+        specs = self.structures[name]
+        wire: list[Field] = []
+        least = 0
+        for spec in specs.plain_fields(self.version):
+            content, content_least = self.content(spec)
+            wire.append(Field(spec.attribute, spec.type, content))
+            least += content_least
+        tagged: dict[int, Field] = {}
+        for spec in specs.tagged_fields(self.version):
+            assert spec.tag is not None
+            tagged[spec.tag] = Field(spec.attribute, spec.type, self.content(spec)[0])
+        here = {field.name for field in (*wire, *tagged.values())}
+        never_lost = [
+            spec.attribute
+            for spec in self.of_all_versions[name].fields
+            if spec.attribute not in here and not spec.ignorable
+        ]
+        if self.is_flexible:
+            wire.append(Field(TAGGED, "tagged fields", TaggedFields(tagged)))
+            least += 1
+        cls = self.cls if name == self.cls.NAME else getattr(self.cls, name)
+        return MessageLayout(Struct(*wire), cls, tagged, never_lost, is_flexible=self.is_flexible), least
+
+    def content(self, spec: FieldSpec) -> tuple[Construct, int]:
+        """What a field holds: an array or a single value."""
+        nullable = spec.is_nullable(self.version)
+        compact = self.is_flexible and (spec.flexible_versions is None or self.version in spec.flexible_versions)
+        if not spec.is_array:
+            return self.single(spec.type, nullable=nullable, compact=compact)
+        element, element_least = self.single(spec.element, nullable=False, compact=compact)
+        count = COMPACT_LENGTH if compact else FIXED["int32"]
+        return Elements(count, element, element_least, spec.element, nullable=nullable), 1 if compact else 4
+
+    def single(self, kind: str, *, nullable: bool, compact: bool) -> tuple[Construct, int]:
+        """One value of a type."""
+        if kind in FIXED:
+            return FIXED[kind], FIXED[kind].sizeof()
+        if kind == "string":
+            length = COMPACT_LENGTH if compact else FIXED["int16"]
+            return Utf8(SizedBytes(length, nullable=nullable, limit=MAX_STRING_BYTES)), 1 if compact else 2
+        if kind in ("bytes", "records"):
+            return SizedBytes(COMPACT_LENGTH if compact else FIXED["int32"], nullable=nullable), 1 if compact else 4
+        content, least = self.struct(kind)
+        return (NullableStruct(content), 1) if nullable else (content, least)
+
+
+class MessageLayout(Adapter):
+    """A Struct whose values are objects of the generated class.
+
+    On the way out it refuses what the version would lose in silence: a value other than the default in a field that the
+    version lacks (``never_lost``: those that the table does not call ignorable), and unknown tagged fields in a version
+    that has none.
+    """
+
+    def __init__(
+        self, subcon: Struct, cls: type[Any], tagged: dict[int, Field], never_lost: list[str], *, is_flexible: bool
+    ) -> None:
+        super().__init__(subcon)
+        self.cls = cls
+        self.tagged = tagged
+        self.never_lost = never_lost
+        self.is_flexible = is_flexible
+        self.default = cls()
+
+    def _decode(self, values: Container[Any], context: Any, path: str) -> Any:
+        values.pop("_io", None)  # construct's own
+        values.update(values.pop(TAGGED, {}))
+        unknown = values.pop(TaggedFields.UNKNOWN, None)
+        message = self.cls(**values)
+        message.unknown_tagged_fields = unknown
+        return message
+
+    def _encode(self, message: Any, context: Any, path: str) -> dict[str, Any]:
+        if not isinstance(message, self.cls):
+            raise ConstructError(f"{type(message).__name__} where {self.cls.__qualname__} is needed", path=path)
+        for name in self.never_lost:
+            if getattr(message, name) != getattr(self.default, name):
+                raise ConstructError(
+                    "this version has no such field, and its value is not the default", f"{path}.{name}"
+                )
+        values = {field.name: getattr(message, field.name) for field in self.subcon.subcons if field.name != TAGGED}
+        tagged = {field.name: getattr(message, field.name) for field in self.tagged.values()}
+        tagged = {name: value for name, value in tagged.items() if value != getattr(self.default, name)}
+        if self.is_flexible:
+            tagged[TaggedFields.UNKNOWN] = message.unknown_tagged_fields
+            values[TAGGED] = tagged
+        elif message.unknown_tagged_fields:
+            raise ConstructError("this version has no tagged fields", f"{path}.{TaggedFields.UNKNOWN}")
+        return values

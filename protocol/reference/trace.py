@@ -1,0 +1,66 @@
+"""Which bytes became which field: the notes that a traced parse takes, and the limit on the work that it may do.
+
+Owns: the list of notes and the budget. Never does: I/O, decoding. Invariant: notes stand in the order in which their
+fields begin, a parent before its children; the last one without an end is where a refused parse stopped.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from construct import ConstructError
+
+
+class TooManyFieldsError(ConstructError):
+    """The traced parse met more fields than it was allowed: it stopped without a verdict on the bytes."""
+
+
+@dataclass(slots=True)
+class Note:
+    """One field met by a parse: where it lies in the bytes and what it held."""
+
+    path: str
+    """``topics[2].partitions[0].records``; empty for the message itself."""
+    depth: int
+    """How many fields and array elements enclose it."""
+    kind: str
+    """The type in Kafka's words: ``string``, ``[]TopicData``, ``tag 3``."""
+    start: int
+    """Position of its first byte."""
+    content: int
+    """Where the length or count that it starts with ends, for one that contains others; else where it starts."""
+    end: int | None = None
+    """Position behind its last byte; None when the parse stopped inside it."""
+    value: Any = None
+
+
+class Trace:
+    """Takes the notes of one parse; hand it to ``Struct.parse(..., trace=Trace())``."""
+
+    __slots__ = ("_depth", "limit", "notes")
+
+    def __init__(self, limit: int = 1_000_000) -> None:
+        """``limit``: the most fields and array elements that the parse may meet before it gives up."""
+        self.notes: list[Note] = []
+        self.limit = limit
+        self._depth = 0
+
+    def field(self, path: str, kind: str, tell: Callable[[], int], parse: Callable[[], Any]) -> Any:
+        """Runs ``parse`` and notes where it started and ended; raises TooManyFieldsError beyond the limit."""
+        if len(self.notes) >= self.limit:
+            raise TooManyFieldsError(f"more than {self.limit} fields", path=path)
+        start = tell()
+        note = Note(path, self._depth, kind, start, start)
+        self.notes.append(note)
+        self._depth += 1
+        value = parse()
+        self._depth -= 1
+        note.end, note.value = tell(), value
+        return value
+
+    def content_starts(self, path: str, position: int) -> None:
+        """Notes that the length or count of the container at ``path`` has been read and its content starts here."""
+        for note in reversed(self.notes):
+            if note.path == path:
+                note.content = position
+                return
