@@ -1,0 +1,31 @@
+"""``python -m odradek.protocol.generate``: writes ``protocol/messages/`` anew from the table."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from ..table import MessageSpec, messages
+from .classes import module_source
+from .families import families, family_of
+from .index import index_source
+
+DIRECTORY = Path(__file__).parent.parent / "messages"
+
+
+def generated() -> dict[str, str]:
+    """Every generated file: name -> text."""
+    members: dict[str, list[MessageSpec]] = defaultdict(list)
+    for spec in messages():
+        members[family_of(spec)].append(spec)
+    files = {f"{family}.py": module_source(about, members[family]) for family, about in families().items()}
+    files["__init__.py"] = index_source(members)
+    return files
+
+
+def main() -> None:
+    """Writes the files."""
+    for name, text in generated().items():
+        (DIRECTORY / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What all message classes share: comparing and showing by their fields.
+
+Owns: equality, representation. Never does: encoding (see :mod:`odradek.protocol.codec`).
+"""
+
+from typing import Any, ClassVar, Final, TypeAlias
+
+NEW_LIST: Final[list[Any]] = []
+"""Default of array parameters that may be null but are not by default: the field becomes a fresh empty list. Compared
+by identity, never filled."""
+
+ZERO_UUID: Final = bytes(16)
+"""Kafka's ``Uuid.ZERO_UUID``: no id. Ids are plain 16 bytes everywhere."""
+
+Records: TypeAlias = Any
+"""What a ``records`` field holds: decoded a memoryview into the input, not a copy, or None for null. To be encoded it
+may be bytes, a view or anything else with a length, which ``encode_parts`` passes through (a region of a file)."""
+
+
+class Structure:
+    """A structure of the message table: its fields are its ``__slots__``, in the table's order."""
+
+    __slots__: ClassVar[tuple[str, ...]] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]  # its fields change
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.__slots__ if name != "unknown_tagged_fields"]
+        unknown = getattr(self, "unknown_tagged_fields", None)
+        if unknown:
+            shown.append(f"unknown_tagged_fields={unknown!r}")
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+class Message(Structure):
+    """A message of the table, what the codec encodes and decodes."""
+
+    __slots__ = ()
+
+    NAME: ClassVar[str]
+    """Kafka's name, also the class's."""
+    API_KEY: ClassVar[int]
+    """The API's key, or the record's type number; -1 if it has none."""
+    VERSIONS: ClassVar[tuple[int, int]]
+    """Lowest and highest version."""
+    FLEXIBLE_SINCE: ClassVar[int]
+    """The first version with compact lengths and tagged fields; 32767 for never."""
