@@ -28,11 +28,12 @@ from .batch import (
 )
 from .compression import CompressionType, compress
 from .record import Record
-from .varint import ONE_BYTE_VARINTS, encode_varlong
+from .varint import encode_repeated_varlong, encode_varlong
 
 Headers = Sequence[tuple[str, bytes | None]]
 
 _MAX_OFFSET_DELTA = 0x7FFFFFFF
+_NULL_LENGTH = b"\x01"  # -1 as varint
 
 
 class BatchBuilder:
@@ -122,15 +123,28 @@ class BatchBuilder:
         delta = offset - self.base_offset
         if offset <= last_offset or delta > _MAX_OFFSET_DELTA:
             raise ValueError(f"Illegal offset {offset} following {last_offset}, base offset {self.base_offset}")
+        if timestamp < NO_TIMESTAMP:
+            raise ValueError(f"Invalid negative timestamp {timestamp}")
         base_timestamp = self._base_timestamp
         if base_timestamp is None:
             self._base_timestamp = base_timestamp = timestamp
         if timestamp > self._max_timestamp:
             self._max_timestamp = timestamp
-        elif timestamp < NO_TIMESTAMP:
-            raise ValueError(f"Invalid negative timestamp {timestamp}")
+        varint = encode_repeated_varlong
+        if key is None:
+            key, key_length = b"", _NULL_LENGTH
+        else:
+            key_length = varint(len(key))
+        if value is None:
+            value, value_length = b"", _NULL_LENGTH
+        else:
+            value_length = varint(len(value))
+        encoded_headers = _encode_headers(headers) if headers else b"\0"
+        timestamp_delta = varint(timestamp - base_timestamp)
+        body = b"".join((b"\0", timestamp_delta, varint(delta), key_length, key, value_length, value, encoded_headers))
         records = self._records
-        append_record(records, timestamp - base_timestamp, delta, key, value, headers)
+        records += varint(len(body))
+        records += body
         self._last_offset = offset
         self.records_count += 1
         return offset
@@ -178,48 +192,17 @@ class BatchBuilder:
             raise ValueError("Invalid negative sequence number used")
 
 
-def append_record(
-    buffer: bytearray,
-    timestamp_delta: int,
-    offset_delta: int,
-    key: bytes | None,
-    value: bytes | None,
-    headers: Headers,
-) -> None:
-    """Writes one record at the end of `buffer` (layout: record.py). Lone surrogates in a header's key become "?"."""
-    one_byte = ONE_BYTE_VARINTS
-    parts = [
-        b"\0",
-        one_byte[timestamp_delta] if -64 <= timestamp_delta < 64 else encode_varlong(timestamp_delta),
-        one_byte[offset_delta] if offset_delta < 64 else encode_varlong(offset_delta),
-    ]
-    if key is None:
-        parts.append(b"\x01")
-    else:
-        length = len(key)
-        parts.append(one_byte[length] if length < 64 else encode_varlong(length))
-        parts.append(key)
-    if value is None:
-        parts.append(b"\x01")
-    else:
-        length = len(value)
-        parts.append(one_byte[length] if length < 64 else encode_varlong(length))
-        parts.append(value)
-    if headers:
-        parts.append(encode_varlong(len(headers)))
-        for header_key, header_value in headers:
-            encoded_key = header_key.encode("utf-8", "replace")
-            parts += (encode_varlong(len(encoded_key)), encoded_key)
-            if header_value is None:
-                parts.append(b"\x01")
-            else:
-                parts += (encode_varlong(len(header_value)), header_value)
-    else:
-        parts.append(b"\0")
-    body = b"".join(parts)
-    length = len(body)
-    buffer += one_byte[length] if length < 64 else encode_varlong(length)
-    buffer += body
+def _encode_headers(headers: Headers) -> bytes:
+    """The number of headers, and the headers (layout: record.py). Lone surrogates in a key become "?", as in Java."""
+    parts = [encode_varlong(len(headers))]
+    for key, value in headers:
+        encoded_key = key.encode("utf-8", "replace")
+        parts += (encode_varlong(len(encoded_key)), encoded_key)
+        if value is None:
+            parts.append(_NULL_LENGTH)
+        else:
+            parts += (encode_varlong(len(value)), value)
+    return b"".join(parts)
 
 
 def encode_batch(

@@ -104,12 +104,13 @@ def _read_frame_start(data: bytes) -> tuple[int, int, int]:
 
 
 def _compress_block(block: bytes, level: int) -> bytes:
-    """One bare LZ4 block."""
+    """One bare LZ4 block; `block` itself if it can't be made smaller."""
     if level == DEFAULT_LEVEL:
         return bytes(cramjam.lz4.compress_block(block, store_size=False))
-    return bytes(
-        cramjam.lz4.compress_block(block, mode="high_compression", compression=min(level, 12), store_size=False)
-    )
+    # Through a frame: cramjam's compress_block has the fast compressor only. The frame's one block has no history.
+    frame = bytes(cramjam.lz4.compress(block, level=level))
+    field = _LENGTH.unpack_from(frame, len(_FRAME_START))[0]
+    return block if field & _NOT_COMPRESSED else frame[len(_FRAME_START) + 4 :][:field]
 
 
 def _decompress_block(block: bytes, block_size: int, room: int) -> bytes:

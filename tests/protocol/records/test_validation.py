@@ -1,0 +1,104 @@
+"""What a leader checks before it appends, by the header alone."""
+
+import pytest
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import BatchHeader, read_header
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
+from odradek.protocol.records.record import Record
+from odradek.protocol.records.validation import (
+    keyless_records,
+    read_produced_header,
+    validate_batch,
+    validate_client_batch,
+    validate_timestamps,
+)
+
+RECORDS = [Record(i, 1000 + i, b"key", b"value", []) for i in range(3)]
+BATCH = encode_batch(RECORDS)
+HEADER = read_header(BATCH)
+OLD_ENTRY = bytes(8) + (22).to_bytes(4, "big") + bytes(4) + b"\x01\x00" + bytes(8) + b"\xff" * 8
+
+
+@pytest.mark.parametrize(
+    ("records", "version", "code"),
+    [
+        (b"", 9, ErrorCode.INVALID_RECORD),
+        (BATCH[:-1], 9, ErrorCode.INVALID_RECORD),
+        (BATCH + BATCH, 9, ErrorCode.INVALID_RECORD),
+        (BATCH + OLD_ENTRY, 9, ErrorCode.INVALID_RECORD),
+        (OLD_ENTRY, 9, ErrorCode.INVALID_RECORD),
+        (BATCH[:16] + b"\x03" + BATCH[17:], 9, ErrorCode.CORRUPT_MESSAGE),
+        (BATCH[:8] + bytes(4) + BATCH[12:], 9, ErrorCode.CORRUPT_MESSAGE),
+        (encode_batch(RECORDS, compression=CompressionType.ZSTD), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+    ],
+)
+def test_what_a_produce_request_may_not_carry(records: bytes, version: int, code: ErrorCode) -> None:
+    with pytest.raises(KafkaError) as caught:
+        read_produced_header(records, version)
+    assert caught.value.error_code == code
+
+
+def test_what_a_produce_request_may_carry() -> None:
+    assert read_produced_header(memoryview(BATCH), 3) == HEADER
+    assert read_produced_header(BATCH + BATCH[:30], 3) == HEADER  # an incomplete second batch is trimmed
+    zstd = encode_batch(RECORDS, compression=CompressionType.ZSTD)
+    assert read_produced_header(zstd, 7) == read_header(zstd)
+
+
+def test_size_and_crc() -> None:
+    buffer = bytearray(b"12" + BATCH)
+    validate_batch(buffer, 2, HEADER, len(BATCH))
+    with pytest.raises(KafkaError, match="exceeds the maximum") as caught:
+        validate_batch(buffer, 2, HEADER, len(BATCH) - 1)
+    assert caught.value.error_code == ErrorCode.MESSAGE_TOO_LARGE
+    buffer[-1] ^= 1
+    with pytest.raises(KafkaError, match="crc") as caught:
+        validate_batch(buffer, 2, HEADER, len(BATCH))
+    assert caught.value.error_code == ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        HEADER._replace(base_offset=1),
+        HEADER._replace(last_offset_delta=-1),
+        HEADER._replace(records_count=0),
+        HEADER._replace(records_count=-1),
+        HEADER._replace(records_count=4),
+        HEADER._replace(last_offset_delta=3),
+        HEADER._replace(attributes=0x20),
+        HEADER._replace(producer_id=1, producer_epoch=0),
+    ],
+)
+def test_headers_that_no_client_may_send(header: BatchHeader) -> None:
+    with pytest.raises(KafkaError) as caught:
+        validate_client_batch(header)
+    assert caught.value.error_code == ErrorCode.INVALID_RECORD
+
+
+def test_headers_that_a_client_may_send() -> None:
+    validate_client_batch(HEADER)
+    validate_client_batch(HEADER._replace(producer_id=1, producer_epoch=0, base_sequence=0, attributes=0x10))
+    validate_client_batch(HEADER._replace(attributes=-0x8000))  # nobody has given the high bits a meaning
+
+
+def test_timestamps_within_the_range_of_the_topic() -> None:
+    validate_timestamps(HEADER, 1002, 2, 0)
+    validate_timestamps(HEADER, 1000, 0, 2)
+    validate_timestamps(HEADER._replace(base_timestamp=-1, max_timestamp=-1), 10**12, 0, 0)
+    for now, before, after in ((1003, 2, 9), (1000, 9, 1)):
+        with pytest.raises(KafkaError, match="out of range") as caught:
+            validate_timestamps(HEADER, now, before, after)
+        assert caught.value.error_code == ErrorCode.INVALID_TIMESTAMP
+    with pytest.raises(KafkaError, match="LogAppendTime") as caught:
+        validate_timestamps(HEADER._replace(attributes=8), 1000, 10**12, 10**12)
+    assert caught.value.error_code == ErrorCode.INVALID_TIMESTAMP
+
+
+@pytest.mark.parametrize("compression", list(CompressionType))
+def test_records_without_key(compression: CompressionType) -> None:
+    records = [Record(i, 0, None if i % 3 else b"", b"v", []) for i in range(7)]
+    batch = encode_batch(records, compression=compression)
+    assert keyless_records(batch, read_header(batch)) == [1, 2, 4, 5]
