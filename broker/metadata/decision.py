@@ -1,0 +1,44 @@
+"""What every decision of the controller core takes and gives. Source: Kafka's ControllerResult.
+
+Pure: a decision never changes the image; its records, replayed, do.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.structure import Message
+from ..config.server_config import ServerConfig
+
+Response = TypeVar("Response")
+
+
+@dataclass(slots=True)
+class Decision(Generic[Response]):
+    """Records to write, all or none of them, and what to answer once they are written."""
+
+    response: Response
+    records: list[Message] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """What decisions know besides the image: this node, its configuration, and a source of random 16-byte ids."""
+
+    node_id: int
+    config: ServerConfig
+    random_uuid: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """An error code and its sentence; ``message`` None means that none is said."""
+
+    code: ErrorCode
+    message: str | None = None
+
+    @classmethod
+    def of(cls, code: ErrorCode, message: str | None = None) -> "ApiError":
+        """The error with Kafka's own sentence for the code where none is given."""
+        return cls(code, code.message if message is None else message)

@@ -1,0 +1,206 @@
+"""The metadata image: what the records of ``__cluster_metadata-0`` say, as data that handlers read.
+
+Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, and every other record kept as it
+was. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record.
+Invariant: ``topics_by_name`` and ``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ...protocol.messages.structure import ZERO_UUID, Message
+
+NO_LEADER = -1
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+"""``Uuid.METADATA_TOPIC_ID``."""
+DIRECTORY_MIGRATING = ZERO_UUID
+DIRECTORY_UNASSIGNED = bytes(15) + b"\x01"
+DIRECTORY_LOST = bytes(15) + b"\x02"
+
+
+class ResourceType(IntEnum):
+    """What a config belongs to: the numbers of ``ConfigResource.Type``."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class LeaderRecoveryState(IntEnum):
+    """Whether a partition's leader may have lost what was acknowledged (KIP-704)."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
+class SecurityProtocol(IntEnum):
+    """How a listener speaks: the numbers of ``SecurityProtocol``."""
+
+    PLAINTEXT = 0
+    SSL = 1
+    SASL_PLAINTEXT = 2
+    SASL_SSL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a broker is reached through one listener. ``host`` is never empty, ``port`` never 0."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistration:
+    """A broker as it registered itself. ``epoch`` is the offset of its RegisterBroker record."""
+
+    broker_id: int
+    epoch: int
+    incarnation_id: bytes
+    endpoints: Mapping[str, Endpoint]
+    features: Mapping[str, tuple[int, int]]
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool
+    directories: tuple[bytes, ...]
+    cordoned_directories: tuple[bytes, ...] = ()
+    is_migrating_zk_broker: bool = False
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may lead partitions."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+    def has_online_directory(self, directory: bytes) -> bool:
+        """Whether a replica in this directory is served (``DirectoryId.isOnline``)."""
+        if directory in (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED):
+            return True
+        if directory == DIRECTORY_LOST:
+            return False
+        # A broker from before directory ids (metadata.version below 3.7) has none.
+        return not self.directories or directory in self.directories
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionImage:
+    """One partition. ``directories`` has one id for each of ``replicas``."""
+
+    replicas: tuple[int, ...]
+    directories: tuple[bytes, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+    eligible_leader_replicas: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
+
+    @property
+    def has_leader(self) -> bool:
+        """Whether a broker leads it."""
+        return self.leader != NO_LEADER
+
+    @property
+    def has_preferred_leader(self) -> bool:
+        """Whether the first replica leads it."""
+        return self.leader == self.replicas[0]
+
+    @property
+    def is_reassigning(self) -> bool:
+        """Whether replicas are being moved."""
+        return bool(self.adding_replicas or self.removing_replicas)
+
+    def directory_of(self, broker_id: int) -> bytes:
+        """The directory id of a broker's replica."""
+        return self.directories[self.replicas.index(broker_id)]
+
+
+@dataclass(slots=True)
+class TopicImage:
+    """One topic and its partitions by index."""
+
+    name: str
+    topic_id: bytes
+    partitions: dict[int, PartitionImage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecord:
+    """A record that is not served yet, as it was written: a snapshot writes it back."""
+
+    message: Message
+    version: int
+
+
+ConfigResource = tuple[int, str]
+"""Resource type and name."""
+ClientQuotaEntity = tuple[tuple[str, str | None], ...]
+"""Pairs of entity type and name (None: the default), sorted by type."""
+
+
+@dataclass(slots=True)
+class MetadataImage:
+    """Everything that the records up to ``last_offset`` say."""
+
+    topics_by_name: dict[str, TopicImage] = field(default_factory=dict)
+    topics_by_id: dict[bytes, TopicImage] = field(default_factory=dict)
+    configs: dict[ConfigResource, dict[str, str]] = field(default_factory=dict)
+    brokers: dict[int, BrokerRegistration] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    client_quotas: dict[ClientQuotaEntity, dict[str, float]] = field(default_factory=dict)
+    next_producer_id: int = 0
+    kept: dict[tuple[object, ...], KeptRecord] = field(default_factory=dict)
+    """Record types that nothing here reads (ACLs, SCRAM credentials, tokens, controllers), by what identifies each."""
+    last_offset: int = -1
+    last_epoch: int = 0
+    last_timestamp_ms: int = -1
+
+    @property
+    def metadata_version(self) -> int:
+        """The finalised ``metadata.version``; record versions follow it."""
+        return self.features["metadata.version"]
+
+    def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """The configs set for a resource; empty if there are none."""
+        return self.configs.get((resource_type, name), {})
+
+    def partition(self, topic: str, index: int) -> PartitionImage | None:
+        """One partition, or None."""
+        found = self.topics_by_name.get(topic)
+        return None if found is None else found.partitions.get(index)
+
+    def endpoint(self, broker_id: int, listener_name: str) -> Endpoint | None:
+        """Where a broker that is not fenced is reached through a listener."""
+        broker = self.brokers.get(broker_id)
+        return None if broker is None or broker.fenced else broker.endpoints.get(listener_name)
+
+    def alive_endpoints(self, listener_name: str) -> Iterator[tuple[BrokerRegistration, Endpoint]]:
+        """The brokers that clients of a listener can reach, by id."""
+        for broker_id in sorted(self.brokers):
+            endpoint = self.endpoint(broker_id, listener_name)
+            if endpoint is not None:
+                yield self.brokers[broker_id], endpoint
+
+
+@dataclass(slots=True)
+class MetadataDelta:
+    """What a run of records changed, for subscribers."""
+
+    created_topics: dict[bytes, TopicImage] = field(default_factory=dict)
+    """Topic id -> topic."""
+    deleted_topics: dict[bytes, TopicImage] = field(default_factory=dict)
+    """Topic id -> the topic as it was last."""
+    changed_partitions: dict[tuple[bytes, int], None] = field(default_factory=dict)
+    """(Topic id, index) of partitions that are new or have another leader, epoch or replica set, in order."""
+    changed_configs: dict[ConfigResource, None] = field(default_factory=dict)
+    changed_brokers: dict[int, None] = field(default_factory=dict)
+    changed_features: dict[str, None] = field(default_factory=dict)
