@@ -43,20 +43,19 @@ def parse_properties(text: str) -> list[Entry]:
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     """Lines with their continuations joined; comments and blank lines left out."""
     found: list[tuple[int, str]] = []
-    begun: tuple[int, str] | None = None
-    for number, natural in enumerate(_LINE_END.split(text), 1):
+    first, so_far = 0, ""
+    naturals = _LINE_END.split(text)
+    for number, natural in enumerate(naturals, 1):
         line = natural.lstrip(_BLANK)
-        if begun is None and (not line or line[0] in "#!"):
+        # As in Java, a line may still be a comment after backslashes alone, but not after other text.
+        if not so_far and (not line or line[0] in "#!"):
             continue
-        first, so_far = begun or (number, "")
-        backslashes = len(line) - len(line.rstrip("\\"))
-        if backslashes % 2:
-            begun = (first, so_far + line[:-1])
-        else:
-            found.append((first, so_far + line))
-            begun = None
-    if begun is not None and begun[1]:
-        found.append(begun)
+        first = first if so_far else number
+        goes_on = (len(line) - len(line.rstrip("\\"))) % 2 == 1
+        so_far += line[:-1] if goes_on else line
+        if not goes_on or (number == len(naturals)):
+            found.append((first, so_far))
+            so_far = ""
     return found
 
 

@@ -4,6 +4,8 @@ Pure functions over the server's configuration and a topic's own settings (text,
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...storage.log_config import LogConfig
@@ -19,6 +21,13 @@ _COMPUTED = {
     "segment.jitter.ms": log_roll_jitter_ms,
     "retention.ms": log_retention_ms,
     "flush.ms": log_flush_ms,
+}
+
+# LogConfig's fields are named as the keys.
+_FIELDS = {
+    field.name: key
+    for field in fields(LogConfig)
+    if (key := field.name.replace("_", ".")) != "producer.id.expiration.ms"
 }
 
 
@@ -94,6 +103,12 @@ def _number(values: Mapping[str, Value], key: str) -> int:
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:
     """The log configuration of a topic: Kafka's defaults, then the server's synonyms, then the topic's own.
 
-    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``.
+    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``. Raises
+    KafkaError(INVALID_CONFIG) for settings that were never validated.
     """
-    raise NotImplementedError
+    values = topic_values(server, topic_overrides)
+    typed: dict[str, Any] = {field: values[key] for field, key in _FIELDS.items()}
+    typed["cleanup_policy"] = frozenset(typed["cleanup_policy"])
+    if values["internal.segment.bytes"] is not None:
+        typed["segment_bytes"] = values["internal.segment.bytes"]
+    return LogConfig(**typed, producer_id_expiration_ms=server.get_int("producer.id.expiration.ms"))

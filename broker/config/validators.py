@@ -82,9 +82,8 @@ def _one_of_ignoring_case(name: str, value: Value, rule: Rule) -> str | None:
 def _one_of_numbers(name: str, value: Value, rule: Rule) -> str | None:
     if value in rule["values"]:
         return None
-    return invalid(
-        name, value, f"Value must be between {rule['says'].replace('[', '').replace(']', '').replace(',...,', ' and ')}"
-    )
+    # The only rule of this kind is gzip's level (CompressionType.GZIP.levelValidator).
+    return invalid(name, value, "Value must be between 1 and 9 or equal to -1")
 
 
 def _list(name: str, value: Value, rule: Rule) -> str | None:
@@ -146,7 +145,8 @@ def _throttled_replicas(name: str, value: Value, rule: Rule) -> str | None:
     if value in ((), ("*",)) or all(_THROTTLED_REPLICA.fullmatch(entry) for entry in value):
         return None
     form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
-    return f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
+    why = f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
+    return invalid(name, value, why)
 
 
 def _custom(name: str, value: Value, rule: Rule) -> str | None:
@@ -157,9 +157,8 @@ def _custom(name: str, value: Value, rule: Rule) -> str | None:
     kind, _, duration = text.partition(":")
     if kind.lower() == "by_duration" and _DURATION.fullmatch(duration):
         return None
-    return invalid(
-        name, value, f"Invalid value `{text}` for configuration {name}. The value must be one of {rule['says']}."
-    )
+    form = "either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+    return invalid(name, value, f"Invalid value `{text}` for configuration {name}. The value must be {form}")
 
 
 def _all(name: str, value: Value, rule: Rule) -> str | None:

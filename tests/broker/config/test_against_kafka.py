@@ -1,0 +1,318 @@
+"""Our configuration rules against Apache Kafka's own classes: the same questions, equal answers."""
+
+import json
+import random
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.java import java_arguments, java_or_skip, java_source
+
+from odradek.broker.config.definition import KeyTable, client_metrics_keys, group_keys, server_keys, topic_keys
+from odradek.broker.config.dynamic_config import validate_broker_configs
+from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.group_config import validate_client_metrics, validate_group_configs
+from odradek.broker.config.properties import parse_properties
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.config.topic_config import validate_topic_configs
+from odradek.broker.config.validators import violation
+from odradek.broker.config.values import format_value, parse_value
+from odradek.protocol.errors import KafkaError
+
+pytestmark = pytest.mark.java
+
+CONFIG = Path(__file__).parents[3] / "broker" / "config"
+TABLES: dict[str, KeyTable] = {
+    "server": server_keys(),
+    "topic": topic_keys(),
+    "group": group_keys(),
+    "client-metrics": client_metrics_keys(),
+}
+TEXTS = [
+    *("", " ", "a", "1", " 7 ", "0", "-1", "-2", "+5", "1k", "1_000", "2147483647", "2147483648", "32768", "-32769"),
+    *("9223372036854775807", "9223372036854775808", "1.5", ".5", "1e3", "1.0f", "NaN", "-Infinity", "0.05", "1048576"),
+    *("true", "TRUE", " false ", "yes", "a,b", "a , b", "a,,b", "a,a", ",", "compact,delete", "compact", "delete"),
+    *("producer", "zstd", "gzip", "none", "required", "SSL", "CreateTime", "upgrade", "latest", "by_duration:PT1H"),
+    *("by_duration:P1X", "earliest", "read_committed", "broker,controller", "1@localhost:9093", "localhost:9093"),
+    *(
+        "1@localhost",
+        "x@localhost:1",
+        "1@2@3:4",
+        "*",
+        "0:1,1:2",
+        "0:1,x",
+        "100",
+        "1000",
+        "524288",
+        "10",
+        "5",
+        "uniform",
+    ),
+]
+
+
+def ask(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The answers of Kafka's classes, in order."""
+    java_or_skip()
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    command = [*java_arguments(), str(java_source("ConfigOracle"))]
+    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=300)
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(answers) == len(questions)
+    return answers
+
+
+def test_tables_are_what_kafka_says(tmp_path: Path) -> None:
+    java_or_skip()
+    program = CONFIG / "extract" / "ExtractConfigKeys.java"
+    subprocess.run([*java_arguments(), str(program), str(tmp_path)], check=True, timeout=300)
+    for file in sorted((CONFIG / "data").glob("*.json")):
+        assert (tmp_path / file.name).read_text() == file.read_text(), f"{file.name}: run `make config-keys`"
+
+
+def our_value(table: str, key: str, text: str) -> dict[str, Any]:
+    definition = TABLES[table][key]
+    try:
+        value = parse_value(key, definition.type, text)
+    except ValueError as unparsable:
+        return {"error": str(unparsable)}
+    problem = violation(definition, value)
+    return {"value": format_value(value)} if problem is None else {"error": problem}
+
+
+def test_every_key_takes_and_refuses_what_kafka_does() -> None:
+    questions = [
+        {"ask": "value", "table": table, "key": key, "text": text}
+        for table, keys in TABLES.items()
+        for key, definition in keys.items()
+        for text in [*TEXTS, *_edges(definition.validator or {})]
+        if definition.type not in ("CLASS", "PASSWORD")  # classes are not loaded here; Java shows no password
+    ]
+    differences = []
+    for question, theirs in zip(questions, ask(questions), strict=True):
+        ours = our_value(question["table"], question["key"], question["text"])
+        if ours != theirs and not _same_refusal(question["key"], ours, theirs):
+            differences.append((question, theirs, ours))
+    assert not differences[:20]
+
+
+def _edges(rule: Mapping[str, Any]) -> list[str]:
+    """Texts on both sides of what a rule allows."""
+    bounds = [bound for bound in (rule.get("min"), rule.get("max")) if isinstance(bound, int)]
+    return [str(bound + step) for bound in bounds for step in (-1, 0, 1)] + [str(one) for one in rule.get("values", [])]
+
+
+def _same_refusal(key: str, ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    # Java names the first list entry or the null that its parser met, in words of its own; that both refuse is enough.
+    return "error" in ours and "error" in theirs and key.startswith("controller.quorum.")
+
+
+def test_properties_are_read_as_java_reads_them() -> None:
+    fixed = [
+        "a=1\nb : 2\nc 3\n  d\t=\t4\n#x=1\n! y=1\ne\nf=\n=g\n",
+        "a=one \\\n   two\\\\\nb=\\\n# not a comment\nc=a\\\r\n b\rd=1",
+        'a\\ b=1\na\\:b=2\na\\=b=3\n\\u0041\\t=\\u00e9\\n\\x\\"\n',
+        "a=1\na=2\nempty\\\n\n\\\nb=5\n   \\\n   c=6",
+        "a==b\nb=:c\nc=\\ d\nd = e = f \ne:f:g",
+        "a=\\uD83D\\uDE00\nk=\\\\u0041\nlast=\\",
+        "bad=\\u12",
+        "bad=\\uzzzz",
+    ]
+    chance = random.Random(4)
+    pieces = ["a", "b", "=", ":", " ", "\t", "\n", "\r", "\r\n", "\\", "\\\n", "#", "!", "\\u0041", "\f", "é", "\\t"]
+    # Each ends in an entry: what Java makes of a lone backslash at the very end depends on its reader's buffer.
+    made = ["".join(chance.choices(pieces, k=chance.randrange(1, 25))) + "\nz=1\nz=1\n" for _ in range(500)]
+    texts = fixed + made
+    for text, theirs in zip(texts, ask([{"ask": "properties", "text": text} for text in texts]), strict=True):
+        try:
+            ours: dict[str, Any] = {"entries": {entry.key: entry.value for entry in parse_properties(text)}}
+        except ValueError:
+            ours = {"error": ""}
+        assert ours == theirs or ("error" in ours and "error" in theirs), repr(text)
+
+
+TOPICS: list[dict[str, str]] = [
+    {},
+    {"segment.bytes": "1048576"},
+    {"segment.bytes": "1048575"},
+    {"internal.segment.bytes": "100"},
+    {"unknown.key": "1"},
+    {"cleanup.policy": "compact,delete"},
+    {"cleanup.policy": ""},
+    {"cleanup.policy": "compress"},
+    {"retention.ms": "-2"},
+    {"retention.ms": "soon"},
+    {"min.compaction.lag.ms": "2", "max.compaction.lag.ms": "1"},
+    {"min.compaction.lag.ms": "9223372036854775807"},
+    {"remote.storage.enable": "true"},
+    {"compression.type": "zip"},
+    {"compression.gzip.level": "0"},
+    {"min.cleanable.dirty.ratio": "1.5"},
+    {"leader.replication.throttled.replicas": "0:1,1:2"},
+    {"leader.replication.throttled.replicas": "all"},
+    {"message.timestamp.type": "createtime"},
+    {"max.message.bytes": ""},
+]
+
+
+def test_topic_configs_are_judged_as_kafka_judges_them() -> None:
+    server = ServerConfig.load()
+    for configs, theirs in zip(TOPICS, ask([{"ask": "topic", "configs": one} for one in TOPICS]), strict=True):
+        assert _kafka_error(validate_topic_configs, configs, server) == theirs.get("error"), configs
+
+
+GROUPS: list[dict[str, str]] = [
+    {},
+    {"consumer.session.timeout.ms": "45000"},
+    {"consumer.session.timeout.ms": "44999"},
+    {"consumer.session.timeout.ms": "60001"},
+    {"consumer.heartbeat.interval.ms": "15001"},
+    {"consumer.assignment.interval.ms": "15001"},
+    {"share.record.lock.duration.ms": "14999"},
+    {"share.delivery.count.limit": "11"},
+    {"share.partition.max.record.locks": "5000"},
+    {"share.auto.offset.reset": "yesterday"},
+    {"share.isolation.level": "read_committed"},
+    {"streams.num.standby.replicas": "3"},
+    {"streams.session.timeout.ms": "x"},
+    {"unknown": "1"},
+]
+
+
+def test_group_configs_are_judged_as_kafka_judges_them() -> None:
+    server = ServerConfig.load()
+    for configs, theirs in zip(GROUPS, ask([{"ask": "group", "configs": one} for one in GROUPS]), strict=True):
+        assert _kafka_error(validate_group_configs, configs, server) == theirs.get("error"), configs
+
+
+METRICS: list[dict[str, str]] = [
+    {},
+    {"interval.ms": "100", "metrics": "a,b", "match": "client_id=abc.*, client_software_name=x"},
+    {"interval.ms": "99"},
+    {"interval.ms": "3600001"},
+    {"interval.ms": "x"},
+    {"match": "client=a"},
+    {"match": "client_id"},
+    {"match": "client_id=["},
+    {"metric": "a"},
+]
+
+
+def test_client_metrics_are_judged_as_kafka_judges_them() -> None:
+    asked = ask([{"ask": "client-metrics", "configs": one} for one in METRICS])
+    for configs, theirs in zip(METRICS, asked, strict=True):
+        assert _kafka_error(validate_client_metrics, "subscription", configs) == theirs.get("error"), configs
+
+
+DYNAMIC: list[tuple[dict[str, str], bool]] = [
+    ({"log.retention.ms": "1000"}, True),
+    ({"log.retention.ms": "1000"}, False),
+    ({"log.retention.hours": "1"}, True),
+    ({"log.segment.bytes": "1"}, False),
+    ({"ssl.keystore.location": "/x"}, True),
+    ({"listener.name.internal.ssl.keystore.location": "/x"}, True),
+    ({"listener.name.internal.ssl.keystore.location": "/x"}, False),
+    ({"listener.name.internal.max.connections": "10"}, False),
+    ({"listeners": "PLAINTEXT://:1"}, False),
+    ({"leader.replication.throttled.rate": "100"}, True),
+    ({"leader.replication.throttled.rate": "-1"}, True),
+    ({"my.plugin.key": "x"}, False),
+    ({"num.io.threads": "x"}, False),
+]
+
+
+def test_dynamic_configs_are_judged_as_kafka_judges_them() -> None:
+    questions = [{"ask": "dynamic", "configs": configs, "per_broker": one} for configs, one in DYNAMIC]
+    for (configs, per_broker), theirs in zip(DYNAMIC, ask(questions), strict=True):
+        ours = _kafka_error(validate_broker_configs, configs, per_broker=per_broker)
+        assert ours == theirs.get("error"), configs
+
+
+def _kafka_error(check: Callable[..., None], *arguments: Any, **options: Any) -> str | None:
+    try:
+        check(*arguments, **options)
+    except KafkaError as refused:
+        return str(refused.message)
+    return None
+
+
+SERVERS: list[dict[str, str]] = [
+    {},
+    {"log.retention.ms": "0"},
+    {"log.retention.ms": "-5"},
+    {"log.retention.minutes": "-1"},
+    {"log.retention.hours": "0"},
+    {"log.roll.ms": "0"},
+    {"log.roll.jitter.ms": "-1"},
+    {"broker.id": "2"},
+    {"log.cleaner.dedupe.buffer.size": "1000"},
+    {"log.cleaner.dedupe.buffer.size": "1048576"},
+    {"log.cleaner.dedupe.buffer.size": "1048577"},
+    {"replica.fetch.wait.max.ms": "30001"},
+    {"replica.fetch.wait.max.ms": "600", "replica.lag.time.max.ms": "599"},
+    {"group.coordinator.rebalance.protocols": "consumer"},
+    {"group.consumer.heartbeat.interval.ms": "4999"},
+    {"group.consumer.session.timeout.ms": "60001"},
+    {"group.consumer.max.session.timeout.ms": "1"},
+    {"group.share.assignors": "a,b"},
+    {"group.share.delivery.count.limit": "2", "group.share.min.delivery.count.limit": "3"},
+    {"group.streams.num.standby.replicas": "3"},
+    {"queued.max.request.bytes": "1000"},
+    {"max.connections.per.ip": "0"},
+    {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5"},
+    {"connections.max.idle.ms": "100"},
+    {"advertised.listeners": "PLAINTEXT://0.0.0.0:9092"},
+    {"advertised.listeners": "PLAINTEXT://host:0"},
+    {"advertised.listeners": "OTHER://host:1"},
+    {"listeners": "PLAINTEXT://0.0.0.0:9092,CONTROLLER://localhost:9093"},
+    {"listeners": "PLAINTEXT://localhost:9093,CONTROLLER://localhost:9093"},
+    {"listeners": "PLAINTEXT://:0,CONTROLLER://:0"},
+    {"listeners": "PLAINTEXT://127.0.0.1:9092,A://[::1]:9092,CONTROLLER://:1", "inter.broker.listener.name": "A"},
+    {
+        "listeners": "PLAINTEXT://127.0.0.1:9092,A://[::1]:9092,CONTROLLER://:1",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,A:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "A",
+    },
+    {
+        "listeners": "A://127.0.0.1:9092,B://127.0.0.2:9092,CONTROLLER://:1",
+        "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "A",
+    },
+    {
+        "listeners": "a://:9092,CONTROLLER://:1",
+        "listener.security.protocol.map": "A:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "A",
+    },
+    {
+        "listeners": "A://:9092,CONTROLLER://:1",
+        "listener.security.protocol.map": "A:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    },
+    {"listeners": "PLAINTEXT//localhost:9093"},
+    {"listeners": "CONTROLLER://localhost:9093"},
+    {"listener.security.protocol.map": "PLAINTEXT:SSH,CONTROLLER:PLAINTEXT"},
+    {"inter.broker.listener.name": "PLAINTEXT", "security.inter.broker.protocol": "PLAINTEXT"},
+    {"controller.listener.names": "OTHER"},
+    {"controller.quorum.voters": "2@localhost:9093"},
+    {"controller.quorum.voters": "1@localhost:9093"},
+    {"process.roles": "broker,broker"},
+]
+
+
+def test_whole_configurations_are_refused_where_kafka_refuses_them() -> None:
+    node = {
+        "node.id": "1",
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": "localhost:9093",
+        "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+    }
+    for configs, theirs in zip(SERVERS, ask([{"ask": "server", "configs": one} for one in SERVERS]), strict=True):
+        text = "".join(f"{key}={value}\n" for key, value in {**node, **configs}.items())
+        try:
+            ServerConfig.load(text)
+            ours = None
+        except ConfigError as refused:
+            ours = str(refused)
+        assert (ours is None) == ("error" not in theirs), f"{configs}: Kafka says {theirs}, we say {ours}"
