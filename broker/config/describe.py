@@ -158,7 +158,7 @@ def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> Describ
 
 def _is_dynamic(name: str) -> bool:
     definition = server_keys().get(name)
-    return definition is not None and definition.update_mode != "read-only"
+    return name in dynamic_only_keys() if definition is None else definition.update_mode != "read-only"
 
 
 def _documentation(name: str) -> str:

@@ -154,8 +154,14 @@ class ServerConfig:
         A dynamic value that doesn't pass its type or rule is left out, as Kafka does (DynamicBrokerConfig); listeners
         stay what they were at start.
         """
-        dynamic = {key: text for key, text in {**cluster, **broker}.items() if not _problem(key, text)}
-        originals = {**self.originals, **dynamic}
+        originals = dict(self.originals)
+        for layer in (cluster, broker):
+            good = {key: text for key, text in layer.items() if not _problem(key, text)}
+            # log.retention.ms of a stronger layer replaces log.retention.hours of a weaker one.
+            for key in good.keys() & server_keys().keys():
+                for synonym in server_keys()[key].synonyms:
+                    originals.pop(synonym, None)
+            originals |= good
         values, _ = _typed({key: Setting(key, text, "") for key, text in originals.items()})
         return ServerConfig(originals, values, self._listeners)
 

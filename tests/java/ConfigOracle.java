@@ -1,16 +1,25 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 import kafka.server.KafkaConfig;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.coordinator.group.GroupConfig;
 import org.apache.kafka.server.config.AbstractKafkaConfig;
 import org.apache.kafka.server.config.DynamicBrokerConfig;
@@ -25,6 +34,10 @@ import org.apache.kafka.storage.internals.log.LogConfig;
  *   {"ask": "topic", "configs": {...}}                         a topic's settings under a default server
  *   {"ask": "group", "configs": {...}}, {"ask": "client-metrics", "configs": {...}}
  *   {"ask": "dynamic", "configs": {...}, "per_broker": true}   dynamic configs of a broker
+ * and of a running broker, through its admin client ("bootstrap": HOST:PORT):
+ *   {"ask": "create-topic", "name": N, "configs": {...}}
+ *   {"ask": "alter", "type": "BROKER", "name": N, "configs": {...}}
+ *   {"ask": "describe", "type": "TOPIC", "name": N}            every entry with source, type, flags and synonyms
  */
 public class ConfigOracle {
     static final ObjectMapper JSON = new ObjectMapper();
@@ -78,7 +91,38 @@ public class ConfigOracle {
                 properties.putAll(configs(question));
                 DynamicBrokerConfig.validateConfigs(properties, question.get("per_broker").asBoolean());
             }
+            case "create-topic", "alter", "describe" -> {
+                try (Admin admin = Admin.create(Map.of("bootstrap.servers", question.get("bootstrap").asText()))) {
+                    administer(admin, question, answer);
+                }
+            }
             default -> throw new IllegalArgumentException("unknown question");
+        }
+    }
+
+    static void administer(Admin admin, JsonNode question, ObjectNode answer) throws Exception {
+        String name = question.get("name").asText();
+        if (question.get("ask").asText().equals("create-topic")) {
+            admin.createTopics(List.of(new NewTopic(name, 1, (short) 1).configs(configs(question)))).all().get();
+            return;
+        }
+        var resource = new ConfigResource(ConfigResource.Type.valueOf(question.get("type").asText()), name);
+        if (question.get("ask").asText().equals("alter")) {
+            List<AlterConfigOp> changes = new ArrayList<>();
+            configs(question).forEach((key, value) ->
+                changes.add(new AlterConfigOp(new ConfigEntry(key, value), AlterConfigOp.OpType.SET)));
+            admin.incrementalAlterConfigs(Map.of(resource, changes)).all().get();
+            return;
+        }
+        var options = new DescribeConfigsOptions().includeSynonyms(true).includeDocumentation(true);
+        ArrayNode entries = answer.putArray("entries");
+        for (ConfigEntry entry : admin.describeConfigs(List.of(resource), options).all().get().get(resource).entries()) {
+            ObjectNode one = entries.addObject().put("name", entry.name()).put("value", entry.value())
+                .put("source", entry.source().name()).put("type", entry.type().name())
+                .put("read_only", entry.isReadOnly()).put("sensitive", entry.isSensitive());
+            ArrayNode synonyms = one.putArray("synonyms");
+            for (var synonym : entry.synonyms())
+                synonyms.addArray().add(synonym.name()).add(synonym.value()).add(synonym.source().name());
         }
     }
 

@@ -1,6 +1,5 @@
 """Our configuration rules against Apache Kafka's own classes: the same questions, equal answers."""
 
-import json
 import random
 import subprocess
 from collections.abc import Callable, Mapping
@@ -8,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.java import java_arguments, java_or_skip, java_source
+from support.config_oracle import ask
+from support.java import java_arguments, java_or_skip
 
 from odradek.broker.config.definition import KeyTable, client_metrics_keys, group_keys, server_keys, topic_keys
 from odradek.broker.config.dynamic_config import validate_broker_configs
@@ -51,17 +51,6 @@ TEXTS = [
         "uniform",
     ),
 ]
-
-
-def ask(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers of Kafka's classes, in order."""
-    java_or_skip()
-    lines = "".join(json.dumps(question) + "\n" for question in questions)
-    command = [*java_arguments(), str(java_source("ConfigOracle"))]
-    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=300)
-    answers = [json.loads(line) for line in result.stdout.splitlines()]
-    assert len(answers) == len(questions)
-    return answers
 
 
 def test_tables_are_what_kafka_says(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+"""What DescribeConfigs answers: a real Kafka's answer and ours for the same settings, entry by entry."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.config_oracle import ask
+from support.real_kafka import RealKafka
+
+from odradek.broker.config.describe import (
+    WIRE_TYPES,
+    DescribedConfig,
+    describe_broker,
+    describe_client_metrics,
+    describe_cluster_defaults,
+    describe_group,
+    describe_topic,
+)
+from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
+
+pytestmark = pytest.mark.java
+
+STATIC = {
+    "log.retention.hours": "24",
+    "log.segment.bytes": "2000000",
+    "log.cleaner.min.cleanable.ratio": "0.0005",
+    "ssl.keystore.password": "static-secret",
+    "listener.name.internal.ssl.keystore.password": "secret",
+    "listener.name.internal.max.connections": "7",
+    "custom.plugin.key": "a value",
+    "num.partitions": " 3 ",
+    "unstable.api.versions.enable": "true",
+    "metric.reporters": "",
+}
+CLUSTER = {
+    "log.retention.ms": "7200000",
+    "message.max.bytes": "2000000",
+    "leader.replication.throttled.rate": "5",
+    # Kafka writes this one itself where the feature eligible.leader.replicas.version is on (KIP-966).
+    "min.insync.replicas": "1",
+}
+BROKER = {
+    "message.max.bytes": "3000000",
+    "log.cleaner.io.max.bytes.per.second": "1e10",
+    "listener.name.x.sasl.login.class": "y",
+}
+TOPIC = {
+    "segment.bytes": "3000000",
+    "retention.bytes": "5",
+    "cleanup.policy": "compact, delete",
+    "internal.segment.bytes": "99",
+}
+GROUP = {"consumer.session.timeout.ms": "50000", "share.auto.offset.reset": "earliest"}
+METRICS = {"interval.ms": "1000", "match": "client_id=a"}
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+    with RealKafka(tmp_path_factory.mktemp("kafka"), STATIC) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="module")
+def theirs(kafka: RealKafka) -> dict[str, list[dict[str, Any]]]:
+    """Kafka's entries by resource, once all changes have reached the broker."""
+    at = {"bootstrap": kafka.bootstrap_servers}
+    changes = [
+        {"ask": "create-topic", "name": "set", "configs": TOPIC, **at},
+        {"ask": "create-topic", "name": "plain", "configs": {}, **at},
+        {"ask": "alter", "type": "BROKER", "name": "", "configs": CLUSTER, **at},
+        {"ask": "alter", "type": "BROKER", "name": "1", "configs": BROKER, **at},
+        {"ask": "alter", "type": "GROUP", "name": "set", "configs": GROUP, **at},
+        {"ask": "alter", "type": "CLIENT_METRICS", "name": "set", "configs": METRICS, **at},
+    ]
+    assert ask(changes) == [{}] * len(changes)
+    resources = [
+        ("TOPIC", "set"), ("TOPIC", "plain"), ("BROKER", "1"), ("BROKER", ""), ("GROUP", "set"), ("GROUP", "plain"),
+        ("CLIENT_METRICS", "set"),
+    ]  # fmt: skip
+    questions = [{"ask": "describe", "type": kind, "name": name, **at} for kind, name in resources]
+    deadline = time.monotonic() + 60
+    while True:
+        answers = ask(questions)
+        found = {
+            f"{kind}:{name}": answer.get("entries", []) for (kind, name), answer in zip(resources, answers, strict=True)
+        }
+        sources = {entry["source"] for entry in found["BROKER:1"]} | {e["source"] for e in found["GROUP:set"]}
+        if {"DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG", "DYNAMIC_GROUP_CONFIG"} <= sources:
+            return found
+        assert time.monotonic() < deadline, f"the changes never reached the broker: {sources}"
+
+
+@pytest.fixture(scope="module")
+def server(kafka: RealKafka) -> ServerConfig:
+    known = {key: value for key, value in kafka.properties().items() if key != "custom.plugin.key"}
+    config = ServerConfig.load("".join(f"{key}={value}\n" for key, value in known.items()))
+    # Ours would refuse a key that Kafka doesn't know; how Kafka describes one is still worth comparing.
+    return ServerConfig({**config.originals, "custom.plugin.key": "a value"}, dict(config._values), config._listeners)
+
+
+def plain(entries: list[DescribedConfig]) -> dict[str, dict[str, Any]]:
+    types = {number: name for name, number in WIRE_TYPES.items()}
+    assert all(entry.documentation for entry in entries)
+    return {
+        entry.name: {
+            "name": entry.name,
+            "value": entry.value,
+            "source": entry.source.name,
+            "type": types[entry.config_type],
+            "read_only": entry.read_only,
+            "sensitive": entry.is_sensitive,
+            "synonyms": [[synonym.name, synonym.value, synonym.source.name] for synonym in entry.synonyms],
+        }
+        for entry in entries
+    }
+
+
+def with_our_defaults(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Kafka's entries with the few defaults that differ here by design put in."""
+    for entry in entries:
+        for synonym in entry["synonyms"]:
+            if synonym[2] == "DEFAULT_CONFIG" and synonym[0] in OUR_DEFAULTS:
+                synonym[1] = OUR_DEFAULTS[synonym[0]]
+        if entry["name"] in ("node.id", "log.dir"):
+            entry["value"] = OUR_DEFAULTS[entry["name"]]
+            if entry["name"] == "node.id":
+                entry["synonyms"].append(["node.id", "1", "DEFAULT_CONFIG"])
+    return {entry["name"]: entry for entry in entries}
+
+
+def assert_equal(ours: dict[str, dict[str, Any]], theirs: dict[str, dict[str, Any]]) -> None:
+    assert sorted(ours) == sorted(theirs)
+    differences = [f"theirs {theirs[name]}\nours   {ours[name]}" for name in ours if ours[name] != theirs[name]]
+    assert not differences, "\n".join(differences)
+
+
+def test_topics(theirs: dict[str, Any], server: ServerConfig) -> None:
+    assert_equal(plain(describe_topic(server, TOPIC, CLUSTER, BROKER)), with_our_defaults(theirs["TOPIC:set"]))
+    assert_equal(plain(describe_topic(server, {}, CLUSTER, BROKER)), with_our_defaults(theirs["TOPIC:plain"]))
+
+
+def test_broker(theirs: dict[str, Any], server: ServerConfig) -> None:
+    assert_equal(plain(describe_broker(server, CLUSTER, BROKER)), with_our_defaults(theirs["BROKER:1"]))
+
+
+def test_cluster_defaults(theirs: dict[str, Any]) -> None:
+    assert_equal(plain(describe_cluster_defaults(CLUSTER)), with_our_defaults(theirs["BROKER:"]))
+
+
+def test_groups(theirs: dict[str, Any], server: ServerConfig) -> None:
+    assert_equal(plain(describe_group(server, GROUP, CLUSTER, BROKER)), with_our_defaults(theirs["GROUP:set"]))
+    assert_equal(plain(describe_group(server, {}, CLUSTER, BROKER)), with_our_defaults(theirs["GROUP:plain"]))
+
+
+def test_client_metrics(theirs: dict[str, Any]) -> None:
+    assert_equal(plain(describe_client_metrics(METRICS)), with_our_defaults(theirs["CLIENT_METRICS:set"]))
