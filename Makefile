@@ -44,6 +44,10 @@ messages: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 
+## protocol-docs: print the protocol anew into docs/protocol.md
+protocol-docs: $(VENV)/.installed
+	$(BIN)/odradek protocol docs > docs/protocol.md
+
 ## wheel: build the wheel into dist/
 wheel: $(VENV)/.installed-dev
 	$(BIN)/python -m build --wheel
@@ -68,4 +72,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench run test test-ci test-long check format messages wheel clean help
+.PHONY: bench run test test-ci test-long check format messages protocol-docs wheel clean help

@@ -8,7 +8,9 @@ the command's name) and returns the exit code.
 import sys
 from importlib import import_module
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "protocol": ("odradek.protocol.commands:protocol", "print the Kafka protocol, take its bytes apart"),
+}
 """Command name -> (``module:function``, one line of help)."""
 
 

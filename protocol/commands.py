@@ -1,0 +1,166 @@
+"""``odradek protocol``: the protocol printed, bytes taken apart."""
+
+import errno
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from .errors import ProtocolError
+from .table import MessageSpec
+
+
+def protocol(arguments: Sequence[str]) -> int:
+    """Runs ``odradek protocol ARGUMENTS``; returns the exit code: 1 for bytes that are no such message, 2 for misuse."""
+    try:
+        return int(group.main(args=list(arguments), prog_name="odradek protocol", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Abort:
+        return 1
+
+
+@click.group()
+def group() -> None:
+    """Print the Kafka protocol that Odradek speaks, or take bytes apart by it."""
+
+
+@group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def list_apis(as_json: bool) -> int:
+    """List every API: key, name, versions."""
+    from . import show
+
+    rows = [
+        (
+            str(request.api_key),
+            request.name.removesuffix("Request"),
+            str(request.versions),
+            str(request.flexible_versions) if request.versions else "",
+            ", ".join(request.listeners),
+        )
+        for request, _ in show.apis()
+    ]
+    names = ("key", "name", "versions", "flexible", "listeners")
+    if as_json:
+        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
+    else:
+        click.echo("\n".join(show.columns([tuple(name.upper() for name in names), *rows])))
+    return 0
+
+
+@group.command()
+def docs() -> int:
+    """Print the whole protocol as Markdown: what docs/protocol.md holds."""
+    from . import show
+
+    click.echo(show.document(), nl=False)
+    return 0
+
+
+@group.command("show")
+@click.argument("name")
+@click.argument("version", required=False, type=int)
+@click.option("--request", "kind", flag_value="Request", help="only the request")
+@click.option("--response", "kind", flag_value="Response", help="only the response")
+@click.option("--bytes", "source", metavar="HEX|FILE|-", help="take these bytes apart: offset, bytes, field, value")
+@click.option("--frame", is_flag=True, help="the bytes are a whole frame: size and header come first")
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def show_message(
+    name: str, version: int | None, kind: str | None, source: str | None, frame: bool, as_json: bool
+) -> int:
+    """Print the fields of NAME at VERSION, or of all its versions.
+
+    NAME is an API (Produce, or its key 0: request and response) or any message (ProduceRequest, TopicRecord,
+    OffsetCommitValue). With --bytes NAME and VERSION say how to read them; of an API the request, unless --response.
+    """
+    from . import show
+
+    try:
+        specs = show.find(name)
+        specs = [spec for spec in specs if kind is None or spec.name.endswith(kind)]
+        if not specs:
+            raise ProtocolError(f"{name} is no {kind}".lower())
+        if source is None:
+            return _show_fields(specs, version, as_json)
+        if version is None:
+            raise click.UsageError("--bytes needs a VERSION")
+        return _show_bytes(specs[0], version, read_bytes(source), frame, as_json)
+    except ProtocolError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _show_fields(specs: list[MessageSpec], version: int | None, as_json: bool) -> int:
+    """Prints the messages as trees, or as one JSON object by message name."""
+    from . import show
+
+    if as_json:
+        fields = {spec.name: [asdict(line) for line in show.lines(spec, version)] for spec in specs}
+        click.echo(json.dumps(fields, indent=2))
+        return 0
+    for position, spec in enumerate(specs):
+        rows = show.tree(spec, version)
+        if position:
+            click.echo()
+        click.echo(show.heading(spec) + ("" if version is None else f"; version {version}:"))
+        click.echo("\n".join(f"  {row}" for row in rows or ["(no fields)"]))
+    return 0
+
+
+def _show_bytes(spec: MessageSpec, version: int, data: bytes, frame: bool, as_json: bool) -> int:
+    """Prints the fields found in the bytes; exit code 1 when they are not (only) that message."""
+    from . import show
+    from .reference.dissect import dissect
+
+    found = dissect(spec, version, data, frame=frame)
+    if as_json:
+        fields = [
+            {"path": n.path, "type": n.kind, "start": n.start, "end": n.end, "value": show.value_of(n)}
+            for n in found.notes
+        ]
+        click.echo(
+            json.dumps({"message": spec.name, "version": version, "fields": fields, "fault": found.fault}, indent=2)
+        )
+    else:
+        click.echo("\n".join(show.taken_apart(found.notes, data)))
+        if found.fault:
+            click.echo(f"odradek protocol: {found.fault}", err=True)
+    return 1 if found.fault else 0
+
+
+def read_bytes(source: str) -> bytes:
+    """The bytes that ``--bytes`` names: a file, ``-`` for standard input, or hexadecimal digits.
+
+    What a file or standard input holds may be hexadecimal digits too. Raises ProtocolError for what is neither.
+    """
+    if source == "-":
+        return _plain(sys.stdin.buffer.read())
+    path = Path(source)
+    try:
+        if path.is_file():
+            return _plain(path.read_bytes())
+    except OSError as error:  # a long row of digits is no file name
+        if error.errno != errno.ENAMETOOLONG:
+            raise ProtocolError(f"{source} cannot be read: {error.strerror}") from None
+    digits = _digits(source)
+    if digits is None:
+        raise ProtocolError(f"'{source}' is neither a file nor hexadecimal digits")
+    return digits
+
+
+def _plain(content: bytes) -> bytes:
+    """Content as it is, unless it is text of hexadecimal digits only."""
+    digits = _digits(content.decode("ascii")) if content.isascii() else None
+    return content if digits is None else digits
+
+
+def _digits(text: str) -> bytes | None:
+    """The bytes that hexadecimal digits mean (spaces, line ends and colons between them), or None."""
+    try:
+        return bytes.fromhex(text.replace(":", " "))
+    except ValueError:
+        return None

@@ -1,0 +1,248 @@
+"""The printed protocol: what a message looks like, and which bytes of a given one are which field.
+
+Owns: the words and columns. Never does: I/O; construct is imported only where bytes are taken apart. Invariant: a field
+stands where the bytes have it; docs/protocol.md is exactly what :func:`document` gives.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from .errors import ProtocolError
+from .table import FieldSpec, MessageSpec, message, message_names, messages
+
+if TYPE_CHECKING:
+    from .reference.trace import Note
+
+BYTES_SHOWN = 16
+"""How many bytes of a field are printed before the rest is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One field of a message as it is printed."""
+
+    depth: int
+    name: str
+    type: str
+    versions: str
+    """Empty where the field has all versions of its message, or one version is printed."""
+    notes: str
+
+
+def find(name: str) -> list[MessageSpec]:
+    """The messages that a name means: ``Produce`` is request and response, as is an api key's number.
+
+    Upper and lower case don't matter. Raises ProtocolError, with what may be meant, for an unknown name.
+    """
+    wanted = name.lower()
+    if wanted.isdecimal():
+        found = [spec for spec in messages() if spec.api_key == int(wanted) and spec.type in ("request", "response")]
+    else:
+        found = [message(known) for known in message_names() if known.lower() == wanted]
+        found = found or [
+            message(known) for known in message_names() if known.lower() in (wanted + "request", wanted + "response")
+        ]
+    if not found:
+        known_names = {known.lower(): known for known in message_names()}
+        short = {known.removesuffix("request"): name.removesuffix("Request") for known, name in known_names.items()}
+        meant = get_close_matches(wanted, [*short, *known_names], n=3)
+        spelt = dict.fromkeys((short | known_names)[known] for known in meant)
+        hint = f"; close to it: {', '.join(spelt)}" if spelt else ""
+        raise ProtocolError(f"no message is called '{name}'{hint}")
+    return found
+
+
+def lines(spec: MessageSpec, version: int | None = None) -> Iterator[Line]:
+    """The fields of a message in order, those of a structure under its field; without a version of all together."""
+    yield from _structure(spec, spec.name, version, 0)
+
+
+def _structure(spec: MessageSpec, name: str, version: int | None, depth: int) -> Iterator[Line]:
+    if version is None:
+        fields: Iterable[FieldSpec] = spec.structures()[name].fields
+    else:
+        structure = spec.layout(version).structures[name]
+        fields = [*structure.plain_fields(version), *structure.tagged_fields(version)]
+    for field in fields:
+        there = "" if version is not None else _versions(spec, name, field)
+        yield Line(depth, field.name, field.type, there, ", ".join(_notes(spec, field, version)))
+        if field.is_structure:
+            yield from _structure(spec, field.element, version, depth + 1)
+
+
+def _versions(spec: MessageSpec, structure_name: str, field: FieldSpec) -> str:
+    """The versions of the message that have the field, as ``2``, ``2-4`` or ``2+``; empty for all."""
+    there = []
+    for version in spec.versions:
+        structure = spec.layout(version).structures.get(structure_name)
+        own = structure and next((f for f in structure.fields if f.name == field.name), None)
+        if own and version in own.versions:
+            there.append(version)
+    if not there:
+        return "none"
+    if len(there) == spec.versions.highest - spec.versions.lowest + 1:
+        return ""
+    first, last = there[0], there[-1]
+    if last == spec.versions.highest:
+        return f"{first}+"
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _notes(spec: MessageSpec, field: FieldSpec, version: int | None) -> Iterator[str]:
+    """What else there is to know of a field: tag, null, default, what happens in versions without it."""
+    first = max(field.versions.lowest, spec.versions.lowest)
+    if field.tag is not None and (version is None or field.is_tagged(version)):
+        everywhere = version is not None or field.tagged_versions.lowest <= first
+        yield f"tag {field.tag}" if everywhere else f"tag {field.tag} in {field.tagged_versions}"
+    if version is None:
+        if field.nullable_versions:
+            everywhere = field.nullable_versions.lowest <= first
+            yield "nullable" if everywhere else f"nullable in {field.nullable_versions}"
+    elif field.is_nullable(version):
+        yield "nullable"
+    if field.default is None and field.type != "records":
+        yield "default null"
+    elif field.default not in (0, False, "", b"", [], {}, bytes(16), None):
+        yield f"default {field.default}"
+    if version is None and field.ignorable:
+        yield "ignorable"
+    if field.map_key:
+        yield "map key"
+
+
+def heading(spec: MessageSpec) -> str:
+    """``ProduceRequest: api key 0, versions 0-13, flexible from 9``."""
+    parts = [f"versions {spec.versions}" if spec.versions else "no versions left"]
+    if spec.api_key >= 0:
+        parts.insert(0, f"api key {spec.api_key}")
+    if spec.flexible_versions:
+        parts.append(f"flexible from {spec.flexible_versions.lowest}")
+    if spec.latest_version_unstable:
+        parts.append("latest version unstable")
+    if spec.listeners:
+        parts.append(f"on {', '.join(spec.listeners)}")
+    return f"{spec.name}: {', '.join(parts)}"
+
+
+def tree(spec: MessageSpec, version: int | None = None) -> list[str]:
+    """The fields as lines of text in columns, those of a structure indented under its field.
+
+    Raises ProtocolError for a version that the message does not have.
+    """
+    if version is not None and version not in spec.versions:
+        raise ProtocolError(f"{spec.name} has versions {spec.versions}, not {version}")
+    rows = [(f"{'  ' * line.depth}{line.name}", line.type, line.versions, line.notes) for line in lines(spec, version)]
+    return columns(rows)
+
+
+def columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows as text, each column as wide as its widest cell; empty columns are left out."""
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    shown = [i for i, width in enumerate(widths) if width]
+    return ["  ".join(row[i].ljust(widths[i]) for i in shown).rstrip() for row in rows]
+
+
+def apis() -> list[tuple[MessageSpec, MessageSpec]]:
+    """Request and response of every API, by api key."""
+    requests = sorted((s for s in messages() if s.type == "request"), key=lambda spec: spec.api_key)
+    return [(request, message(request.name.removesuffix("Request") + "Response")) for request in requests]
+
+
+def taken_apart(notes: Iterable["Note"], data: bytes) -> list[str]:
+    """Every field of traced bytes in a line of its own: offset, the bytes, the name, the value."""
+    rows = [("offset", "bytes", "field", "value")]
+    for note in notes:
+        name = note.path.rpartition(".")[2] or note.path
+        rows.append((str(note.start), _hex(note, data), f"{'  ' * note.depth}{name}", value_of(note)))
+    width = max(len(row[0]) for row in rows)
+    return columns([(row[0].rjust(width), *row[1:]) for row in rows])
+
+
+def _hex(note: "Note", data: bytes) -> str:
+    """The bytes of a field; of one that contains others only the length or count that it starts with."""
+    end = note.content if note.holds_others else note.end
+    own = data[note.start : end]
+    rest = f"… {len(own)} bytes" if len(own) > BYTES_SHOWN else ""
+    return own[:BYTES_SHOWN].hex() + rest
+
+
+def value_of(note: "Note") -> str:
+    """A field's value in words; where the parse stopped, that."""
+    value: Any = note.value
+    if note.end is None:
+        return "" if note.holds_others else "?"
+    if isinstance(value, list):
+        return f"{len(value)} x {note.kind.removeprefix('[]')}"
+    if isinstance(value, bytes):
+        if note.kind == "uuid":
+            return value.hex()
+        return f"{len(value)} bytes"
+    if value is None or isinstance(value, bool | int | float | str):
+        return "null" if value is None else repr(value)
+    return note.kind
+
+
+def document() -> str:
+    """docs/protocol.md: every API in a table, then every message with its fields."""
+    out = [_PREFACE]
+    rows = [("key", "API", "versions", "flexible from", "listeners"), ("---:", "---", "---", "---", "---")]
+    for request, _ in apis():
+        flexible = str(request.flexible_versions.lowest) if request.flexible_versions else "never"
+        rows.append(
+            (
+                str(request.api_key),
+                request.name.removesuffix("Request"),
+                str(request.versions),
+                flexible if request.versions else "",
+                ", ".join(request.listeners),
+            )
+        )
+    out += ["| " + " | ".join(row) + " |" for row in rows]
+    for title, kinds in _CHAPTERS:
+        out += ["", f"## {title}"]
+        chapter = [spec for spec in messages() if spec.type in kinds and spec.versions]
+        for spec in sorted(chapter, key=lambda s: (s.type not in ("request", "response"), s.api_key, s.name)):
+            out += ["", f"### {spec.name}", "", f"{heading(spec).partition(': ')[2]}.", "", "```", *tree(spec), "```"]
+    return "\n".join(out) + "\n"
+
+
+_CHAPTERS = (
+    ("Requests and responses", ("request", "response")),
+    ("Headers", ("header",)),
+    ("Records of the metadata log", ("metadata",)),
+    ("Keys and values of the coordinators' logs", ("coordinator-key", "coordinator-value")),
+    ("Other data", ("data",)),
+)
+
+_PREFACE = """# The protocol
+
+Printed from the message table by `make protocol-docs`; don't edit. `odradek protocol show Produce 9` prints one
+version, with `--bytes` it takes bytes apart, `odradek protocol list` lists the APIs.
+
+Names, types, versions and defaults are those of Apache Kafka 4.3.1, with the oldest versions as Apache Kafka 3.9.1 had
+them. Each line is a field: name, type, the versions that have it (nothing: all of the message's), and notes. Fields
+lie in the bytes in this order, tagged ones (`tag N`) at the end of their structure. In our classes a field is called
+the same in snake case: `TransactionalId` is `transactional_id`. A field's default is 0, false, empty or a structure of
+defaults unless noted. *ignorable*: in versions without the field a value is dropped in silence; other fields refuse it.
+
+A frame is an int32 size, a header, a message. A request's header is version 2 where the request is flexible, else 1; a
+response's is version 1 where the response is flexible, else 0, but for ApiVersions always 0: a client that asked in a
+version the broker does not have must still be able to read the answer.
+
+| type | bytes |
+|---|---|
+| int8, int16, uint16, int32, uint32, int64, float64 | big-endian, 1 to 8 bytes |
+| bool | one byte: 0 is false, anything else true |
+| uuid | 16 bytes |
+| string | int16 length and UTF-8; -1 is null. Flexible versions: length + 1 as unsigned varint, 0 is null |
+| bytes, records | int32 length and bytes; -1 is null. Flexible versions: length + 1 as unsigned varint, 0 is null |
+| array | int32 count and elements; -1 is null. Flexible versions: count + 1 as unsigned varint, 0 is null |
+| structure | its fields; nullable: one byte before them, -1 is null. Flexible versions: then the tagged fields |
+| tagged fields | count, then tag, size and content of each by rising tag; count, tag and size as unsigned varints |
+
+## APIs
+"""
