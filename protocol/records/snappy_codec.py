@@ -4,7 +4,7 @@
     block    int32 length of the compressed bytes, then those: a bare snappy block (its first varint is its real length)
 
 Headers may stand again between blocks: streams put one after the other. Bytes without the header are one bare block, as
-librdkafka and others write. Source: SnappyInputStream of snappy-java.
+librdkafka and others write. The versions are not checked. Source: SnappyInputStream of snappy-java.
 """
 
 from struct import Struct
@@ -39,17 +39,15 @@ def decompress_snappy(data: bytes, max_size: int) -> bytes:
     """Framed or bare snappy, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size`."""
     if len(data) < _HEADER_SIZE or not data.startswith(MAGIC):
         return _decompress_block(data, max_size)
-    _check_version(data, 0)
     parts: list[bytes] = []
     size = 0
     position = _HEADER_SIZE
     while len(data) - position >= _LENGTH.size:  # fewer bytes are ignored, as SnappyInputStream does
         length = _LENGTH.unpack_from(data, position)[0]
         if length == _MAGIC_START:
-            if len(data) - position < _HEADER_SIZE:
-                break
-            _check_version(data, position)
             position += _HEADER_SIZE
+            if position > len(data):
+                raise InvalidRecordError("snappy stream ends inside a header")
             continue
         position += _LENGTH.size
         if not 0 <= length <= len(data) - position:
@@ -59,13 +57,6 @@ def decompress_snappy(data: bytes, max_size: int) -> bytes:
         size += len(part)
         position += length
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _check_version(data: bytes, position: int) -> None:
-    """Refuses a header whose version is older than the lowest that snappy-java reads."""
-    magic, version, _ = _HEADER.unpack_from(data, position)
-    if magic != MAGIC or version < LOWEST_COMPATIBLE_VERSION:
-        raise InvalidRecordError(f"snappy stream of version {version} is not supported")
 
 
 def _decompress_block(block: bytes, max_size: int) -> bytes:

@@ -2,10 +2,13 @@
 
 Only the header and the CRC are looked at, whatever the number of records: batches are opaque to the broker. So a record
 inside that is malformed, or a max_timestamp that no record has, is not found here; Kafka, which reads every record,
-finds it. `keyless_records` is the exception, for compacted topics. Source: ProduceRequest.validateRecords,
-UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch.
+finds it. `refused_records` is the exception: for compacted topics, and where message.timestamp.before.max.ms is set.
+Source: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch.
 """
 
+from typing import NamedTuple
+
+from ..errors import ErrorCode
 from .batch import NO_TIMESTAMP, BatchHeader, Buffer, batch_size, check_crc, read_header
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType
 from .errors import (
@@ -86,6 +89,8 @@ def validate_client_batch(header: BatchHeader) -> None:
 def validate_timestamps(header: BatchHeader, now_ms: int, before_max_ms: int, after_max_ms: int) -> None:
     """message.timestamp.before.max.ms and .after.max.ms of a topic with create time, by the batch's first and greatest.
 
+    The greatest is what .after.max.ms is about; an older one than the first is only found by `refused_records`.
+
     Raises InvalidTimestampError, also for a batch that says it had log append time already: only a broker may say so.
     A topic with log append time only needs `validate_timestamp_type`.
     """
@@ -93,8 +98,7 @@ def validate_timestamps(header: BatchHeader, now_ms: int, before_max_ms: int, af
     for timestamp in (header.base_timestamp, header.max_timestamp):
         if timestamp != NO_TIMESTAMP and not -after_max_ms <= now_ms - timestamp <= before_max_ms:
             raise InvalidTimestampError(
-                f"Timestamp {timestamp} of message with offset {header.base_offset} is out of range. The timestamp "
-                f"should be within [{now_ms - before_max_ms}, {now_ms + after_max_ms}]"
+                out_of_range(timestamp, header.base_offset, now_ms, before_max_ms, after_max_ms)
             )
 
 
@@ -104,12 +108,45 @@ def validate_timestamp_type(header: BatchHeader) -> None:
         raise InvalidTimestampError("Producer should not set timestamp type to LogAppendTime.")
 
 
-def keyless_records(
+class RefusedRecord(NamedTuple):
+    """A record that the topic does not take: for ProduceResponse's record_errors (batch_index, message)."""
+
+    batch_index: int
+    error_code: ErrorCode
+    message: str
+
+
+def refused_records(
     buffer: Buffer,
     header: BatchHeader,
     position: int = 0,
+    *,
+    is_compacted: bool,
+    now_ms: int,
+    before_max_ms: int,
+    after_max_ms: int,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
-) -> list[int]:
-    """The indexes of the records without key: a compacted topic refuses them. Raises what `iterate_records` raises."""
+) -> list[RefusedRecord]:
+    """The records that a topic with create time refuses: no key where it is compacted, timestamp out of range.
+
+    Kafka answers INVALID_TIMESTAMP if one of them has that code, INVALID_RECORD otherwise (LogValidator). A topic with
+    log append time passes limits that nothing exceeds. Raises what `iterate_records` raises.
+    """
+    refused = []
     records = iterate_records(buffer, header, position, max_decompressed_size=max_decompressed_size)
-    return [index for index, record in enumerate(records) if record.key is None]
+    for index, record in enumerate(records):
+        if is_compacted and record.key is None:
+            message = "Compacted topic cannot accept message without key"
+            refused.append(RefusedRecord(index, ErrorCode.INVALID_RECORD, message))
+        elif record.timestamp != NO_TIMESTAMP and not -after_max_ms <= now_ms - record.timestamp <= before_max_ms:
+            message = out_of_range(record.timestamp, record.offset, now_ms, before_max_ms, after_max_ms)
+            refused.append(RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message))
+    return refused
+
+
+def out_of_range(timestamp: int, offset: int, now_ms: int, before_max_ms: int, after_max_ms: int) -> str:
+    """Kafka's words for a timestamp that the topic does not take."""
+    return (
+        f"Timestamp {timestamp} of message with offset {offset} is out of range. The timestamp should be within "
+        f"[{now_ms - before_max_ms}, {now_ms + after_max_ms}]"
+    )

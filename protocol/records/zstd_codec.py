@@ -28,6 +28,8 @@ def compress_zstd(data: bytes | bytearray, level: int | None = None) -> bytes:
 
 def decompress_zstd(data: bytes, max_size: int) -> bytes:
     """All frames of `data`, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
+    if not data:
+        return b""  # no frame at all, as for zstd-jni
     room = max(_FIRST_OUTPUT_SIZE, _FIRST_RATIO * len(data))
     while True:
         room = min(room, max_size)

@@ -1,46 +1,10 @@
-"""Apache Kafka's own record batches: one Java program for all tests of this folder, asked by JSON lines."""
+"""One Java program for all tests of this folder."""
 
-import json
-import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from support.java import java_arguments, java_or_skip, java_source
-
-
-class JavaRecordBatches:
-    """The running program RecordBatches.java."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [*java_arguments(heap="256m"), str(java_source("RecordBatches"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """The program's answer; bytes become hexadecimal."""
-        request = {"op": operation} | {k: v.hex() if isinstance(v, bytes) else v for k, v in arguments.items()}
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return answer
-
-    def ask_bytes(self, operation: str, **arguments: Any) -> bytes:
-        """The bytes of an answer that must not be an error."""
-        answer = self.ask(operation, **arguments)
-        assert "error" not in answer, answer
-        return bytes.fromhex(answer["bytes"])
-
-    def close(self) -> None:
-        """Ends the program: it stops at the end of its input."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
+from support.java import java_or_skip
+from support.record_batches import JavaRecordBatches
 
 
 @pytest.fixture(scope="session")

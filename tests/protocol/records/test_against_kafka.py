@@ -1,10 +1,11 @@
 """Equality with Apache Kafka's own classes, both ways: our bytes read there, theirs read here, refusals alike."""
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from support.random_records import random_compression, random_records
+from support.record_batches import JavaRecordBatches
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import (
@@ -27,16 +28,12 @@ from odradek.protocol.records.control import (
 )
 from odradek.protocol.records.record import Record, decode_records, iterate_records
 from odradek.protocol.records.validation import (
-    keyless_records,
     read_produced_header,
+    refused_records,
     validate_batch,
     validate_client_batch,
     validate_timestamp_type,
-    validate_timestamps,
 )
-
-if TYPE_CHECKING:
-    from .conftest import JavaRecordBatches
 
 pytestmark = pytest.mark.java
 
@@ -126,7 +123,7 @@ def header_for_java(header: BatchHeader) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_batches_are_equal(kafka: "JavaRecordBatches", seed: int) -> None:
+def test_batches_are_equal(kafka: JavaRecordBatches, seed: int) -> None:
     builder, records, request = random_builder(random.Random(seed))
     ours, theirs = builder.build(), kafka.ask_bytes("build", **request)
     if builder.compression_type == CompressionType.NONE:
@@ -139,7 +136,7 @@ def test_batches_are_equal(kafka: "JavaRecordBatches", seed: int) -> None:
     assert read == [header_for_java(read_header(ours)) | {"records": [for_java(record) for record in records]}]
 
 
-def test_a_last_offset_beyond_the_records(kafka: "JavaRecordBatches") -> None:
+def test_a_last_offset_beyond_the_records(kafka: JavaRecordBatches) -> None:
     for seed in range(20):
         builder, _, request = random_builder(random.Random(seed))
         builder.compression_type = CompressionType.NONE
@@ -148,7 +145,7 @@ def test_a_last_offset_beyond_the_records(kafka: "JavaRecordBatches") -> None:
         assert builder.build(last_offset) == theirs
 
 
-def test_empty_batches(kafka: "JavaRecordBatches") -> None:
+def test_empty_batches(kafka: JavaRecordBatches) -> None:
     for append_time, transactional, control in ((False, False, False), (True, True, False), (False, True, True)):
         ours = encode_empty_batch(
             base_offset=10,
@@ -179,7 +176,7 @@ def test_empty_batches(kafka: "JavaRecordBatches") -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_end_transaction_markers(kafka: "JavaRecordBatches", commit: bool) -> None:
+def test_end_transaction_markers(kafka: JavaRecordBatches, commit: bool) -> None:
     marker = EndTransactionMarker(ControlRecordType.COMMIT if commit else ControlRecordType.ABORT, 1_000_000)
     ours = encode_end_transaction_batch(
         marker, timestamp=NOW, producer_id=2**40, producer_epoch=9, base_offset=77, partition_leader_epoch=3
@@ -197,7 +194,7 @@ def test_end_transaction_markers(kafka: "JavaRecordBatches", commit: bool) -> No
 
 
 @pytest.mark.parametrize("record_type", list(ControlRecordType)[3:], ids=lambda t: t.name)
-def test_kraft_control_batches(kafka: "JavaRecordBatches", record_type: ControlRecordType) -> None:
+def test_kraft_control_batches(kafka: JavaRecordBatches, record_type: ControlRecordType) -> None:
     theirs = kafka.ask_bytes("kraft", type=record_type.name, timestamp=NOW, baseOffset=12, leaderEpoch=4)
     record = decode_records(theirs)[0]
     assert record.key == control_record_key(record_type)
@@ -207,7 +204,7 @@ def test_kraft_control_batches(kafka: "JavaRecordBatches", record_type: ControlR
 
 
 @pytest.mark.parametrize("compression", list(CompressionType)[1:], ids=lambda c: c.name)
-def test_compressed_streams_are_read_both_ways(kafka: "JavaRecordBatches", compression: CompressionType) -> None:
+def test_compressed_streams_are_read_both_ways(kafka: JavaRecordBatches, compression: CompressionType) -> None:
     rng = random.Random(compression)
     name = compression.name.lower()
     for size in (1, 30, 5000, 32 * 1024, 70_000, 140_000):
@@ -226,7 +223,7 @@ def test_compressed_streams_are_read_both_ways(kafka: "JavaRecordBatches", compr
 
 @pytest.mark.parametrize("compression", list(CompressionType)[1:], ids=lambda c: c.name)
 @pytest.mark.parametrize("seed", range(10))
-def test_damaged_streams_are_refused_alike(kafka: "JavaRecordBatches", compression: CompressionType, seed: int) -> None:
+def test_damaged_streams_are_refused_alike(kafka: JavaRecordBatches, compression: CompressionType, seed: int) -> None:
     """Whatever Kafka reads from a damaged stream, we read too; what it refuses, we refuse."""
     rng = random.Random(seed)
     packed = compress(compression, (rng.randbytes(40) * 100)[: rng.randrange(1, 4000)])
@@ -280,7 +277,7 @@ def mutated_header(rng: random.Random, batch: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_produced_batches_are_refused_with_kafkas_code(kafka: "JavaRecordBatches", seed: int) -> None:
+def test_produced_batches_are_refused_with_kafkas_code(kafka: JavaRecordBatches, seed: int) -> None:
     rng = random.Random(seed)
     builder = BatchBuilder(compression=random_compression(rng))
     for _ in range(rng.choice((1, 3))):
@@ -318,12 +315,14 @@ def our_code(batch: bytes, version: int, compacted: bool, append_time: bool, bef
         header = read_produced_header(batch, version)
         validate_batch(batch, 0, header, 1_000_000)
         validate_client_batch(header)
-        if append_time:
-            validate_timestamp_type(header)
-        else:
-            validate_timestamps(header, NOW, before, after)
-        if compacted and keyless_records(batch, header):
-            return "INVALID_RECORD"
+        validate_timestamp_type(header)
+        before, after = (FOREVER, FOREVER) if append_time else (before, after)
+        refused = refused_records(
+            batch, header, is_compacted=compacted, now_ms=NOW, before_max_ms=before, after_max_ms=after
+        )
+        codes = {record.error_code.name for record in refused}
+        if codes:
+            return "INVALID_TIMESTAMP" if "INVALID_TIMESTAMP" in codes else "INVALID_RECORD"
     except KafkaError as error:
         return error.error_code.name
     return "NONE"
@@ -332,7 +331,7 @@ def our_code(batch: bytes, version: int, compacted: bool, append_time: bool, bef
 @pytest.mark.parametrize("compression", list(CompressionType), ids=lambda c: c.name)
 @pytest.mark.parametrize("append_time", [True, False])
 def test_what_a_leader_stamps_equals_kafkas_bytes(
-    kafka: "JavaRecordBatches", compression: CompressionType, append_time: bool
+    kafka: JavaRecordBatches, compression: CompressionType, append_time: bool
 ) -> None:
     builder = BatchBuilder(compression=compression, producer_id=1, producer_epoch=0, base_sequence=0)
     for timestamp in (NOW - 3, NOW - 1, NOW - 2):

@@ -118,17 +118,13 @@ def test_without_records_there_is_no_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"timestamp": -2}, "negative timestamp"),
-        ({"offset": 9}, "Illegal offset"),
-        ({"offset": 10 + 2**31}, "Illegal offset"),
-    ],
+    ("timestamp", "offset", "message"),
+    [(-2, 10, "negative timestamp"), (0, 9, "Illegal offset"), (0, 10 + 2**31, "Illegal offset")],
 )
-def test_wrong_arguments_add_nothing(arguments: dict[str, int], message: str) -> None:
+def test_wrong_arguments_add_nothing(timestamp: int, offset: int, message: str) -> None:
     builder = BatchBuilder(base_offset=10)
     with pytest.raises(ValueError, match=message):
-        builder.append(**({"timestamp": 0, "key": None, "value": None} | arguments))
+        builder.append(timestamp, None, None, offset=offset)
     assert builder.build() == b""
     builder.append(7, None, None)
     assert decode_records(builder.build()) == [Record(10, 7, None, None, [])]
@@ -140,7 +136,7 @@ def test_producer_fields_must_fit_together() -> None:
         {"producer_id": 1, "base_sequence": 0},
         {"producer_id": 1, "producer_epoch": 0},
     ):
-        builder = BatchBuilder(**fields)  # type: ignore[arg-type]
+        builder = BatchBuilder(**fields)
         builder.append(0, None, None)
         with pytest.raises(ValueError, match=r"producer|sequence"):
             builder.build()

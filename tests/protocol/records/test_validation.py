@@ -8,8 +8,8 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.protocol.records.validation import (
-    keyless_records,
     read_produced_header,
+    refused_records,
     validate_batch,
     validate_client_batch,
     validate_timestamps,
@@ -98,7 +98,19 @@ def test_timestamps_within_the_range_of_the_topic() -> None:
 
 
 @pytest.mark.parametrize("compression", list(CompressionType))
-def test_records_without_key(compression: CompressionType) -> None:
-    records = [Record(i, 0, None if i % 3 else b"", b"v", []) for i in range(7)]
+def test_records_that_the_topic_refuses(compression: CompressionType) -> None:
+    records = [Record(i, 10 * i - 1, None if i % 3 else b"", b"v", []) for i in range(7)]
     batch = encode_batch(records, compression=compression)
-    assert keyless_records(batch, read_header(batch)) == [1, 2, 4, 5]
+    header = read_header(batch)
+
+    def refused(is_compacted: bool, before: int, after: int) -> list[tuple[int, str]]:
+        found = refused_records(
+            batch, header, is_compacted=is_compacted, now_ms=40, before_max_ms=before, after_max_ms=after
+        )
+        return [(record.batch_index, record.error_code.name) for record in found]
+
+    assert refused(False, 10**9, 10**9) == []
+    assert refused(True, 10**9, 10**9) == [(i, "INVALID_RECORD") for i in (1, 2, 4, 5)]
+    # The first record's timestamp is -1, none: never out of range.
+    assert refused(False, 21, 9) == [(1, "INVALID_TIMESTAMP"), (6, "INVALID_TIMESTAMP")]
+    assert refused(True, 21, 9) == [(i, "INVALID_RECORD") for i in (1, 2, 4, 5)] + [(6, "INVALID_TIMESTAMP")]
