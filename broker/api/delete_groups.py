@@ -1,0 +1,68 @@
+"""DeleteGroups (42): deletes empty groups with their offsets.
+
+Versions: 0 to 2. 2: flexible.
+Errors of each group: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS,
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupCoordinatorShard.deleteGroups``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..coordinator.shard import CoordinatorShard
+from ..groups.describe import delete_groups
+from ..request import RequestContext
+
+API_KEY = ApiKey.DELETE_GROUPS
+
+Result = DeleteGroupsResponse.DeletableGroupResult
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+
+def handle(
+    broker: Broker, request: DeleteGroupsRequest, context: RequestContext, reply: Callable[[DeleteGroupsResponse], None]
+) -> None:
+    """Answers when the tombstones of all partitions are stored."""
+    results: list[Result] = []
+    by_shard: dict[CoordinatorShard, list[str]] = {}
+    for group_id in dict.fromkeys(request.groups_names):
+        if not group_id:
+            results += _refused([group_id], ErrorCode.INVALID_GROUP_ID)
+            continue
+        try:
+            by_shard.setdefault(broker.group_coordinator.shard_of(group_id), []).append(group_id)
+        except KafkaError as error:
+            results += _refused([group_id], error.error_code)
+    missing = len(by_shard)
+
+    def collect(more: list[Result]) -> None:
+        nonlocal missing
+        results.extend(more)
+        missing -= 1
+        if not missing:
+            reply(DeleteGroupsResponse(results=results))
+
+    if not by_shard:
+        reply(DeleteGroupsResponse(results=results))
+    for shard, group_ids in by_shard.items():
+        shard.write(
+            context.now_ms,
+            lambda core, effects, group_ids=group_ids: delete_groups(core, group_ids, effects),
+            collect,
+            lambda error, group_ids=group_ids: _refused(group_ids, error),
+        )
+
+
+def _refused(group_ids: list[str], error: ErrorCode) -> list[Result]:
+    return [Result(group_id=group_id, error_code=error) for group_id in group_ids]

@@ -1,0 +1,68 @@
+"""DescribeGroups (15): state, protocol and members of classic groups.
+
+Versions: 0 to 6. 1: throttle time. 3: authorized operations. 4: group.instance.id. 5: flexible. 6: error message, and
+GROUP_ID_NOT_FOUND where earlier versions only say Dead (KIP-1043).
+Errors of each group: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+COORDINATOR_NOT_AVAILABLE.
+Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.describeGroups``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..groups.describe import DescribedGroup, describe_group
+from ..request import RequestContext
+
+API_KEY = ApiKey.DESCRIBE_GROUPS
+# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all that a group knows, since
+# nothing is forbidden without an authorizer.
+ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+
+def handle(
+    broker: Broker,
+    request: DescribeGroupsRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeGroupsResponse], None],
+) -> None:
+    """Answers when every group has been looked up."""
+    described: dict[int, DescribedGroup] = {}
+
+    def collect(index: int, group: DescribedGroup) -> None:
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = ALL_GROUP_OPERATIONS
+        described[index] = group
+        if len(described) == len(request.groups):
+            reply(DescribeGroupsResponse(groups=[described[position] for position in range(len(described))]))
+
+    if not request.groups:
+        reply(DescribeGroupsResponse())
+    for index, group_id in enumerate(request.groups):
+        _describe(broker, group_id, context.api_version, lambda group, index=index: collect(index, group))
+
+
+def _describe(broker: Broker, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> None:
+    def refused(error: ErrorCode) -> DescribedGroup:
+        return DescribedGroup(group_id=group_id, error_code=error)
+
+    if not group_id:
+        done(refused(ErrorCode.INVALID_GROUP_ID))
+        return
+    try:
+        shard = broker.group_coordinator.shard_of(group_id)
+    except KafkaError as error:
+        done(refused(error.error_code))
+        return
+    shard.read(lambda core: describe_group(core, group_id, version), done, refused)

@@ -1,0 +1,108 @@
+"""FindCoordinator (10): which broker coordinates a group, a transactional id or a share group.
+
+Versions: 0 to 6. 1: key type, error message, throttle time. 3: flexible. 4: several keys at once (KIP-699). 5: for
+clients that know TRANSACTION_ABORTABLE. 6: share coordinators (KIP-932).
+Errors: COORDINATOR_NOT_AVAILABLE (no leader), INVALID_REQUEST (share coordinators, and key types that are none).
+Source: ``KafkaApis.handleFindCoordinatorRequest``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from ..groups.partitioning import partition_for
+from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from ..metadata.image import MetadataImage
+from ..request import RequestContext
+
+API_KEY = ApiKey.FIND_COORDINATOR
+GROUP = 0
+TRANSACTION = 1
+BATCHES_SINCE = 4
+NO_NODE = -1
+
+Coordinator = FindCoordinatorResponse.Coordinator
+
+
+class Metadata(Protocol):
+    """What this handler needs of the metadata."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it is now."""
+
+    def ensure_topic(self, name: str, now_ms: int) -> None:
+        """Creates an internal topic if it is not there. Raises KafkaError."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
+
+
+def handle(
+    broker: Broker,
+    request: FindCoordinatorRequest,
+    context: RequestContext,
+    reply: Callable[[FindCoordinatorResponse], None],
+) -> None:
+    """Answers at once: a missing offsets topic is created on the spot."""
+    if context.api_version >= BATCHES_SINCE:
+        found = [_find(broker.metadata, request.key_type, key, context) for key in request.coordinator_keys]
+        reply(FindCoordinatorResponse(coordinators=found))
+        return
+    coordinator = _find(broker.metadata, request.key_type, request.key, context)
+    reply(
+        FindCoordinatorResponse(
+            error_code=coordinator.error_code,
+            # Kafka writes "NONE" here when all is well.
+            error_message=coordinator.error_message or ErrorCode(coordinator.error_code).name,
+            node_id=coordinator.node_id,
+            host=coordinator.host,
+            port=coordinator.port,
+        )
+    )
+
+
+def _find(metadata: Metadata, key_type: int, key: str, context: RequestContext) -> Coordinator:
+    if key_type == GROUP:
+        topic = OFFSETS_TOPIC
+    elif key_type == TRANSACTION:
+        topic = TRANSACTION_STATE_TOPIC
+    else:
+        return _refused(key, ErrorCode.INVALID_REQUEST)
+    if key_type == GROUP and topic not in metadata.image.topics_by_name:
+        try:
+            metadata.ensure_topic(topic, context.now_ms)
+        except KafkaError:
+            return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    image = metadata.image
+    topic_image = image.topics_by_name.get(topic)
+    if topic_image is None:
+        # No transaction was ever here. InitProducerId tells the client what it can have; "not available" would make
+        # it ask here for ever.
+        return _any_broker(image, key, context)
+    partition = topic_image.partitions.get(partition_for(key, len(topic_image.partitions)))
+    endpoint = None
+    if partition is not None and partition.has_leader:
+        endpoint = image.endpoint(partition.leader, context.listener_name)
+    if partition is None or endpoint is None:
+        return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return Coordinator(key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_message=None)
+
+
+def _any_broker(image: MetadataImage, key: str, context: RequestContext) -> Coordinator:
+    for broker, endpoint in image.alive_endpoints(context.listener_name):
+        return Coordinator(
+            key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=None
+        )
+    return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def _refused(key: str, error: ErrorCode) -> Coordinator:
+    return Coordinator(key=key, node_id=NO_NODE, host="", port=NO_NODE, error_code=error, error_message=error.message)

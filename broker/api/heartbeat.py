@@ -1,0 +1,51 @@
+"""Heartbeat (12): a member is alive, and asks whether a rebalance is going on.
+
+Versions: 0 to 4. 1: throttle time. 3: group.instance.id. 4: flexible.
+Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS,
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE. While the partition is loading the answer is NONE: a member shall not
+give up its partitions for a restart of the broker.
+Source: ``GroupCoordinatorService.heartbeat``.
+
+Costs one decision, one timer and one answer; nothing is appended.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..groups.heartbeat import heartbeat
+from ..request import RequestContext
+
+API_KEY = ApiKey.HEARTBEAT
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+
+def _refused(error: ErrorCode) -> HeartbeatResponse:
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        error = ErrorCode.NONE
+    return HeartbeatResponse(error_code=error)
+
+
+def handle(
+    broker: Broker, request: HeartbeatRequest, context: RequestContext, reply: Callable[[HeartbeatResponse], None]
+) -> None:
+    """Answers at once."""
+    if not request.group_id:
+        reply(_refused(ErrorCode.INVALID_GROUP_ID))
+        return
+    try:
+        shard = broker.group_coordinator.shard_of(request.group_id)
+    except KafkaError as error:
+        reply(_refused(error.error_code))
+        return
+    shard.write(context.now_ms, lambda core, effects: heartbeat(core, request, effects), reply, _refused)

@@ -1,0 +1,69 @@
+"""JoinGroup (11): a member joins its group, or joins again for a rebalance.
+
+Versions: 0 to 9. 1: rebalance timeout. 2: throttle time. 4: a new member is sent back for its member id (KIP-394).
+5: group.instance.id (KIP-345). 6: flexible. 7: protocol type in the answer, protocol name null on errors. 8: reason
+(KIP-800). 9: a returning leader may be told to skip the assignment (KIP-814).
+Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, INCONSISTENT_GROUP_PROTOCOL,
+GROUP_MAX_SIZE_REACHED, FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+COORDINATOR_NOT_AVAILABLE.
+Source: ``GroupCoordinatorService.joinGroup``.
+
+The answer waits until the group has been joined by all or the rebalance timeout is over.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..groups.join import join_group
+from ..request import RequestContext
+
+API_KEY = ApiKey.JOIN_GROUP
+NULL_PROTOCOL_NAME_SINCE = 7
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+
+def handle(
+    broker: Broker, request: JoinGroupRequest, context: RequestContext, reply: Callable[[JoinGroupResponse], None]
+) -> None:
+    """Answers an error at once; else the answer waits with the member."""
+
+    def answer(response: JoinGroupResponse) -> None:
+        # Before version 7 the protocol name cannot be null; since then it is null where there is none.
+        response.protocol_name = response.protocol_name or (
+            None if context.api_version >= NULL_PROTOCOL_NAME_SINCE else ""
+        )
+        reply(response)
+
+    def refused(error: ErrorCode) -> JoinGroupResponse:
+        return JoinGroupResponse(error_code=error, member_id=request.member_id)
+
+    coordinator = broker.group_coordinator
+    config = coordinator.config
+    if not request.group_id:
+        answer(refused(ErrorCode.INVALID_GROUP_ID))
+        return
+    if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
+        answer(refused(ErrorCode.INVALID_SESSION_TIMEOUT))
+        return
+    try:
+        shard = coordinator.shard_of(request.group_id)
+    except KafkaError as error:
+        answer(refused(error.error_code))
+        return
+    shard.write(
+        context.now_ms,
+        lambda core, effects: join_group(core, request, context, answer, effects),
+        answer,
+        lambda error: JoinGroupResponse(error_code=error),
+    )

@@ -1,0 +1,60 @@
+"""ListGroups (16): the groups that this broker coordinates.
+
+Versions: 0 to 5. 1: throttle time. 3: flexible. 4: states, and a filter by them (KIP-518). 5: types, and a filter by
+them (KIP-848).
+Errors: COORDINATOR_LOAD_IN_PROGRESS (until every partition is loaded), COORDINATOR_NOT_AVAILABLE.
+Source: ``GroupCoordinatorService.listGroups``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..groups.describe import list_groups
+from ..request import RequestContext
+
+API_KEY = ApiKey.LIST_GROUPS
+
+ListedGroup = ListGroupsResponse.ListedGroup
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+
+def handle(
+    broker: Broker, request: ListGroupsRequest, context: RequestContext, reply: Callable[[ListGroupsResponse], None]
+) -> None:
+    """Answers when every partition was asked; one that is led elsewhere has nothing to say."""
+    try:
+        shards = broker.group_coordinator.shards()
+    except KafkaError as error:
+        reply(ListGroupsResponse(error_code=error.error_code))
+        return
+    groups: list[ListedGroup] = []
+    failure = ErrorCode.NONE
+    missing = len(shards)
+
+    def collect(result: list[ListedGroup] | ErrorCode) -> None:
+        nonlocal failure, missing
+        missing -= 1
+        if isinstance(result, list):
+            groups.extend(result)
+        elif result is not ErrorCode.NOT_COORDINATOR:
+            failure = result
+        if not missing:
+            reply(ListGroupsResponse(error_code=failure) if failure else ListGroupsResponse(groups=groups))
+
+    if not shards:
+        reply(ListGroupsResponse())
+    for shard in shards:
+        shard.read(
+            lambda core: list_groups(core, request.states_filter, request.types_filter), collect, lambda error: error
+        )

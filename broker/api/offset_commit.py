@@ -1,0 +1,123 @@
+"""OffsetCommit (8): stores how far a group has read.
+
+Versions: 0 to 10. 1: member and generation, a timestamp for each partition. 2: a retention for all instead of the
+timestamps. 3: throttle time. 5: no retention any more. 6: leader epochs. 7: group.instance.id. 8: flexible. 9: member
+epochs of the new consumer protocol, GROUP_ID_NOT_FOUND. 10: topic ids instead of names.
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, OFFSET_METADATA_TOO_LARGE, INVALID_GROUP_ID,
+GROUP_ID_NOT_FOUND (before version 9 ILLEGAL_GENERATION), UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
+REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 went to ZooKeeper once; here it is a commit without a member.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..metadata.image import MetadataImage
+from ..offsets.commit import TopicCommit, commit_offsets
+from ..request import RequestContext
+
+API_KEY = ApiKey.OFFSET_COMMIT
+TOPIC_IDS_SINCE = 10
+
+ResponseTopic = OffsetCommitResponse.OffsetCommitResponseTopic
+ResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
+
+
+class Metadata(Protocol):
+    """What this handler needs of the metadata."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it is now."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
+
+
+def handle(
+    broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
+) -> None:
+    """Answers when what can be committed is stored; topics that are not there are errors of their own."""
+    commits, unknown = _look_up(broker.metadata.image, request, context.api_version)
+    if not commits:
+        reply(OffsetCommitResponse(topics=unknown))
+        return
+
+    def answer(response: OffsetCommitResponse) -> None:
+        response.topics = _merged(unknown, response.topics)
+        reply(response)
+
+    def refused(error: ErrorCode) -> OffsetCommitResponse:
+        return OffsetCommitResponse(
+            topics=[_failed(commit.name, commit.topic_id, commit.partitions, error) for commit in commits]
+        )
+
+    try:
+        shard = broker.group_coordinator.shard_of(request.group_id)
+    except KafkaError as error:
+        answer(refused(error.error_code))
+        return
+    shard.write(
+        context.now_ms,
+        lambda core, effects: commit_offsets(core, request, commits, context.api_version, effects),
+        answer,
+        refused,
+    )
+
+
+def _look_up(
+    image: MetadataImage, request: OffsetCommitRequest, api_version: int
+) -> tuple[list[TopicCommit], list[ResponseTopic]]:
+    """What can be committed, and the errors of what cannot."""
+    commits = []
+    unknown = []
+    for topic in request.topics:
+        if api_version >= TOPIC_IDS_SINCE:
+            found = image.topics_by_id.get(topic.topic_id)
+            error = ErrorCode.UNKNOWN_TOPIC_ID
+        else:
+            found = image.topics_by_name.get(topic.name)
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if found is None:
+            unknown.append(_failed(topic.name, topic.topic_id, topic.partitions, error))
+            continue
+        known = [partition for partition in topic.partitions if partition.partition_index in found.partitions]
+        if len(known) < len(topic.partitions):
+            strange = [p for p in topic.partitions if p.partition_index not in found.partitions]
+            unknown.append(_failed(found.name, found.topic_id, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if known:
+            commits.append(TopicCommit(found.name, found.topic_id, known))
+    return commits, unknown
+
+
+def _failed(
+    name: str,
+    topic_id: bytes,
+    partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition],
+    error: ErrorCode,
+) -> ResponseTopic:
+    failed = [ResponsePartition(partition_index=p.partition_index, error_code=error) for p in partitions]
+    return ResponseTopic(name=name, topic_id=topic_id, partitions=failed)
+
+
+def _merged(topics: list[ResponseTopic], more: list[ResponseTopic]) -> list[ResponseTopic]:
+    """Both, with one entry for each topic."""
+    by_topic: dict[tuple[str, bytes], ResponseTopic] = {}
+    for topic in [*topics, *more]:
+        known = by_topic.setdefault((topic.name, topic.topic_id), topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    return list(by_topic.values())

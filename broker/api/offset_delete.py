@@ -1,0 +1,107 @@
+"""OffsetDelete (47): forgets a group's offsets of topics that it does not read (KIP-496).
+
+Versions: 0.
+Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+COORDINATOR_NOT_AVAILABLE; of a partition UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC.
+Source: ``KafkaApis.handleOffsetDeleteRequest``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..metadata.image import MetadataImage
+from ..offsets.commit import delete_offsets
+from ..request import RequestContext
+
+API_KEY = ApiKey.OFFSET_DELETE
+
+RequestTopic = OffsetDeleteRequest.OffsetDeleteRequestTopic
+ResponseTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
+ResponsePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
+
+
+class Metadata(Protocol):
+    """What this handler needs of the metadata."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it is now."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
+
+
+def _refused(error: ErrorCode) -> OffsetDeleteResponse:
+    return OffsetDeleteResponse(error_code=error)
+
+
+def handle(
+    broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
+) -> None:
+    """Answers when the tombstones are stored."""
+    known, unknown = _look_up(broker.metadata.image, request.topics)
+
+    def answer(response: OffsetDeleteResponse) -> None:
+        if not response.error_code:
+            response.topics = _merged(unknown, response.topics)
+        reply(response)
+
+    if not request.group_id:
+        reply(_refused(ErrorCode.INVALID_GROUP_ID))
+        return
+    try:
+        shard = broker.group_coordinator.shard_of(request.group_id)
+    except KafkaError as error:
+        reply(_refused(error.error_code))
+        return
+    shard.write(
+        context.now_ms,
+        lambda core, effects: delete_offsets(core, request.group_id, known, effects),
+        answer,
+        _refused,
+    )
+
+
+def _look_up(image: MetadataImage, topics: list[RequestTopic]) -> tuple[list[RequestTopic], list[ResponseTopic]]:
+    """What can be deleted, and the errors of what is not there."""
+    known = []
+    unknown = []
+    for topic in topics:
+        found = image.topics_by_name.get(topic.name)
+        partitions = {} if found is None else found.partitions
+        there = [partition for partition in topic.partitions if partition.partition_index in partitions]
+        missing = [
+            ResponsePartition(
+                partition_index=partition.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            for partition in topic.partitions
+            if partition.partition_index not in partitions
+        ]
+        if missing or found is None:
+            unknown.append(ResponseTopic(name=topic.name, partitions=missing))
+        if there:
+            known.append(RequestTopic(name=topic.name, partitions=there))
+    return known, unknown
+
+
+def _merged(topics: list[ResponseTopic], more: list[ResponseTopic]) -> list[ResponseTopic]:
+    """Both, with one entry for each topic."""
+    by_name: dict[str, ResponseTopic] = {}
+    for topic in [*topics, *more]:
+        known = by_name.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    return list(by_name.values())

@@ -1,0 +1,207 @@
+"""OffsetFetch (9): how far groups have read.
+
+Versions: 0 to 10. 2: all topics at once (null), an error of the whole answer. 3: throttle time. 5: leader epochs.
+6: flexible. 7: require_stable (KIP-447). 8: several groups, an error for each. 9: member id and epoch of the new
+consumer protocol. 10: topic ids instead of names.
+Errors: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: of the group (version 8 on), of the
+answer (2 to 7), on every partition (0 and 1: an empty answer would read as "nothing committed"); of a partition
+UNSTABLE_OFFSET_COMMIT, UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PARTITION where nothing is committed.
+Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..metadata.image import MetadataImage
+from ..offsets.fetch import FetchedPartition, FetchedTopic, TopicFetch, fetch_all_offsets, fetch_offsets
+from ..offsets.store import ZERO_UUID
+from ..request import RequestContext
+
+API_KEY = ApiKey.OFFSET_FETCH
+TOP_LEVEL_ERROR_SINCE = 2
+GROUPS_SINCE = 8
+TOPIC_IDS_SINCE = 10
+NO_OFFSET = -1
+
+FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
+
+
+class Metadata(Protocol):
+    """What this handler needs of the metadata."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it is now."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
+
+
+def handle(
+    broker: Broker, request: OffsetFetchRequest, context: RequestContext, reply: Callable[[OffsetFetchResponse], None]
+) -> None:
+    """Answers when every group has been looked up."""
+    version = context.api_version
+    groups = _normalised(request, version)
+    fetched: list[FetchedGroup | None] = [None] * len(groups)
+    missing = len(groups)
+
+    def collect(index: int, group: FetchedGroup) -> None:
+        nonlocal missing
+        fetched[index] = group
+        missing -= 1
+        if not missing:
+            reply(_response([done for done in fetched if done is not None], groups, version))
+
+    if not groups:
+        reply(OffsetFetchResponse())
+    for index, group in enumerate(groups):
+        _fetch_group(broker, group, version, request.require_stable, lambda done, index=index: collect(index, done))
+
+
+def _normalised(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest.OffsetFetchRequestGroup]:
+    """The groups asked for, in the form that version 8 brought."""
+    if version >= GROUPS_SINCE:
+        return request.groups
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequest.OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+            for topic in request.topics
+        ]
+    return [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
+
+
+def _fetch_group(
+    broker: Broker,
+    group: OffsetFetchRequest.OffsetFetchRequestGroup,
+    version: int,
+    require_stable: bool,
+    done: Callable[[FetchedGroup], None],
+) -> None:
+    image = broker.metadata.image
+    unknown: list[FetchedTopic] = []
+    wanted: list[TopicFetch] | None = None
+    if group.topics is not None:
+        wanted = _look_up(image, group.topics, version, unknown)
+
+    def answer(topics: list[FetchedTopic]) -> None:
+        if wanted is None:
+            topics = _with_ids(image, topics, version)
+        done(FetchedGroup(group_id=group.group_id, topics=[*topics, *unknown]))
+
+    def answer_or_refuse(result: list[FetchedTopic] | FetchedGroup) -> None:
+        if isinstance(result, FetchedGroup):
+            done(result)
+        else:
+            answer(result)
+
+    def refused(error: ErrorCode) -> FetchedGroup:
+        return FetchedGroup(group_id=group.group_id, error_code=error)
+
+    try:
+        shard = broker.group_coordinator.shard_of(group.group_id)
+    except KafkaError as error:
+        done(refused(error.error_code))
+        return
+    shard.read(
+        lambda core: (
+            fetch_all_offsets(core, group.group_id, require_stable)
+            if wanted is None
+            else fetch_offsets(core, group.group_id, wanted, require_stable)
+        ),
+        answer_or_refuse,
+        refused,
+    )
+
+
+def _look_up(
+    image: MetadataImage,
+    topics: list[OffsetFetchRequest.OffsetFetchRequestTopics],
+    version: int,
+    unknown: list[FetchedTopic],
+) -> list[TopicFetch]:
+    """What is to be fetched; topic ids that nobody has are answered into ``unknown``."""
+    wanted = []
+    for topic in topics:
+        if version < TOPIC_IDS_SINCE:
+            # An offset may outlive its topic for a while: no name is refused.
+            found = image.topics_by_name.get(topic.name)
+            wanted.append(TopicFetch(topic.name, found.topic_id if found else ZERO_UUID, topic.partition_indexes))
+            continue
+        found = image.topics_by_id.get(topic.topic_id)
+        if found is not None:
+            wanted.append(TopicFetch(found.name, found.topic_id, topic.partition_indexes))
+            continue
+        partitions = [_failed(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in topic.partition_indexes]
+        unknown.append(FetchedTopic(topic_id=topic.topic_id, partitions=partitions))
+    return wanted
+
+
+def _failed(index: int, error: ErrorCode) -> FetchedPartition:
+    return FetchedPartition(partition_index=index, committed_offset=NO_OFFSET, metadata="", error_code=error)
+
+
+def _with_ids(image: MetadataImage, topics: list[FetchedTopic], version: int) -> list[FetchedTopic]:
+    """All topics of a group, with their ids where the version has them; there, topics that are no more are left out."""
+    if version < TOPIC_IDS_SINCE:
+        return topics
+    known = []
+    for topic in topics:
+        found = image.topics_by_name.get(topic.name)
+        if found is not None:
+            topic.topic_id = found.topic_id
+            known.append(topic)
+    return known
+
+
+def _response(
+    fetched: list[FetchedGroup], groups: list[OffsetFetchRequest.OffsetFetchRequestGroup], version: int
+) -> OffsetFetchResponse:
+    if version >= GROUPS_SINCE:
+        return OffsetFetchResponse(groups=fetched)
+    group = fetched[0]
+    topics = group.topics
+    error = ErrorCode(group.error_code)
+    if error and version < TOP_LEVEL_ERROR_SINCE:
+        # There is no place for the error but the partitions: without it the client would start from nowhere.
+        topics = [
+            FetchedTopic(name=topic.name, partitions=[_failed(index, error) for index in topic.partition_indexes])
+            for topic in groups[0].topics or []
+        ]
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponse.OffsetFetchResponseTopic(
+                name=topic.name, partitions=[_old_partition(partition, version) for partition in topic.partitions]
+            )
+            for topic in topics
+        ],
+        error_code=error,
+    )
+
+
+def _old_partition(partition: FetchedPartition, version: int) -> OffsetFetchResponse.OffsetFetchResponsePartition:
+    error = partition.error_code
+    if version == 0 and not error and partition.committed_offset == NO_OFFSET:
+        # Version 0 read ZooKeeper, which has an offset or has no such node.
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return OffsetFetchResponse.OffsetFetchResponsePartition(
+        partition_index=partition.partition_index,
+        committed_offset=partition.committed_offset,
+        committed_leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.metadata,
+        error_code=error,
+    )

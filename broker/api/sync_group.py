@@ -1,0 +1,52 @@
+"""SyncGroup (14): the leader brings the assignment of a generation, each member is given its own.
+
+Versions: 0 to 5. 1: throttle time. 3: group.instance.id. 4: flexible. 5: protocol type and name, which must be there.
+Errors: INVALID_GROUP_ID, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
+REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: ``KafkaApis.handleSyncGroupRequest``, ``GroupCoordinatorService.syncGroup``.
+
+The answer waits until the leader's assignment is stored.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..groups.sync import sync_group
+from ..request import RequestContext
+
+API_KEY = ApiKey.SYNC_GROUP
+PROTOCOL_REQUIRED_SINCE = 5
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+
+def _refused(error: ErrorCode) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=error)
+
+
+def handle(
+    broker: Broker, request: SyncGroupRequest, context: RequestContext, reply: Callable[[SyncGroupResponse], None]
+) -> None:
+    """Answers an error at once; else the answer waits with the member."""
+    if context.api_version >= PROTOCOL_REQUIRED_SINCE and None in (request.protocol_type, request.protocol_name):
+        reply(_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        return
+    if not request.group_id:
+        reply(_refused(ErrorCode.INVALID_GROUP_ID))
+        return
+    try:
+        shard = broker.group_coordinator.shard_of(request.group_id)
+    except KafkaError as error:
+        reply(_refused(error.error_code))
+        return
+    shard.write(context.now_ms, lambda core, effects: sync_group(core, request, reply, effects), reply, _refused)

@@ -1,0 +1,164 @@
+"""The group coordinator of one partition of ``__consumer_offsets``, without anything that waits or writes.
+
+Owns: the groups and offsets of the partition. Never does: I/O, reading a clock, choosing at random (the time comes with
+each event, member ids from ``new_uuid``). Invariants: what is durable (``stored_groups``, ``offsets``) changes in
+:meth:`GroupCore.replay` alone; the live groups (sessions, parked requests, rebalances) start from it when loaded, and a
+Stable group is always what was last stored of it. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue, OffsetCommitValue
+from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from ..offsets.expiration import expired_records
+from ..offsets.store import OffsetStore
+from .config import GroupCoordinatorConfig
+from .effects import (
+    EXPIRATION_KEY,
+    Effects,
+    ExpirationDue,
+    InitialJoinDue,
+    JoinDue,
+    MemberExpired,
+    SyncDue,
+    TimerEvent,
+)
+from .group import ClassicGroup
+from .member import ClassicMember
+from .rebalance import prepare
+from .records import CoordinatorRecord
+from .states import GroupState
+from .timeouts import initial_join_due, join_due, member_expired, sync_due
+
+NO_PRODUCER_ID = -1
+
+
+class GroupCore:
+    """Groups and offsets of one partition."""
+
+    __slots__ = ("config", "groups", "new_uuid", "offsets", "stored_groups")
+
+    def __init__(self, config: GroupCoordinatorConfig, new_uuid: Callable[[], str]) -> None:
+        """``new_uuid``: gives a fresh UUID's text for each new member id."""
+        self.config = config
+        self.new_uuid = new_uuid
+        self.groups: dict[str, ClassicGroup] = {}
+        self.stored_groups: dict[str, GroupMetadataValue] = {}
+        self.offsets = OffsetStore()
+
+    # --- what is durable
+
+    def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a record of the log at ``offset``, just appended or read when loading."""
+        key = record.key
+        value = record.value
+        if isinstance(key, GroupMetadataKey):
+            if value is None:
+                self.stored_groups.pop(key.group, None)
+                self.groups.pop(key.group, None)
+            else:
+                assert isinstance(value, GroupMetadataValue)
+                self.stored_groups[key.group] = value
+            return
+        if value is None:
+            self.offsets.remove(key.group, key.topic, key.partition)
+            return
+        assert isinstance(value, OffsetCommitValue)
+        if key.group not in self.groups:
+            # Somebody commits without being a member: a simple group, without a protocol type.
+            self.groups[key.group] = ClassicGroup(key.group, now_ms)
+        self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
+
+    def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
+        """Takes in a transaction's marker: its pending offsets count from now on, or are forgotten."""
+        self.offsets.end_transaction(producer_id, committed)
+
+    def hard_state(self) -> dict[str, object]:
+        """What a restart brings back, in a form to compare."""
+        groups = {
+            group_id: (
+                value.protocol_type,
+                value.generation,
+                value.protocol,
+                value.leader,
+                value.current_state_timestamp,
+                tuple((member.member_id, member.subscription, member.assignment) for member in value.members),
+            )
+            for group_id, value in self.stored_groups.items()
+        }
+        return {"groups": groups, "offsets": self.offsets.snapshot()}
+
+    # --- loading and unloading
+
+    def on_loaded(self, effects: Effects) -> None:
+        """All records were replayed: the groups come to life, each member with a full session ahead of it."""
+        for group_id, value in self.stored_groups.items():
+            group = _group_from_record(group_id, value, effects.now_ms)
+            self.groups[group_id] = group
+            for member in group.members.values():
+                effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+            if len(group.members) > self.config.group_max_size:
+                prepare(self.config, group, effects, "group.max.size was lowered")
+        effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
+
+    def on_unloaded(self, effects: Effects) -> None:
+        """The partition goes elsewhere: parked requests are told to look for their coordinator again."""
+        for group in self.groups.values():
+            group.transition_to(GroupState.DEAD, effects.now_ms)
+            for member in group.members.values():
+                token = group.take_join_token(member)
+                if token is not None:
+                    response = JoinGroupResponse(
+                        error_code=ErrorCode.NOT_COORDINATOR, protocol_name=None, member_id=member.member_id
+                    )
+                    effects.reply(token, response)
+                if member.sync_token is not None:
+                    effects.reply(member.sync_token, SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
+                    member.sync_token = None
+
+    # --- timers
+
+    def handle_timer(self, event: TimerEvent, effects: Effects) -> None:
+        """A timer has fired."""
+        match event:
+            case MemberExpired():
+                member_expired(self, event, effects)
+            case JoinDue():
+                join_due(self, event, effects)
+            case InitialJoinDue():
+                initial_join_due(self, event, effects)
+            case SyncDue():
+                sync_due(self, event, effects)
+            case ExpirationDue():
+                effects.records += expired_records(self, effects.now_ms)
+                effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
+
+
+def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int) -> ClassicGroup:
+    group = ClassicGroup(group_id, now_ms)
+    group.generation_id = value.generation
+    group.protocol_type = value.protocol_type or None
+    group.protocol_name = value.protocol
+    group.leader_id = value.leader
+    group.state_timestamp_ms = value.current_state_timestamp
+    if value.members:
+        group.state = GroupState.STABLE
+    for member in value.members:
+        # Version 0 knew no rebalance timeout.
+        rebalance_timeout_ms = member.session_timeout if member.rebalance_timeout == -1 else member.rebalance_timeout
+        loaded = ClassicMember(
+            group_id,
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            rebalance_timeout_ms,
+            member.session_timeout,
+            value.protocol_type,
+            [(value.protocol or "", bytes(member.subscription))],
+            bytes(member.assignment),
+        )
+        group.add(loaded, None)
+    group.refresh_subscribed_topics()
+    return group

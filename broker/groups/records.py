@@ -1,0 +1,154 @@
+"""The records of ``__consumer_offsets``: keys and values as messages, to bytes and back.
+
+Owns: which record types and versions we write and read. Never does: keeping state. A key is its type as int16, then the
+key message; a value is its version as int16, then the value message; no value is a tombstone.
+Versions written are those of Kafka 4.3.1: OffsetCommitValue 4 (1 where the commit brings its own retention),
+GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
+
+Types of other protocols (3 to 8 and 16: consumer groups, 10 to 15: share groups, 17 to 23: streams groups) stay in the
+log untouched and are skipped here.
+"""
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from ...protocol.codec import decode, encode
+from ...protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+if TYPE_CHECKING:
+    from .group import ClassicGroup
+
+LEGACY_OFFSET_COMMIT = 0
+OFFSET_COMMIT = 1
+GROUP_METADATA = 2
+GROUP_METADATA_VALUE_VERSION = 3
+OFFSET_COMMIT_VALUE_VERSION = 4
+OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION = 1
+KEY_VERSION = 0
+NO_TIMESTAMP = -1
+
+_INT16 = Struct(">h")
+
+CoordinatorKey = OffsetCommitKey | GroupMetadataKey
+CoordinatorValue = OffsetCommitValue | GroupMetadataValue
+
+
+class CoordinatorRecord:
+    """One record: a key, and a value with the version it is written in; ``value`` None is a tombstone."""
+
+    __slots__ = ("key", "value", "value_version")
+
+    def __init__(self, key: CoordinatorKey, value: CoordinatorValue | None, value_version: int = 0) -> None:
+        self.key = key
+        self.value = value
+        self.value_version = value_version
+
+    def __repr__(self) -> str:
+        return f"CoordinatorRecord({self.key!r}, {self.value!r}, {self.value_version})"
+
+    def key_bytes(self) -> bytes:
+        """The key as it is stored."""
+        record_type = GROUP_METADATA if isinstance(self.key, GroupMetadataKey) else OFFSET_COMMIT
+        return _INT16.pack(record_type) + encode(self.key, KEY_VERSION)
+
+    def value_bytes(self) -> bytes | None:
+        """The value as it is stored; None is a tombstone."""
+        if self.value is None:
+            return None
+        return _INT16.pack(self.value_version) + encode(self.value, self.value_version)
+
+
+def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+    """Reads a stored record; None for a type that we do not know. Raises ProtocolError where the bytes are broken."""
+    if len(key) < _INT16.size:
+        return None
+    record_type = _INT16.unpack_from(key)[0]
+    decoded_key: CoordinatorKey
+    value_class: type[OffsetCommitValue] | type[GroupMetadataValue]
+    if record_type == OFFSET_COMMIT:
+        decoded_key = decode(OffsetCommitKey, KEY_VERSION, key, _INT16.size)[0]
+        value_class = OffsetCommitValue
+    elif record_type == GROUP_METADATA:
+        decoded_key = decode(GroupMetadataKey, KEY_VERSION, key, _INT16.size)[0]
+        value_class = GroupMetadataValue
+    elif record_type == LEGACY_OFFSET_COMMIT:
+        # Written by Kafka before 0.9 or so; the value is the same message in its oldest version.
+        legacy = decode(LegacyOffsetCommitKey, KEY_VERSION, key, _INT16.size)[0]
+        decoded_key = OffsetCommitKey(group=legacy.group, topic=legacy.topic, partition=legacy.partition)
+        value_class = OffsetCommitValue
+    else:
+        return None
+    if value is None:
+        return CoordinatorRecord(decoded_key, None)
+    version = _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else -1
+    lowest, highest = value_class.VERSIONS
+    if not lowest <= version <= highest:
+        # A newer Kafka wrote it: Kafka too skips what it cannot know, rather than refuse to load the partition.
+        return None
+    return CoordinatorRecord(decoded_key, decode(value_class, version, value, _INT16.size)[0], version)
+
+
+def group_metadata_record(group: "ClassicGroup", assignments: dict[str, bytes]) -> CoordinatorRecord:
+    """A group as it is to be remembered, with the assignment of each member (an absent one is empty)."""
+    protocol_name = group.protocol_name
+    members = []
+    for member in group.members.values():
+        assert protocol_name is not None, "a group with members has a protocol"
+        members.append(
+            GroupMetadataValue.MemberMetadata(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=member.rebalance_timeout_ms,
+                session_timeout=member.session_timeout_ms,
+                subscription=member.metadata(protocol_name),
+                assignment=assignments.get(member.member_id, b""),
+            )
+        )
+    value = GroupMetadataValue(
+        protocol_type=group.protocol_type or "",
+        generation=group.generation_id,
+        protocol=protocol_name,
+        leader=group.leader_id,
+        current_state_timestamp=group.state_timestamp_ms,
+        members=members,
+    )
+    return CoordinatorRecord(GroupMetadataKey(group=group.group_id), value, GROUP_METADATA_VALUE_VERSION)
+
+
+def empty_group_metadata_record(group: "ClassicGroup") -> CoordinatorRecord:
+    """A group that was just created: generation 0, nobody in it."""
+    value = GroupMetadataValue(
+        protocol_type="",
+        generation=0,
+        protocol=None,
+        leader=None,
+        current_state_timestamp=group.state_timestamp_ms,
+        members=[],
+    )
+    return CoordinatorRecord(GroupMetadataKey(group=group.group_id), value, GROUP_METADATA_VALUE_VERSION)
+
+
+def group_tombstone(group_id: str) -> CoordinatorRecord:
+    """Forgets a group."""
+    return CoordinatorRecord(GroupMetadataKey(group=group_id), None)
+
+
+def offset_commit_record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
+    """A committed offset."""
+    version = OFFSET_COMMIT_VALUE_VERSION
+    if value.expire_timestamp != NO_TIMESTAMP:
+        version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION
+    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), value, version)
+
+
+def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
+    """Forgets a committed offset."""
+    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), None)

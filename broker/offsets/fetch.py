@@ -1,0 +1,96 @@
+"""OffsetFetch for one group, after the topics were looked up.
+
+Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group that is not there has no offsets: no error.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.groups import OffsetFetchResponse
+from ..groups.states import GroupState
+from .store import ZERO_UUID, CommittedOffset, TopicOffsets
+
+if TYPE_CHECKING:
+    from ..groups.core import GroupCore
+
+NO_OFFSET = -1
+NO_LEADER_EPOCH = -1
+
+FetchedTopic = OffsetFetchResponse.OffsetFetchResponseTopics
+FetchedPartition = OffsetFetchResponse.OffsetFetchResponsePartitions
+
+
+class TopicFetch:
+    """The partitions of one topic whose offsets are wanted; ``topic_id`` is zero where it is not known."""
+
+    __slots__ = ("name", "partition_indexes", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, partition_indexes: list[int]) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_indexes = partition_indexes
+
+
+def fetch_offsets(
+    core: "GroupCore", group_id: str, topics: list[TopicFetch], require_stable: bool
+) -> list[FetchedTopic]:
+    """The offsets asked for. ``require_stable``: a partition with an open transaction is an error instead (KIP-447)."""
+    known = _offsets_of(core, group_id)
+    fetched = []
+    for topic in topics:
+        offsets = known.get(topic.name, {})
+        partitions = [
+            _fetched(
+                index,
+                _of_this_topic(offsets.get(index), topic.topic_id),
+                require_stable and core.offsets.has_pending(group_id, topic.name, index),
+            )
+            for index in topic.partition_indexes
+        ]
+        fetched.append(FetchedTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
+    return fetched
+
+
+def fetch_all_offsets(core: "GroupCore", group_id: str, require_stable: bool) -> list[FetchedTopic]:
+    """Every offset that the group has; topic ids are the caller's to fill in."""
+    return [
+        FetchedTopic(
+            name=topic,
+            partitions=[
+                _fetched(index, committed, require_stable and core.offsets.has_pending(group_id, topic, index))
+                for index, committed in partitions.items()
+            ],
+        )
+        for topic, partitions in _offsets_of(core, group_id).items()
+    ]
+
+
+def _offsets_of(core: "GroupCore", group_id: str) -> TopicOffsets:
+    group = core.groups.get(group_id)
+    if group is None or group.state is GroupState.DEAD:
+        return {}
+    return core.offsets.topics_of(group_id)
+
+
+def _of_this_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
+    """None where the offset was committed for a topic of the same name that is no more."""
+    if committed is None or ZERO_UUID in (topic_id, committed.topic_id) or topic_id == committed.topic_id:
+        return committed
+    return None
+
+
+def _fetched(index: int, committed: CommittedOffset | None, unstable: bool) -> FetchedPartition:
+    if unstable or committed is None:
+        return FetchedPartition(
+            partition_index=index,
+            committed_offset=NO_OFFSET,
+            committed_leader_epoch=NO_LEADER_EPOCH,
+            metadata="",
+            error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if unstable else ErrorCode.NONE,
+        )
+    return FetchedPartition(
+        partition_index=index,
+        committed_offset=committed.offset,
+        committed_leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+    )

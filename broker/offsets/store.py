@@ -1,0 +1,168 @@
+"""The committed offsets of one partition of ``__consumer_offsets``, and those of open transactions.
+
+Owns: the offsets. Never does: validating who commits. Changed only by replayed records. Source:
+``OffsetMetadataManager``.
+
+Memory: one tuple and one dictionary entry for an offset; metadata is usually the one empty string.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...protocol.messages.group_records import OffsetCommitValue
+from ..groups.records import CoordinatorRecord, offset_tombstone
+
+NO_PRODUCER_ID = -1
+ZERO_UUID = bytes(16)
+
+
+class CommittedOffset(NamedTuple):
+    """One committed offset; ``record_offset`` is where its record stands in the log. Times in ms, -1 for none."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int
+    topic_id: bytes
+    record_offset: int
+
+
+PartitionOffsets = dict[int, CommittedOffset]
+TopicOffsets = dict[str, PartitionOffsets]
+
+
+class OffsetStore:
+    """Offsets by group, topic and partition."""
+
+    __slots__ = ("_by_group", "_open_transactions", "_pending")
+
+    def __init__(self) -> None:
+        self._by_group: dict[str, TopicOffsets] = {}
+        self._pending: dict[int, dict[str, TopicOffsets]] = {}
+        self._open_transactions: dict[str, set[int]] = {}
+
+    def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
+        """One committed offset."""
+        partitions = self._by_group.get(group_id, {}).get(topic)
+        return None if partitions is None else partitions.get(partition)
+
+    def topics_of(self, group_id: str) -> TopicOffsets:
+        """All committed offsets of a group; not to be changed."""
+        return self._by_group.get(group_id, {})
+
+    def groups(self) -> Iterator[str]:
+        """The groups that have committed offsets."""
+        return iter(self._by_group)
+
+    def has_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction has an offset for the partition."""
+        return any(
+            partition in self._pending[producer_id].get(group_id, {}).get(topic, {})
+            for producer_id in self._open_transactions.get(group_id, ())
+        )
+
+    def has_open_transactions(self, group_id: str) -> bool:
+        """Whether an open transaction has offsets of the group."""
+        return group_id in self._open_transactions
+
+    def tombstones_of_group(self, group_id: str) -> list[CoordinatorRecord]:
+        """Records that forget every offset of the group, those of open transactions too."""
+        doomed: dict[tuple[str, int], None] = {}
+        offsets = [self.topics_of(group_id)]
+        offsets += [self._pending[producer].get(group_id, {}) for producer in self._open_transactions.get(group_id, ())]
+        for topics in offsets:
+            for topic, partitions in topics.items():
+                doomed.update(((topic, partition), None) for partition in partitions)
+        return [offset_tombstone(group_id, topic, partition) for topic, partition in doomed]
+
+    def tombstones_of_topics(self, topics: set[str]) -> list[CoordinatorRecord]:
+        """Records that forget every offset of topics that were deleted."""
+        doomed: dict[tuple[str, str, int], None] = {}
+        for by_group in (self._by_group, *self._pending.values()):
+            for group_id, by_topic in by_group.items():
+                for topic in topics & by_topic.keys():
+                    doomed.update(((group_id, topic, partition), None) for partition in by_topic[topic])
+        return [offset_tombstone(group_id, topic, partition) for group_id, topic, partition in doomed]
+
+    def snapshot(self) -> dict[str, object]:
+        """Everything, in a form to compare."""
+        return {
+            "committed": {
+                (group_id, topic, partition): committed
+                for group_id, topics in self._by_group.items()
+                for topic, partitions in topics.items()
+                for partition, committed in partitions.items()
+            },
+            "pending": {
+                (producer_id, group_id, topic, partition): committed
+                for producer_id, by_group in self._pending.items()
+                for group_id, topics in by_group.items()
+                for topic, partitions in topics.items()
+                for partition, committed in partitions.items()
+            },
+        }
+
+    # --- called by replay alone
+
+    def put(
+        self,
+        group_id: str,
+        topic: str,
+        partition: int,
+        value: OffsetCommitValue,
+        record_offset: int,
+        producer_id: int = NO_PRODUCER_ID,
+    ) -> None:
+        """Takes in a commit; one of a transaction stays pending until its marker comes."""
+        committed = CommittedOffset(
+            value.offset,
+            value.leader_epoch,
+            value.metadata,
+            value.commit_timestamp,
+            value.expire_timestamp,
+            value.topic_id,
+            record_offset,
+        )
+        if producer_id == NO_PRODUCER_ID:
+            _put(self._by_group, group_id, topic, partition, committed)
+            return
+        _put(self._pending.setdefault(producer_id, {}), group_id, topic, partition, committed)
+        self._open_transactions.setdefault(group_id, set()).add(producer_id)
+
+    def remove(self, group_id: str, topic: str, partition: int) -> None:
+        """Takes in a tombstone: the offset is forgotten, in open transactions too."""
+        _remove(self._by_group, group_id, topic, partition)
+        for producer_id in self._open_transactions.get(group_id, ()):
+            _remove(self._pending[producer_id], group_id, topic, partition)
+
+    def end_transaction(self, producer_id: int, committed: bool) -> None:
+        """Takes in a marker. Of two commits for a partition the later in the log stays."""
+        pending = self._pending.pop(producer_id, {})
+        for group_id in [group for group, producers in self._open_transactions.items() if producer_id in producers]:
+            self._open_transactions[group_id].discard(producer_id)
+            if not self._open_transactions[group_id]:
+                del self._open_transactions[group_id]
+        if not committed:
+            return
+        for group_id, topics in pending.items():
+            for topic, partitions in topics.items():
+                for partition, offset in partitions.items():
+                    known = self.get(group_id, topic, partition)
+                    if known is None or offset.record_offset > known.record_offset:
+                        _put(self._by_group, group_id, topic, partition, offset)
+
+
+def _put(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partition: int, offset: CommittedOffset) -> None:
+    by_group.setdefault(group_id, {}).setdefault(topic, {})[partition] = offset
+
+
+def _remove(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partition: int) -> None:
+    topics = by_group.get(group_id)
+    if topics is None or topic not in topics:
+        return
+    topics[topic].pop(partition, None)
+    if not topics[topic]:
+        del topics[topic]
+        if not topics:
+            del by_group[group_id]
