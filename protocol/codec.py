@@ -1,0 +1,109 @@
+"""The fast codec: messages to bytes and back, by functions made from the table on first use.
+
+Owns: the cache of these functions. Never does: I/O. Invariant: malformed bytes, and values that a version cannot carry,
+raise ProtocolError and nothing else. The source of each function is kept in linecache, so that tracebacks and debuggers
+show it; making one costs about a millisecond. :mod:`.codec_decode` and :mod:`.codec_encode` say what is made.
+"""
+
+import linecache
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .codec_decode import decode_source
+from .codec_encode import encode_parts_source, encode_source
+from .codec_source import Source, has_records
+from .errors import ProtocolError
+from .messages.structure import Message
+from .table import MessageSpec, message
+
+__all__ = ["Message", "decode", "decoder", "encode", "encode_parts", "encoder", "parts_encoder"]
+
+Buffer = bytes | bytearray | memoryview
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+Decoder = Callable[[Buffer, int], tuple[AnyMessage, int]]
+Encoder = Callable[[AnyMessage], bytes]
+PartsEncoder = Callable[[AnyMessage], list[Any]]
+
+_DECODERS: dict[tuple[type[Message], int], Any] = {}
+_ENCODERS: dict[tuple[type[Message], int], Any] = {}
+_PARTS_ENCODERS: dict[tuple[type[Message], int], Any] = {}
+
+
+def decode(cls: type[AnyMessage], version: int, buffer: Buffer, position: int = 0) -> tuple[AnyMessage, int]:
+    """The message of ``version`` at ``position`` of ``buffer`` and the position behind it.
+
+    Bytes behind that are the caller's matter. Fields of type ``records`` are memoryviews into ``buffer``. Raises
+    ProtocolError for malformed bytes, and for a version that the message does not have.
+    """
+    function: Decoder[AnyMessage] = _DECODERS.get((cls, version)) or decoder(cls, version)
+    return function(buffer, position)
+
+
+def encode(message: Message, version: int) -> bytes:
+    """The bytes of ``message`` in ``version``.
+
+    Raises ProtocolError for what the version cannot carry: a field that it lacks with a value other than the default
+    (unless Kafka calls it ignorable), null where there is none, a number out of range, a string too long.
+    """
+    function: Encoder[Message] = _ENCODERS.get((message.__class__, version)) or encoder(type(message), version)
+    return function(message)
+
+
+def encode_parts(message: Message, version: int) -> list[Any]:
+    """As :func:`encode`, in parts to be sent one after the other: the objects in ``records`` fields pass through."""
+    key = (message.__class__, version)
+    function: PartsEncoder[Message] = _PARTS_ENCODERS.get(key) or parts_encoder(type(message), version)
+    return function(message)
+
+
+def decoder(cls: type[AnyMessage], version: int) -> Decoder[AnyMessage]:
+    """The function ``(buffer, position) -> (message, end)`` that :func:`decode` uses; for hot paths."""
+    known: Decoder[AnyMessage] | None = _DECODERS.get((cls, version))
+    if known is None:
+        known = _DECODERS[cls, version] = _compile(decode_source(_spec(cls, version), cls, version))
+    return known
+
+
+def encoder(cls: type[AnyMessage], version: int) -> Encoder[AnyMessage]:
+    """The function ``(message) -> bytes`` that :func:`encode` uses; for hot paths."""
+    known: Encoder[AnyMessage] | None = _ENCODERS.get((cls, version))
+    if known is None:
+        known = _ENCODERS[cls, version] = _compile(encode_source(_spec(cls, version), cls, version))
+    return known
+
+
+def parts_encoder(cls: type[AnyMessage], version: int) -> PartsEncoder[AnyMessage]:
+    """The function ``(message) -> [buffer, …]`` that :func:`encode_parts` uses; for hot paths."""
+    known: PartsEncoder[AnyMessage] | None = _PARTS_ENCODERS.get((cls, version))
+    if known is None:
+        spec = _spec(cls, version)
+        if has_records(spec.layout(version)):
+            known = _compile(encode_parts_source(spec, cls, version))
+        else:
+            known = _in_one_part(encoder(cls, version))
+        _PARTS_ENCODERS[cls, version] = known
+    return known
+
+
+def _in_one_part(encode_whole: Encoder[AnyMessage]) -> PartsEncoder[AnyMessage]:
+    def encode_parts_of(message: AnyMessage) -> list[Any]:
+        return [encode_whole(message)]
+
+    return encode_parts_of
+
+
+def _spec(cls: type[Message], version: int) -> MessageSpec:
+    spec = message(cls.NAME)
+    if version not in spec.versions:
+        raise ProtocolError(f"{spec.name} has no version {version}, only {spec.versions}", "version")
+    return spec
+
+
+def _compile(source: Source) -> Any:
+    """The function that the source defines."""
+    text = source.text()
+    file_name = f"<odradek {source.function}>"
+    linecache.cache[file_name] = (len(text), None, text.splitlines(keepends=True), file_name)
+    names = dict(source.names)
+    exec(compile(text, file_name, "exec"), names)
+    return names[source.function]

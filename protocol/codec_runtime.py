@@ -1,0 +1,198 @@
+"""What the generated codecs call: varints, tagged fields, and the wording of refusals.
+
+Owns: the slow and rare parts of decoding and encoding, written once. Never does: I/O. Invariant: nothing here reads
+behind the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``, ``RawTaggedFieldWriter``.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from struct import Struct
+from typing import Any, Final
+
+from .errors import ProtocolError
+
+Buffer = bytes | bytearray | memoryview
+UnknownTaggedFields = list[tuple[int, bytes]] | None
+
+MAX_STRING_BYTES: Final = 32767
+"""A string is never longer, in compact form neither (Kafka's ``Readable.readString``)."""
+
+SMALL_ARRAY: Final = 16
+"""Shorter arrays of numbers have their format compiled in advance."""
+
+UUID_BYTES: Final = 16
+
+
+def read_unsigned_varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """The number at ``position`` and the position behind it; raises ProtocolError above five bytes, IndexError at the
+    buffer's end. As in Kafka, bits above the 32nd are dropped."""
+    value = shift = 0
+    for at in range(position, position + 5):
+        byte = buffer[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, at + 1
+        shift += 7
+    raise ProtocolError("a varint is longer than 5 bytes", f"byte {position}")
+
+
+def unsigned_varint(value: int) -> bytes:
+    """A number from 0 to 2^32-1 as a varint."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+VARINTS: Final = tuple(unsigned_varint(value) for value in range(128))
+"""The varints of one byte, by value."""
+
+
+def read_unknown_tagged_fields(buffer: Buffer, position: int) -> tuple[list[tuple[int, bytes]], int]:
+    """The tagged fields of a structure that defines none itself; ``position`` is that of their count."""
+    count, position = read_unsigned_varint(buffer, position)
+    check_tagged_field_count(count, len(buffer) - position)
+    fields = []
+    for _ in range(count):
+        tag, position, end = read_tag(buffer, position)
+        fields.append((tag, bytes(buffer[position:end])))
+        position = end
+    return fields, position
+
+
+def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
+    """A tagged field's tag, the position of its value and the position behind it."""
+    tag, position = read_unsigned_varint(buffer, position)
+    size, position = read_unsigned_varint(buffer, position)
+    end = position + size
+    if end > len(buffer):
+        raise ProtocolError(
+            f"tagged field {tag} has {size} bytes, {len(buffer) - position} are left", f"byte {position}"
+        )
+    return tag, position, end
+
+
+def check_tagged_field_count(count: int, left: int) -> None:
+    """Refuses more tagged fields than the bytes left can hold: each needs a tag and a size."""
+    if count * 2 > left:
+        raise ProtocolError(f"{count} tagged fields cannot be in {left} bytes")
+
+
+def check_tagged_field_end(tag: int, position: int, end: int) -> None:
+    """Refuses a tagged field whose size does not fit its value."""
+    if position != end:
+        raise ProtocolError(
+            f"the value of tagged field {tag} ends {position - end:+d} bytes off its size", f"byte {end}"
+        )
+
+
+def tagged_fields(known: list[tuple[int, bytes]], unknown: UnknownTaggedFields, defined: frozenset[int]) -> bytes:
+    """The tagged section: the known fields that have a value, and the unknown ones where their tags stand.
+
+    Raises ProtocolError for unknown fields out of order or with the tag of a defined one, as Kafka refuses them.
+    """
+    fields = known
+    if unknown:
+        tags = [tag for tag, _ in unknown]
+        if any(tag in defined for tag in tags):
+            raise ProtocolError(f"an unknown tagged field has the tag of a known one: {tags}", "unknown_tagged_fields")
+        if any(later <= earlier for earlier, later in pairwise(tags)):
+            raise ProtocolError(f"the tags of unknown tagged fields do not rise: {tags}", "unknown_tagged_fields")
+        if tags[0] < 0 or tags[-1] > 0xFFFFFFFF:
+            raise ProtocolError(f"a tag is out of range: {tags}", "unknown_tagged_fields")
+        fields = sorted([*known, *unknown], key=_tag)
+    out = bytearray(unsigned_varint(len(fields)))
+    for tag, value in fields:
+        out += unsigned_varint(tag)
+        out += unsigned_varint(len(value))
+        out += value
+    return bytes(out)
+
+
+def _tag(field: tuple[int, bytes]) -> int:
+    return field[0]
+
+
+@cache
+def fixed_format(codes: str) -> Struct:
+    """The compiled form of a run of fields of fixed size."""
+    return Struct(f">{codes}")
+
+
+@cache
+def array_unpackers(code: str) -> tuple[Callable[[Buffer, int], tuple[Any, ...]], ...]:
+    """For arrays of fewer than ``SMALL_ARRAY`` numbers of a ``struct`` format: how to unpack them, by count."""
+    return tuple(Struct(f">{count}{code}").unpack_from for count in range(SMALL_ARRAY))
+
+
+@cache
+def array_packers(code: str) -> tuple[Callable[..., bytes], ...]:
+    """The counterpart of :func:`array_unpackers`."""
+    return tuple(Struct(f">{count}{code}").pack for count in range(SMALL_ARRAY))
+
+
+def unpack_array(code: str, count: int, buffer: Buffer, position: int) -> tuple[Any, ...]:
+    """A large array of numbers; the caller has compared ``count`` with the bytes left."""
+    return Struct(f">{count}{code}").unpack_from(buffer, position)
+
+
+def pack_array(code: str, values: list[Any]) -> bytes:
+    """A large array of numbers."""
+    return Struct(f">{len(values)}{code}").pack(*values)
+
+
+def pack_uuids(values: list[bytes], where: str) -> bytes:
+    """An array of ids."""
+    for value in values:
+        if len(value) != UUID_BYTES:
+            raise uuid_refusal(where, value)
+    return b"".join(values)
+
+
+def length_refusal(where: str, size: int, left: int) -> ProtocolError:
+    """For a string, bytes or records of an impossible length."""
+    if size < 0:
+        return null_refusal(where)
+    if size > left:
+        return ProtocolError(f"{size} bytes are announced, {left} are left", where)
+    return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)
+
+
+def count_refusal(where: str, count: int, left: int) -> ProtocolError:
+    """For an array whose elements cannot all be in the bytes left."""
+    if count < 0:
+        return null_refusal(where)
+    return ProtocolError(f"an array of {count} elements cannot be in {left} bytes", where)
+
+
+def null_refusal(where: str) -> ProtocolError:
+    """For null where there is none."""
+    return ProtocolError("null in a field that is not nullable", where)
+
+
+def uuid_refusal(where: str, value: bytes) -> ProtocolError:
+    """For an id that is not 16 bytes long."""
+    return ProtocolError(f"an id has {UUID_BYTES} bytes, not {len(value)}", where)
+
+
+def version_refusal(where: str, version: int) -> ProtocolError:
+    """For a value that the version cannot carry (Kafka's UnsupportedVersionException)."""
+    return ProtocolError(f"version {version} cannot carry this field, and it has a value other than the default", where)
+
+
+def string_refusal(where: str, size: int) -> ProtocolError:
+    """For a string too long to be written."""
+    return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)
+
+
+def truncation(buffer: Buffer) -> ProtocolError:
+    """For bytes that end inside a field."""
+    return ProtocolError("the bytes end inside the message", f"byte {len(buffer)}")
+
+
+def utf8_refusal(position: int) -> ProtocolError:
+    """For a string that is not UTF-8."""
+    return ProtocolError("a string is not valid UTF-8", f"byte {position}")

@@ -1,0 +1,83 @@
+"""The headers before requests and responses, and whole frames of both.
+
+Owns: which version of the header goes with which version of an API. Never does: I/O. Invariants: a request's header is
+flexible (version 2) from the API's first flexible version on, a response's (version 1) too, but for ApiVersions, whose
+responses always carry header version 0: a client must be able to read the answer to a version that the broker does not
+know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and ``responseHeaderVersion``.
+"""
+
+from functools import cache
+from struct import Struct
+from struct import error as struct_error
+from typing import Any
+
+from .api_keys import ApiKey, api
+from .codec import Buffer, Message, decoder, encoder, parts_encoder
+from .errors import ProtocolError
+from .messages.headers import RequestHeader
+
+_API_KEY_AND_VERSION = Struct(">hh")
+_REQUEST_HEAD = Struct(">ihhih")
+_RESPONSE_HEAD = Struct(">ii")
+_NO_TAGGED_FIELDS = b"\0"
+_MAX_CLIENT_ID_BYTES = 32767
+
+
+@cache
+def _flexible_since(api_key: int) -> int:
+    try:
+        return api(api_key).flexible_since
+    except KeyError:
+        raise ProtocolError(f"API key {api_key} is not one of Kafka's", "request_api_key") from None
+
+
+def request_header_version(api_key: int, version: int) -> int:
+    """The version of the header before a request: 1 or 2. Raises ProtocolError for an API key that is not Kafka's.
+
+    Versions that the table does not have count as the nearest that it has, so that the header in front of them can be
+    read and the request refused by name.
+    """
+    return 2 if version >= _flexible_since(api_key) else 1
+
+
+def response_header_version(api_key: int, version: int) -> int:
+    """The version of the header before a response: 0 or 1. Raises ProtocolError for an API key that is not Kafka's."""
+    return 1 if version >= _flexible_since(api_key) and api_key != ApiKey.API_VERSIONS else 0
+
+
+def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
+    """The header at the start of a frame (without its size), and the position of the body. Raises ProtocolError."""
+    try:
+        api_key, version = _API_KEY_AND_VERSION.unpack_from(frame)
+    except struct_error:
+        raise ProtocolError(f"a frame of {len(frame)} bytes has no request header", "byte 0") from None
+    return decoder(RequestHeader, request_header_version(api_key, version))(frame, 0)
+
+
+def encode_request(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """A request as a whole frame, its 4-byte size included. Raises ProtocolError for what cannot be written."""
+    body = encoder(type(message), version)(message)
+    client = b"" if client_id is None else client_id.encode()
+    if len(client) > _MAX_CLIENT_ID_BYTES:
+        raise ProtocolError(f"a client id of {len(client)} bytes is longer than {_MAX_CLIENT_ID_BYTES}", "client_id")
+    tail = _NO_TAGGED_FIELDS if request_header_version(message.API_KEY, version) == 2 else b""
+    size = _REQUEST_HEAD.size - 4 + len(client) + len(tail) + len(body)
+    length = -1 if client_id is None else len(client)
+    return b"".join((_REQUEST_HEAD.pack(size, message.API_KEY, version, correlation_id, length), client, tail, body))
+
+
+def encode_response_parts(message: Message, version: int, correlation_id: int) -> list[Any]:
+    """A response as a whole frame in parts to be sent one after the other, the 4-byte size in the first.
+
+    What stands in ``records`` fields passes through as parts of their own. Raises ProtocolError for what cannot be
+    written.
+    """
+    parts = parts_encoder(type(message), version)(message)
+    tail = _NO_TAGGED_FIELDS if response_header_version(message.API_KEY, version) == 1 else b""
+    size = 4 + len(tail) + sum(len(part) for part in parts)
+    head = _RESPONSE_HEAD.pack(size, correlation_id) + tail
+    if parts:
+        parts[0] = head + parts[0]
+    else:
+        parts.append(head)
+    return parts
