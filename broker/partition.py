@@ -16,20 +16,30 @@ Waiter = Callable[["Partition", int], None]
 class Partition:
     """One partition of this broker."""
 
-    __slots__ = ("_waiters", "index", "leader_epoch", "log", "topic", "topic_id")
+    __slots__ = ("_log", "_open_log", "_waiters", "index", "leader_epoch", "topic", "topic_id")
 
-    def __init__(self, topic: str, topic_id: bytes, index: int, leader_epoch: int, log: Log) -> None:
+    def __init__(self, topic: str, topic_id: bytes, index: int, leader_epoch: int, open_log: Callable[[], Log]) -> None:
+        """``open_log`` is called when the log is first needed: a partition that nobody uses costs no file."""
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
         self.leader_epoch = leader_epoch
-        self.log = log
+        self._open_log = open_log
+        self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
 
     @property
-    def high_watermark(self) -> int:
-        """The offset up to which consumers read."""
-        return self.log.high_watermark
+    def log(self) -> Log:
+        """The partition's log. Raises KafkaError KAFKA_STORAGE_ERROR where it can't be opened."""
+        log = self._log
+        if log is None:
+            log = self._log = self._open_log()
+        return log
+
+    @property
+    def open_log(self) -> Log | None:
+        """The log if it was needed already, else None."""
+        return self._log
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
         """Raises KafkaError where a client knows another leader epoch than ours (-1: it does not say). KIP-320."""

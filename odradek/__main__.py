@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "serve": ("odradek.broker.commands:serve", "run a broker"),
     "protocol": ("odradek.protocol.commands:protocol", "print the Kafka protocol, take its bytes apart"),
 }
 """Command name -> (``module:function``, one line of help)."""

@@ -89,7 +89,7 @@ class FrameReader:
             small += data[:position]
             if len(small) < 4:
                 return position
-        size = SIZE.unpack_from(small)[0]
+        size: int = SIZE.unpack_from(small)[0]
         if size < 0 or size > self._max_frame_bytes:
             raise self._refused(size)
         missing = 4 + size - len(small)

@@ -24,7 +24,7 @@ NO_PRODUCER_EPOCH = -1
 class ProducerIds(Protocol):
     """Gives out producer ids."""
 
-    def next_producer_id(self) -> int:
+    def next_producer_id(self, now_ms: int) -> int:
         """A producer id that was never given out."""
 
 
@@ -32,8 +32,8 @@ class Broker(Protocol):
     """What this handler needs."""
 
     @property
-    def producer_ids(self) -> ProducerIds:
-        """Where producer ids come from."""
+    def metadata(self) -> ProducerIds:
+        """Where producer ids come from: blocks of them are records of the metadata log."""
 
 
 def handle(
@@ -49,7 +49,8 @@ def handle(
     elif request.transactional_id is not None:
         reply(_refusal(ErrorCode.UNSUPPORTED_VERSION))
     else:
-        reply(InitProducerIdResponse(producer_id=broker.producer_ids.next_producer_id(), producer_epoch=0))
+        producer_id = broker.metadata.next_producer_id(context.now_ms)
+        reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
 
 
 def _refusal(error: ErrorCode) -> InitProducerIdResponse:

@@ -1,0 +1,72 @@
+"""What the handlers are given: the parts of a running broker.
+
+Owns: holding the parts together, and the configuration as it is now. Never does: I/O, deciding.
+"""
+
+from random import Random
+from typing import Any
+
+from .config.server_config import ServerConfig
+from .connections import Connections
+from .coordinator.group_coordinator import GroupCoordinator
+from .fetch_session import FetchSessionCache
+from .loop_timers import LoopTimers
+from .metadata.image import MetadataDelta, MetadataImage, ResourceType
+from .metadata.service import MetadataService
+from .partitions import Partitions
+
+SESSION_EVICTION_MS = 120_000
+"""``FetchSession.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS``."""
+
+
+class Broker:
+    """The running broker."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        metadata: MetadataService,
+        partitions: Partitions,
+        groups: GroupCoordinator,
+        timers: LoopTimers,
+        connections: Connections,
+        random: Random,
+    ) -> None:
+        self._static_config = config
+        self.config = config
+        self.metadata = metadata
+        self.partitions = partitions
+        self.groups = groups
+        self.timers = timers
+        self.connections = connections
+        self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
+        self.fetch_sessions = FetchSessionCache(
+            config.get_int("max.incremental.fetch.session.cache.slots"), SESSION_EVICTION_MS, random
+        )
+
+    def configs_changed(self, image: MetadataImage, delta: MetadataDelta) -> bool:
+        """Takes over dynamic broker configs; whether any changed."""
+        names = ("", str(self.metadata.node_id))
+        if not any((ResourceType.BROKER, name) in delta.changed_configs for name in names):
+            return False
+        self.take_dynamic_configs(image)
+        return True
+
+    def take_dynamic_configs(self, image: MetadataImage) -> None:
+        """The configuration as the file and the metadata say together (``DynamicBrokerConfig``)."""
+        cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(self.metadata.node_id)))
+        self.config = self._static_config.with_dynamic(cluster, own) if cluster or own else self._static_config
+
+
+def coordinator_settings(config: ServerConfig) -> dict[str, Any]:
+    """The group coordinator's settings by its own names."""
+    return {
+        "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
+        "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
+        "group_initial_rebalance_delay_ms": config.get_int("group.initial.rebalance.delay.ms"),
+        "group_max_size": config.get_int("group.max.size"),
+        "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
+        "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
+        "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
+        "offsets_topic_num_partitions": config.get_int("offsets.topic.num.partitions"),
+    }

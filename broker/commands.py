@@ -1,0 +1,131 @@
+"""``odradek serve``: runs a broker until it is told to stop.
+
+Only what serving needs is imported, and late: see the start-up list in docs/architecture.md.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from ..protocol.errors import KafkaError
+from ..storage.errors import DirectoryLockedError
+from .config.errors import ConfigError
+from .config.server_config import ServerConfig
+from .daemon import Daemon, raise_descriptor_limit
+from .listening import BindError
+from .logging_setup import set_up_logging
+
+LEVELS = ("debug", "info", "warning", "error")
+START_ERRORS = (BindError, DirectoryLockedError, KafkaError, OSError)
+"""What keeps a broker from starting and is the user's to mend; anything else is a bug and shows its traceback."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of ``odradek serve``."""
+    options = argparse.ArgumentParser(
+        prog="odradek serve",
+        description="Serves Kafka clients until SIGTERM or Ctrl-C.",
+        epilog="Keys also come from the environment as ODRADEK_<KEY_WITH_UNDERSCORES>; --override wins over both.",
+    )
+    options.add_argument("configuration", nargs="?", metavar="CONF", help="a properties file with Kafka's keys")
+    options.add_argument(
+        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one key; may repeat"
+    )
+    options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with the real ports, once it serves")
+    options.add_argument("--log-level", choices=LEVELS, default="info")
+    options.add_argument("--log-format", choices=("text", "json"), default="text")
+    return options
+
+
+def serve(arguments: Sequence[str]) -> int:
+    """Runs the broker; 0 after a clean stop, 1 where it could not start (with the reason on standard error)."""
+    options = parser().parse_args(arguments)
+    try:
+        text = None if options.configuration is None else Path(options.configuration).read_text()
+    except OSError as error:
+        return fail(f"can't read {options.configuration}: {error.strerror}")
+    try:
+        config = ServerConfig.load(text, options.override, os.environ)
+    except ConfigError as error:
+        return fail(str(error))
+    set_up_logging(options.log_level, options.log_format)
+    unused = config.keys_without_effect()
+    if unused:
+        logging.getLogger(__name__).info("known to Kafka, without effect here: %s", ", ".join(unused))
+    try:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(run(config, options.ready_file))
+    except START_ERRORS as error:
+        return fail(str(error))
+    return 0
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's event loop, or None for asyncio's own where uvloop can't be had."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.Loop
+
+
+async def run(config: ServerConfig, ready_file: str | None) -> None:
+    """Starts a broker, says so, waits for SIGTERM or SIGINT, stops it."""
+    raise_descriptor_limit()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    daemon = Daemon(config)
+    await daemon.start()
+    listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())
+    data = ", ".join(str(path.resolve()) for path in daemon.data_directories)
+    print(f"odradek {version('odradek')} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
+    if ready_file is not None:
+        write_ready_file(Path(ready_file), daemon)
+    try:
+        await stop.wait()
+    finally:
+        await daemon.stop()
+        if ready_file is not None:
+            remove_ready_file(Path(ready_file))
+    logging.getLogger(__name__).info("stopped cleanly")
+
+
+def write_ready_file(path: Path, daemon: Daemon) -> None:
+    """Writes what was bound, whole or not at all: who waits for the file never reads half of it."""
+    advertised = daemon.advertised()
+    facts = {
+        "bootstrap.servers": f"{bracketed(advertised[0].host)}:{advertised[0].port}",
+        "cluster.id": daemon.broker.metadata.cluster_id,
+        "listeners": {e.name: {"host": e.host, "port": e.port} for e in advertised},
+        "log.dirs": [str(directory.resolve()) for directory in daemon.data_directories],
+        "node.id": daemon.broker.metadata.node_id,
+        "pid": os.getpid(),
+    }
+    unfinished = path.with_name(path.name + ".tmp")
+    unfinished.write_text(json.dumps(facts, indent=1) + "\n")
+    unfinished.replace(path)
+
+
+def remove_ready_file(path: Path) -> None:
+    """Takes the ready file away: what it says is no longer true."""
+    path.unlink(missing_ok=True)
+
+
+def bracketed(host: str) -> str:
+    """An IPv6 address in brackets, anything else as it is."""
+    return f"[{host}]" if ":" in host else host
+
+
+def fail(reason: str) -> int:
+    """Says why it can't start; the exit code."""
+    print(f"odradek serve: {reason}", file=sys.stderr)
+    return 1

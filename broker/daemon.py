@@ -1,0 +1,286 @@
+"""Starts and stops a broker: the only place that knows the order.
+
+Owns: the order of start and stop, the background work. Never does: serving. Invariants: the listeners' ports are known
+before the broker registers; when :meth:`Daemon.start` returns, every topic has its leader, the offsets topic is there
+and its groups are loaded, and only then is a connection accepted; a stop leaves a fencing record, checkpoints and the
+clean-shutdown marker. Source: ``BrokerServer``, ``ControllerServer``, ``LogManager``.
+"""
+
+import asyncio
+import functools
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from ..storage.log_config import LogConfig
+from ..storage.log_directory import LogDirectory
+from .broker import Broker, coordinator_settings
+from .config.server_config import ServerConfig
+from .config.topic_config import log_config_for
+from .connection import Connection
+from .connections import Connections
+from .coordinator.group_coordinator import GroupCoordinator
+from .dispatch import Dispatcher
+from .groups.config import GroupCoordinatorConfig
+from .hosting import Hosting
+from .internal_topics import OFFSETS_TOPIC
+from .listening import BoundListener, bind
+from .loop_timers import LoopTimers
+from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
+from .metadata.service import MetadataService
+from .offsets_log import OffsetsLog
+from .partitions import Partitions
+
+logger = logging.getLogger(__name__)
+
+IDLE_CHECK_MS = 5_000
+DELETED_FILES_CHECK_MS = 10_000
+
+
+def clock_ms() -> int:
+    """Wall-clock milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def random_uuid() -> bytes:
+    """16 random bytes, never a reserved id nor one whose text begins with a dash (``Uuid.randomUuid``)."""
+    while True:
+        candidate = uuid.uuid4().bytes
+        # 0xf8 to 0xfb begin with a dash in base64url, which command lines take for an option.
+        if candidate[0] & 0xFC != 0xF8:
+            return candidate
+
+
+class Daemon:
+    """One broker in this process, on the running event loop."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self._config = config
+        self._directories: list[LogDirectory] = []
+        self._bound: list[BoundListener] = []
+        self._servers: list[asyncio.Server] = []
+        self._timers: LoopTimers | None = None
+        self._broker: Broker | None = None
+        self._hosting: Hosting | None = None
+        self._image: MetadataImage | None = None
+
+    @property
+    def broker(self) -> Broker:
+        """The running broker."""
+        assert self._broker is not None, "not started"
+        return self._broker
+
+    @property
+    def listeners(self) -> list[BoundListener]:
+        """What is bound, with the real ports."""
+        return self._bound
+
+    @property
+    def data_directories(self) -> list[Path]:
+        """Where the data is."""
+        return [directory.path for directory in self._directories]
+
+    def advertised(self) -> list[Endpoint]:
+        """What clients are told of each listener."""
+        endpoints = []
+        for bound, advertised in zip(self._bound, self._config.advertised_listeners, strict=True):
+            host = advertised.host or bound.listener.host or socket.gethostname()
+            endpoints.append(Endpoint(advertised.name, host, advertised.port or bound.port))
+        return endpoints
+
+    async def start(self) -> None:
+        """Opens, recovers, registers, loads, serves.
+
+        Raises BindError, DirectoryLockedError, KafkaError or OSError with what to do; nothing stays locked then.
+        """
+        try:
+            self._open()
+            await self._accept()
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        config = self._config
+        now_ms = clock_ms()
+        self._bound = [bind(listener) for listener in config.listeners]
+        self._directories = [LogDirectory.open(Path(path)) for path in config.log_dirs]
+        metadata = self._open_metadata(now_ms)
+        image = self._image = metadata.image
+        self._timers = LoopTimers(loop)
+        partitions = Partitions()
+        self._broker = Broker(
+            config,
+            metadata,
+            partitions,
+            GroupCoordinator(
+                GroupCoordinatorConfig(**coordinator_settings(config)),
+                self._timers,
+                clock_ms,
+                lambda: str(uuid.uuid4()),
+                self._open_offsets_log,
+            ),
+            self._timers,
+            self._connections(self._timers),
+            Random(),
+        )
+        self._broker.take_dynamic_configs(image)
+        self._hosting = Hosting(self._directories, partitions, self._log_config, clock_ms)
+        for directory in self._directories:
+            directory.load_logs(self._log_config, now_ms, self._is_stray)
+        metadata.start(self.advertised(), now_ms)
+        metadata.ensure_topic(OFFSETS_TOPIC, now_ms)
+        for topic in metadata.image.topics_by_name.values():
+            epochs = {index: partition.leader_epoch for index, partition in topic.partitions.items()}
+            self._hosting.host_topic(topic.name, topic.topic_id, epochs)
+        metadata.subscribe(self._metadata_changed)
+        self._load_groups()
+
+    def _open_metadata(self, now_ms: int) -> MetadataService:
+        """Formats what is new, opens the metadata log of the first directory (``metadata.log.dir``)."""
+        first = self._directories[0]
+        ids = [directory.meta.directory_id if directory.meta else random_uuid() for directory in self._directories]
+        service = MetadataService.open(first, self._config, directory_ids=ids, now_ms=now_ms, random_uuid=random_uuid)
+        for directory, directory_id in zip(self._directories[1:], ids[1:], strict=True):
+            if directory.meta is None:
+                directory.format(service.cluster_id, service.node_id, directory_id)
+        return service
+
+    def _connections(self, timers: LoopTimers) -> Connections:
+        config = self._config
+        entries = (config["max.connections.per.ip.overrides"] or "").split(",")
+        overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
+        return Connections(
+            max_request_bytes=config.get_int("socket.request.max.bytes"),
+            max_connections=config.get_int("max.connections"),
+            max_connections_per_ip=config.get_int("max.connections.per.ip"),
+            max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
+            max_idle_ms=config.get_int("connections.max.idle.ms"),
+            now_ms=timers.now_ms,
+        )
+
+    def _log_config(self, topic: str) -> LogConfig:
+        assert self._image is not None
+        config = self._config if self._broker is None else self._broker.config
+        return log_config_for(config, self._image.config_of(ResourceType.TOPIC, topic))
+
+    def _is_stray(self, topic: str, index: int, topic_id: bytes | None) -> bool:
+        """Whether a directory belongs to no topic of the metadata (``LogManager.isStrayKraftReplica``)."""
+        assert self._image is not None
+        known = self._image.topics_by_name.get(topic)
+        return known is None or index not in known.partitions or topic_id not in (None, known.topic_id)
+
+    def _metadata_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        """Opens, reconfigures and drops what the records say, before the request that wrote them is answered."""
+        assert self._hosting is not None
+        self._image = image
+        for topic in delta.deleted_topics.values():
+            self._hosting.drop_topic(topic.name, clock_ms())
+        if delta.deleted_topics:
+            self.broker.groups.topics_deleted({topic.name for topic in delta.deleted_topics.values()})
+        if self.broker.configs_changed(image, delta):
+            self._hosting.reconfigure_all()
+        for topic_id in {topic_id for topic_id, _ in delta.changed_partitions}:
+            changed = image.topics_by_id.get(topic_id)
+            if changed is not None:
+                epochs = {index: partition.leader_epoch for index, partition in changed.partitions.items()}
+                self._hosting.host_topic(changed.name, topic_id, epochs)
+        for resource_type, name in delta.changed_configs:
+            if resource_type == ResourceType.TOPIC:
+                self._hosting.reconfigure_topic(name)
+
+    def _open_offsets_log(self, index: int) -> OffsetsLog | None:
+        partition = self.broker.partitions.find(OFFSETS_TOPIC, index)
+        return None if partition is None else OffsetsLog(partition)
+
+    def _load_groups(self) -> None:
+        """Loads the groups of every partition of the offsets topic that has files; the others are empty."""
+        for index, partition in self.broker.partitions.of_topic(OFFSETS_TOPIC).items():
+            if partition.open_log is not None:
+                self.broker.groups.elect(index, OffsetsLog(partition))
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        broker = self.broker
+        dispatcher = Dispatcher(broker)
+        for bound in self._bound:
+            factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
+            for one in bound.sockets:
+                self._servers.append(await loop.create_server(factory, sock=one))
+        self._every(IDLE_CHECK_MS, broker.connections.close_idle)
+        self._every(DELETED_FILES_CHECK_MS, self._remove_deleted)
+        config = self._config
+        self._every(config.get_int("log.retention.check.interval.ms"), self._enforce_retention)
+        self._every(config.get_int("log.flush.offset.checkpoint.interval.ms"), self._write_checkpoints)
+        self._every(min(config.get_int("log.flush.scheduler.interval.ms"), 60_000), self._flush_due)
+
+    def _every(self, interval_ms: int, work: Callable[[], object]) -> None:
+        """Does background work again and again until the timers are closed."""
+        assert self._timers is not None
+        timers = self._timers
+
+        def run() -> None:
+            timers.schedule(interval_ms, run)
+            work()
+
+        timers.schedule(interval_ms, run)
+
+    def _enforce_retention(self) -> None:
+        for directory in self._directories:
+            directory.enforce_retention(clock_ms())
+
+    def _remove_deleted(self) -> None:
+        for directory in self._directories:
+            directory.remove_deleted(clock_ms())
+
+    def _write_checkpoints(self) -> None:
+        for directory in self._directories:
+            directory.write_checkpoints()
+
+    def _flush_due(self) -> None:
+        for directory in self._directories:
+            directory.flush_due(clock_ms())
+
+    async def stop(self) -> None:
+        """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker."""
+        for server in self._servers:
+            server.close()
+        broker = self.broker
+        broker.groups.shutdown()
+        broker.connections.close_all()
+        # One turn of the loop lets the transports close.
+        await asyncio.sleep(0)
+        if self._timers is not None:
+            self._timers.close()
+        broker.metadata.stop(clock_ms())
+        for directory in self._directories:
+            directory.close(broker.metadata.broker_epoch)
+        self._directories = []
+
+    def _give_up(self) -> None:
+        """Undoes a start that failed."""
+        if self._timers is not None:
+            self._timers.close()
+        for server in self._servers:
+            server.close()
+        for bound in self._bound:
+            bound.close()
+        for directory in self._directories:
+            directory.abandon()
+        self._directories = []
+
+
+def raise_descriptor_limit() -> None:
+    """Lifts the soft limit of open files to the hard one: every partition holds at least one descriptor."""
+    if os.name == "posix":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

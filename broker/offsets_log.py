@@ -1,0 +1,62 @@
+"""A partition of ``__consumer_offsets`` as the group coordinator sees it.
+
+Owns: nothing; it turns the coordinator's batches into appends to the partition. Invariant: what is read back at start
+is all that is stored, in order.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+from ..protocol.records.batch import iterate_headers
+from ..storage.log import AppendOrigin, FileRegion
+from .partition import Partition
+
+READ_BYTES = 1 << 20
+
+
+class OffsetsLog:
+    """The coordinator's log over one partition (``CoordinatorLog``)."""
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+
+    def append(self, batch: bytes, now_ms: int) -> int:
+        """Appends one batch; its first offset. Raises KafkaError."""
+        appended = self._partition.append(batch, now_ms, AppendOrigin.COORDINATOR)
+        self._partition.notify(len(batch))
+        return appended.first_offset
+
+    def when_durable(self, callback: Callable[[], None]) -> None:
+        """At once: with one replica an append is what acks=all promises (docs/durability.md)."""
+        callback()
+
+    def read_batches(self) -> Iterator[bytes | memoryview]:
+        """All batches, in buffers of about a MiB."""
+        log = self._partition.log
+        offset = log.log_start_offset
+        end = log.log_end_offset
+        while offset < end:
+            data = in_memory(log.read(offset, READ_BYTES, upper_bound_offset=end, min_one_batch=True).data)
+            buffer, offset = whole_batches(data, offset)
+            if not buffer:
+                return
+            yield buffer
+
+
+def in_memory(data: bytes | FileRegion) -> bytes:
+    """The bytes that a read of the log gives, whichever way it gives them."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return os.pread(data.fd, len(data), data.position)
+    finally:
+        data.close()
+
+
+def whole_batches(data: bytes, offset: int) -> tuple[memoryview, int]:
+    """The whole batches at the start of ``data``, and the offset behind them."""
+    end = 0
+    for position, header in iterate_headers(data):
+        end = position + header.size_in_bytes
+        offset = header.next_offset
+    return memoryview(data)[:end], offset
