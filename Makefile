@@ -48,6 +48,14 @@ bench: $(VENV)/.installed-dev
 protocol-docs: $(VENV)/.installed
 	$(BIN)/odradek protocol docs > docs/protocol.md
 
+## config-keys: extract the facts of Kafka's configuration keys anew; KAFKA_LIBS is the folder with a release's jars
+config-keys:
+	java -cp "$(KAFKA_LIBS)/*" broker/config/extract/ExtractConfigKeys.java broker/config/data
+
+## config-docs: generate the table of keys in docs/configuration.md anew
+config-docs: $(VENV)/.installed-dev
+	$(BIN)/python -m odradek.broker.config.document docs/configuration.md
+
 ## wheel: build the wheel into dist/
 wheel: $(VENV)/.installed-dev
 	$(BIN)/python -m build --wheel
@@ -72,4 +80,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench run test test-ci test-long check format messages protocol-docs wheel clean help
+.PHONY: bench run test test-ci test-long check format messages protocol-docs config-keys config-docs wheel clean help

@@ -1,0 +1,158 @@
+"""The server's configuration: sources, precedence, types, messages, listeners."""
+
+import pytest
+
+from odradek.broker.config.definition import server_keys
+from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.listeners import Listener
+from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
+from odradek.broker.config.sources import environment_name
+
+
+def problems(text: str = "", overrides: list[str] | None = None, environ: dict[str, str] | None = None) -> str:
+    with pytest.raises(ConfigError) as refused:
+        ServerConfig.load(text, overrides or [], environ or {})
+    assert str(refused.value) == "\n".join(refused.value.problems)
+    return str(refused.value)
+
+
+def test_nothing_set_gives_the_defaults_of_kafka_and_ours() -> None:
+    config = ServerConfig.load()
+    assert config["log.segment.bytes"] == 1 << 30
+    assert config["log.cleaner.min.cleanable.ratio"] == 0.5
+    assert config["auto.create.topics.enable"] is True
+    assert config["log.cleanup.policy"] == ("delete",)
+    assert config["log.retention.ms"] is None
+    assert config["process.roles"] == ()
+    assert (config.node_id, config["broker.id"], config.log_dirs) == (1, 1, ("./data",))
+    assert config.get_int("offsets.topic.replication.factor") == 1
+    assert len(server_keys()) == 360
+    assert config.keys_without_effect() == []
+
+
+def test_every_key_has_a_default_that_its_own_rule_allows() -> None:
+    config = ServerConfig.load()
+    given = {key: definition.default for key, definition in server_keys().items() if definition.default is not None}
+    text = "".join(f"{key}={OUR_DEFAULTS.get(key, default)}\n" for key, default in given.items())
+    explicit = ServerConfig.load(text.replace("\\", "\\\\"))
+    assert {key: explicit[key] for key in given} == {key: config[key] for key in given}
+
+
+def test_the_stronger_source_wins() -> None:
+    text = "num.partitions=2\nnum.io.threads=2\nbackground.threads=2\n"
+    environ = {"ODRADEK_NUM_IO_THREADS": "3", "ODRADEK_BACKGROUND_THREADS": "3", "PATH": "/bin"}
+    config = ServerConfig.load(text, ["background.threads=4", "log.dirs=a=b, c"], environ)
+    assert [config[key] for key in ("num.partitions", "num.io.threads", "background.threads")] == [2, 3, 4]
+    assert config.log_dirs == ("a=b", "c")
+
+
+def test_no_two_keys_share_an_environment_variable() -> None:
+    assert len({environment_name(key) for key in server_keys()}) == len(server_keys())
+
+
+def test_prefixed_keys_come_through_the_environment_as_in_kafkas_image() -> None:
+    environ = {"ODRADEK_LISTENER_NAME_MY___OWN__NAME_MAX_CONNECTIONS": "5"}
+    assert ServerConfig.load("", [], environ).originals == {"listener.name.my-own_name.max.connections": "5"}
+
+
+def test_all_that_is_wrong_is_said_at_once_with_the_key_meant() -> None:
+    said = problems(
+        "log.segment.byts=1\n\nnum.partitions=0\nzookeeper.connect=x\nqqqq=1\n",
+        ["no-value"],
+        {"ODRADEK_LOG_SEGMENT_BYTES": "1k", "ODRADEK_NUM_PARTITION": "1"},
+    ).splitlines()
+    assert said == [
+        "--override no-value: key=value is expected",
+        "Unknown key log.segment.byts: did you mean log.segment.bytes? (line 1)",
+        "zookeeper.connect is a key of Kafka 3 that Kafka 4 no longer has: remove it (line 4)",
+        "Unknown key qqqq: Apache Kafka 4.3.1 has no such key (line 5)",
+        "Unknown key num.partition: did you mean num.partitions? (environment variable ODRADEK_NUM_PARTITION)",
+        "Invalid value 0 for configuration num.partitions: Value must be at least 1 (line 3; int, [1,...])",
+        "Invalid value 1k for configuration log.segment.bytes: Not a number of type INT "
+        "(environment variable ODRADEK_LOG_SEGMENT_BYTES; int, [1048576,...])",
+    ]
+
+
+def test_a_malformed_file_is_named_with_its_line() -> None:
+    assert "line 2: Malformed" in problems("a.b=1\nc=\\u12x\n")
+
+
+def test_a_secret_is_never_shown() -> None:
+    config = ServerConfig.load("ssl.keystore.password=hunter2")
+    assert config["ssl.keystore.password"] == "hunter2"
+    assert "hunter2" not in repr(config["ssl.keystore.password"])
+
+
+def test_keys_without_effect_are_listed() -> None:
+    config = ServerConfig.load("num.network.threads=9\nnode.id=1\nlistener.name.a.max.connections=1\n")
+    assert config.keys_without_effect() == ["listener.name.a.max.connections", "num.network.threads"]
+
+
+def test_node_id_and_broker_id_are_one() -> None:
+    assert ServerConfig.load("broker.id=7").node_id == 7
+    assert ServerConfig.load("node.id=7")["broker.id"] == 7
+    assert "node.id" in problems("node.id=1\nbroker.id=2")
+
+
+def test_several_listeners_are_parsed_and_advertised_in_their_order() -> None:
+    config = ServerConfig.load(
+        "listeners=host://:9092, DOCKER://[::1]:0,CONTROLLER://localhost:9093\n"
+        "advertised.listeners=DOCKER://broker:29092,HOST://localhost:9092\n"
+        "listener.security.protocol.map=HOST:PLAINTEXT,docker:plaintext,CONTROLLER:SSL\n"
+        "controller.listener.names=CONTROLLER\ninter.broker.listener.name=docker\n"
+        "controller.quorum.voters=1@localhost:9093\nprocess.roles=broker,controller\n"
+    )
+    assert config.listeners == (Listener("HOST", "PLAINTEXT", "", 9092), Listener("DOCKER", "PLAINTEXT", "::1", 0))
+    assert [str(listener) for listener in config.advertised_listeners] == [
+        "HOST://localhost:9092",
+        "DOCKER://broker:29092",
+    ]
+    assert [listener.name for listener in config.controller_listeners] == ["CONTROLLER"]
+    assert config.inter_broker_listener_name == "DOCKER"
+    assert str(config.listeners[1]) == "DOCKER://[::1]:0"
+
+
+def test_the_configuration_of_one_node_from_kafkas_own_example_works() -> None:
+    config = ServerConfig.load(
+        "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.bootstrap.servers=localhost:9093\n"
+        "listeners=PLAINTEXT://:9092,CONTROLLER://:9093\ninter.broker.listener.name=PLAINTEXT\n"
+        "advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093\n"
+        "controller.listener.names=CONTROLLER\nnum.network.threads=3\nlog.dirs=/tmp/kraft-combined-logs\n"
+        "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL\n"
+    )
+    assert [str(listener) for listener in config.advertised_listeners] == ["PLAINTEXT://localhost:9092"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("listeners=SSL://:9093\nsecurity.inter.broker.protocol=SSL", "serves PLAINTEXT only"),
+        ("listeners=A://:1", "No security protocol defined for listener A"),
+        ("listeners=PLAINTEXT:9092", "Unable to parse PLAINTEXT:9092 to a broker endpoint"),
+        ("listeners=PLAINTEXT://:70000", "no possible port"),
+        ("listeners=", "must not be empty"),
+        ("listeners=PLAINTEXT://0.0.0.0:9092", "nonroutable meta-address 0.0.0.0"),
+        ("listeners=PLAINTEXT://:1,SSL://:1", "must have a different port"),
+        ("listeners=PLAINTEXT://:1,plaintext://:2", "must have a different name"),
+        ("advertised.listeners=SSL://host:1", "subset of the ones defined in listeners"),
+        ("inter.broker.listener.name=OTHER", "inter.broker.listener.name must be"),
+        ("process.roles=controller", "broker with its controller inside"),
+        ("controller.quorum.voters=1@a:1,2@b:1", "names node 1, 2"),
+        ("controller.quorum.bootstrap.servers=a:1,b:1", "several controllers"),
+        ("config.providers=file", "not resolved here"),
+        ("listener.security.protocol.map=PLAINTEXT", "not of the form NAME:PROTOCOL"),
+    ],
+)
+def test_listeners_and_roles_that_cannot_be_are_refused(text: str, said: str) -> None:
+    assert said in problems(text)
+
+
+def test_dynamic_configs_stand_above_the_file_and_bad_ones_are_left_out() -> None:
+    config = ServerConfig.load("log.retention.hours=24\nmessage.max.bytes=5\nnum.partitions=4\n")
+    now = config.with_dynamic(
+        {"log.retention.ms": "1000", "message.max.bytes": "6"}, {"message.max.bytes": "7", "num.partitions": "many"}
+    )
+    assert (now["log.retention.ms"], now["message.max.bytes"], now["num.partitions"]) == (1000, 7, 4)
+    assert now["log.retention.hours"] == 168  # as in Kafka: the stronger log.retention.ms puts the weaker key aside
+    assert now.listeners == config.listeners
+    assert config["message.max.bytes"] == 5
