@@ -11,15 +11,19 @@ encoded; no task, no await.
 import logging
 import time
 from collections.abc import Callable
+from struct import Struct
 from typing import Any
 
 from ..protocol.api_keys import ApiKey, api
 from ..protocol.codec import decoder
 from ..protocol.errors import ProtocolError
-from ..protocol.header import decode_request_header, encode_response_parts
+from ..protocol.header import encode_response_parts, request_header_version
+from ..protocol.messages.headers import RequestHeader
 from .connection import Connection
 from .request import ConnectionRefusal, RequestContext
 from .served import SERVED, Handler, handler, served_versions
+
+API_KEY_AND_VERSION = Struct(">hh")
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +31,10 @@ logger = logging.getLogger(__name__)
 class Route:
     """How one version of one API is decoded and served."""
 
-    __slots__ = ("api_key", "decode", "handle", "name", "version")
+    __slots__ = ("api_key", "decode", "decode_header", "handle", "name", "version")
 
     def __init__(self, api_key: int, version: int, decode: Callable[..., Any], handle: Handler, name: str) -> None:
+        self.decode_header = decoder(RequestHeader, request_header_version(api_key, version))
         self.api_key = api_key
         self.version = version
         self.decode = decode
@@ -68,31 +73,29 @@ class Dispatcher:
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
-        try:
-            header, position = decode_request_header(frame)
-        except ProtocolError as error:
-            connection.refuse(f"request header: {error}")
+        if len(frame) < API_KEY_AND_VERSION.size:
+            connection.refuse(f"a frame of {len(frame)} bytes is no request")
             return
-        api_key = header.request_api_key
-        version = header.request_api_version
+        api_key, version = API_KEY_AND_VERSION.unpack_from(frame)
         route = self._routes.get(api_key << 16 | version & 0xFFFF) or self._route(api_key, version)
         if route is None:
             connection.refuse(describe_unserved(api_key, version))
             return
+        client_id = None
         try:
-            request, end = route.decode(frame, position)
+            header, position = route.decode_header(frame, 0)
+            client_id = header.client_id
+            # What stands behind the last field is left unread, as Kafka leaves it.
+            request, _ = route.decode(frame, position)
         except ProtocolError as error:
-            connection.refuse(f"{route.name} v{version}, client id {header.client_id!r}: {error}")
-            return
-        if end != len(frame):
-            connection.refuse(f"{route.name} v{version}: {len(frame) - end} bytes behind the request's last field")
+            connection.refuse(f"{route.name} v{version}, client id {client_id!r}: {error}")
             return
         now_ms = time.time_ns() // 1_000_000
         connection.last_used_ms = self._broker.timers.now_ms()
         context = RequestContext(
             api_key,
             version,
-            header.client_id,
+            client_id,
             connection.client_host,
             connection.listener_name,
             connection.connection_id,
@@ -111,13 +114,12 @@ class Dispatcher:
             return None
         lowest, highest = served_versions(api_key)
         description = api(api_key)
-        served = version
         if not lowest <= version <= highest:
             if api_key != ApiKey.API_VERSIONS:
                 return None
             # The body of a version that is newer than we know can't be read, and need not be.
             return Route(api_key, version, _skip_body, handler(api_key), description.name)
-        decode = decoder(description.request_class(), served)
+        decode = decoder(description.request_class(), version)
         route = Route(api_key, version, decode, handler(api_key), description.name)
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
