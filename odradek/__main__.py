@@ -10,6 +10,13 @@ from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("odradek.broker.commands:serve", "run a broker"),
+    "topics": ("odradek.client.commands.topics:topics", "create, delete, describe, list or change topics"),
+    "produce": ("odradek.client.commands.produce:produce", "send a record for each line of input"),
+    "consume": ("odradek.client.commands.consume:consume", "print the records of a topic"),
+    "groups": ("odradek.client.commands.groups:groups", "consumer groups: offsets and lag, members, reset, delete"),
+    "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
+    "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
+    "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "protocol": ("odradek.protocol.commands:protocol", "print the Kafka protocol, take its bytes apart"),
 }
 """Command name -> (``module:function``, one line of help)."""

@@ -1,0 +1,219 @@
+"""``odradek configs``: what ``kafka-configs.sh`` does for topics, brokers and groups, with its flags and output."""
+
+import re
+from dataclasses import dataclass
+from typing import TextIO
+
+import click
+
+from ..admin import Admin, ConfigEntry
+from .output import print_json
+from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
+
+ENTITY_TYPES = {
+    "topics": "topic",
+    "brokers": "broker",
+    "broker-loggers": "broker-logger",
+    "client-metrics": "client-metrics",
+    "groups": "group",
+}
+OWN_SOURCES = {
+    "topic": "DYNAMIC_TOPIC_CONFIG",
+    "broker": "DYNAMIC_BROKER_CONFIG",
+    "broker-logger": "DYNAMIC_BROKER_LOGGER_CONFIG",
+    "client-metrics": "DYNAMIC_CLIENT_METRICS_CONFIG",
+    "group": "DYNAMIC_GROUP_CONFIG",
+}
+DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """What is described or altered; ``name`` None for all of the type, "" for the cluster-wide default."""
+
+    type: str
+    name: str | None
+
+
+def split_configs(text: str) -> dict[str, str]:
+    """``a=1,b=[x,y]`` as Kafka reads it: commas inside brackets belong to the value. Raises UsageError."""
+    pairs = {}
+    for part in re.split(r",(?=[^\]]*(?:\[|$))", text):
+        key, separator, value = part.partition("=")
+        if not separator or not re.fullmatch(r"[a-zA-Z0-9._-]+", key.strip()):
+            raise click.UsageError('Invalid entity config: all configs to be added must be in the format "key=val".')
+        pairs[key.strip()] = re.sub(r"[\[\]]", "", value).strip()
+    return pairs
+
+
+@click.command(
+    help="Show or change the configurations of topics, brokers and groups.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@click.option("--describe", is_flag=True, help="Show the configurations set on the entity.")
+@click.option("--alter", is_flag=True, help="Change configurations.")
+@click.option("--all", "all_", is_flag=True, help="With --describe: those with default values too.")
+@click.option("--add-config", metavar="K=V,...", help="Configurations to set; brackets around a value with commas.")
+@click.option("--add-config-file", type=click.File(), help="A properties file with configurations to set.")
+@click.option("--delete-config", metavar="K,...", help="Configurations to remove.")
+@click.option("--entity-type", type=click.Choice(list(ENTITY_TYPES)), help="What has the configurations.")
+@click.option("--entity-name", help="Its name: a topic, a broker's id, a group.")
+@click.option("--entity-default", is_flag=True, help="The default of all brokers.")
+@click.option("--topic", help="The same as --entity-type topics --entity-name.")
+@click.option("--broker", help="The same as --entity-type brokers --entity-name.")
+@click.option("--group", help="The same as --entity-type groups --entity-name.")
+@timeout_option
+@json_option
+@output_option
+def command(
+    bootstrap_server: str,
+    describe: bool,
+    alter: bool,
+    all_: bool,
+    add_config: str | None,
+    add_config_file: TextIO | None,
+    delete_config: str | None,
+    entity_type: str | None,
+    entity_name: str | None,
+    entity_default: bool,
+    topic: str | None,
+    broker: str | None,
+    group: str | None,
+    timeout_ms: int,
+    as_json: bool,
+    output: str,
+) -> int:
+    """Checks the arguments and runs the action."""
+    action = exactly_one({"describe": describe, "alter": alter})
+    short = {"topics": topic, "brokers": broker, "groups": group}
+    entity = the_entity(entity_type, entity_name, entity_default, {k: v for k, v in short.items() if v is not None})
+    to_set: dict[str, str] = {}
+    if add_config_file is not None:
+        to_set.update(read_properties(add_config_file.read()))
+    if add_config:
+        to_set.update(split_configs(add_config))
+    to_delete = [key.strip() for key in (delete_config or "").split(",") if key.strip()]
+    if action == "alter" and not to_set and not to_delete:
+        raise click.UsageError("--alter needs --add-config, --add-config-file or --delete-config")
+    json_wanted = as_json or output == "json"
+
+    async def work() -> None:
+        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+            if action == "describe":
+                await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
+            else:
+                await alter_configs(admin, entity, to_set, to_delete, as_json=json_wanted)
+
+    return run(work)
+
+
+def the_entity(entity_type: str | None, entity_name: str | None, entity_default: bool, short: dict[str, str]) -> Entity:
+    """The entity that the options name. Raises UsageError."""
+    if short:
+        if len(short) > 1 or entity_type:
+            raise click.UsageError(
+                "name one entity: --entity-type and --entity-name, or one of --topic, --broker, --group"
+            )
+        chosen, name = next(iter(short.items()))
+        return Entity(ENTITY_TYPES[chosen], name)
+    if entity_type is None:
+        raise click.UsageError("say which: --topic, --broker, --group, or --entity-type and --entity-name")
+    if entity_default:
+        if entity_type != "brokers":
+            raise click.UsageError("--entity-default is for --entity-type brokers")
+        return Entity("broker", "")
+    return Entity(ENTITY_TYPES[entity_type], entity_name)
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The keys and values of a properties file: ``key=value`` lines, ``#`` and ``!`` begin comments."""
+    pairs = {}
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped and stripped[0] not in "#!":
+            key, _, value = stripped.partition("=")
+            pairs[key.strip()] = value.strip()
+    return pairs
+
+
+async def describe_configs(admin: Admin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:
+    """``--describe``."""
+    names = [entity.name] if entity.name is not None else await entity_names(admin, entity.type)
+    configs = await admin.describe_configs(entity.type, names, synonyms=True)
+    documents = []
+    for name in names:
+        entries = [entry for entry in configs[name] if all_configs or is_own(entry, entity.type, name)]
+        if as_json:
+            documents.append({"type": entity.type, "name": name, "configs": [config_document(e) for e in entries]})
+            continue
+        what = f"{entity.type} {name}" if name else f"{entity.type}s"
+        kind = "All" if all_configs else "Dynamic" if name else "Default"
+        click.echo(f"{kind} configs for {what}{'' if name else ' in the cluster'} are:")
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            synonyms = ", ".join(f"{s.source}:{s.name}={_shown(s.value)}" for s in entry.synonyms)
+            click.echo(
+                f"  {entry.name}={_shown(entry.value)} sensitive={str(entry.is_sensitive).lower()} "
+                f"synonyms={{{synonyms}}}"
+            )
+    if as_json:
+        print_json(documents)
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+def is_own(entry: ConfigEntry, entity_type: str, name: str) -> bool:
+    """Whether the configuration was set on the entity itself, not inherited."""
+    wanted = DEFAULT_BROKER_SOURCE if entity_type == "broker" and not name else OWN_SOURCES[entity_type]
+    return entry.source == wanted
+
+
+def config_document(entry: ConfigEntry) -> object:
+    """A configuration for JSON."""
+    return {
+        "name": entry.name,
+        "value": entry.value,
+        "source": entry.source,
+        "sensitive": entry.is_sensitive,
+        "readOnly": entry.is_read_only,
+        "synonyms": [{"name": s.name, "value": s.value, "source": s.source} for s in entry.synonyms],
+    }
+
+
+async def entity_names(admin: Admin, entity_type: str) -> list[str]:
+    """All entities of a type. Raises CommandError where only one can be asked for."""
+    if entity_type == "topic":
+        return await admin.list_topics()
+    if entity_type in ("broker", "broker-logger"):
+        return [str(broker.node_id) for broker in (await admin.describe_cluster()).brokers]
+    if entity_type == "group":
+        return [group.group_id for group in await admin.list_groups()]
+    raise CommandError("--entity-name is needed for this --entity-type")
+
+
+async def alter_configs(
+    admin: Admin, entity: Entity, to_set: dict[str, str], to_delete: list[str], *, as_json: bool
+) -> None:
+    """``--alter``. Removing what is not set is an error, as in Kafka's tool: it is a typing mistake."""
+    if entity.name is None:
+        raise click.UsageError("An entity name must be specified with --alter")
+    if to_delete:
+        described = await admin.describe_configs(entity.type, [entity.name])
+        own = {entry.name for entry in described[entity.name] if is_own(entry, entity.type, entity.name)}
+        missing = [key for key in to_delete if key not in own]
+        if missing:
+            raise CommandError(f"Invalid config(s): {','.join(missing)}: not set on {entity.type} '{entity.name}'")
+    await admin.incremental_alter_configs(entity.type, entity.name, set_configs=to_set, delete_configs=to_delete)
+    if as_json:
+        print_json({"type": entity.type, "name": entity.name, "set": to_set, "deleted": to_delete})
+    elif entity.name:
+        click.echo(f"Completed updating config for {entity.type} {entity.name}.")
+    else:
+        click.echo(f"Completed updating default config for {entity.type}s in the cluster.")
+
+
+def configs(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek configs``, the exit code back."""
+    return main(command, "configs", arguments)

@@ -1,0 +1,263 @@
+"""``odradek consume``: what ``kafka-console-consumer.sh`` does; and until an offset, a time or the end."""
+
+import asyncio
+import re
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+
+import click
+
+from ..consumer import Consumer
+from ..types import ConsumerRecord, TopicPartition
+from .record_format import RecordFormat, json_line
+from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
+from .topics import INTERNAL_TOPICS
+
+POLL_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeOptions:
+    """The command's arguments."""
+
+    topic: str | None
+    include: str | None
+    partition: int | None
+    offset: str
+    max_messages: int | None
+    timeout_ms: int | None
+    until_offset: int | None
+    until_time_ms: int | None
+    until_end: bool
+    as_json: bool
+
+    @property
+    def has_end(self) -> bool:
+        """Whether each partition has an offset to stop at."""
+        return self.until_offset is not None or self.until_time_ms is not None or self.until_end
+
+
+def parse_moment(text: str) -> int:
+    """Milliseconds since 1970, or an ISO 8601 date and time (local time without an offset). Raises UsageError."""
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    try:
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        raise click.UsageError(
+            f"{text} is neither milliseconds since 1970 nor like 2026-01-31T12:00:00+00:00"
+        ) from None
+
+
+@click.command(help="Print the records of a topic.", context_settings={"help_option_names": ["-h", "--help"]})
+@bootstrap_option
+@click.option("--topic", help="The topic.")
+@click.option("--include", help="Several topics by a regular expression instead.")
+@click.option("--partition", type=click.IntRange(min=0), help="Only this partition.")
+@click.option("--offset", help="Where to begin: earliest, latest (the default), or with --partition a number.")
+@click.option("--from-beginning", is_flag=True, help="Begin at the earliest record where no offset is committed.")
+@click.option("--group", help="Read as a member of this group and commit. Without it no group is made.")
+@click.option("--max-messages", type=click.IntRange(min=0), help="Stop after this many records.")
+@click.option("--timeout-ms", type=click.IntRange(min=0), help="Stop when no record came for this long.")
+@click.option("--until-offset", type=click.IntRange(min=0), help="Stop before this offset, in each partition.")
+@click.option("--until-time", help="Stop before the first record of this time (ms, or ISO 8601), in each partition.")
+@click.option("--until-end", is_flag=True, help="Stop at what is the end of each partition now.")
+@click.option(
+    "--property",
+    "--formatter-property",
+    "properties",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="How to print: print.timestamp, print.key, print.offset, print.partition, print.headers, print.value, "
+    "print.epoch, key.separator, line.separator, headers.separator, null.literal.",
+)
+@click.option(
+    "--isolation-level",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+)
+@json_option
+@output_option
+def command(
+    bootstrap_server: str,
+    topic: str | None,
+    include: str | None,
+    partition: int | None,
+    offset: str | None,
+    from_beginning: bool,
+    group: str | None,
+    max_messages: int | None,
+    timeout_ms: int | None,
+    until_offset: int | None,
+    until_time: str | None,
+    until_end: bool,
+    properties: tuple[str, ...],
+    isolation_level: str,
+    as_json: bool,
+    output: str,
+) -> int:
+    """Checks the arguments and prints."""
+    if (topic is None) == (include is None):
+        raise click.UsageError("Exactly one of --topic and --include is required")
+    if partition is not None and topic is None:
+        raise click.UsageError("--partition needs --topic")
+    if offset is not None and offset not in ("earliest", "latest"):
+        if not offset.isdigit():
+            raise click.UsageError(
+                f"The provided offset value '{offset}' is incorrect. Valid: earliest, latest, a number"
+            )
+        if partition is None:
+            raise click.UsageError("The partition is required when offset is specified.")
+    if from_beginning and offset is not None:
+        raise click.UsageError("--from-beginning and --offset cannot be used together")
+    if group is not None and (partition is not None or offset is not None):
+        raise click.UsageError("Options group and partition (or offset) cannot be specified together.")
+    try:
+        record_format = RecordFormat.of(key_values(properties, "--property"))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    options = ConsumeOptions(
+        topic,
+        include,
+        partition,
+        offset or ("earliest" if from_beginning else "latest"),
+        max_messages,
+        timeout_ms,
+        until_offset,
+        parse_moment(until_time) if until_time is not None else None,
+        until_end,
+        as_json or output == "json",
+    )
+    if group is not None and options.has_end:
+        raise click.UsageError("--until-... and --group cannot be used together: a group's partitions come and go")
+
+    async def work() -> int:
+        consumer = Consumer(
+            bootstrap_servers=bootstrap_server,
+            group_id=group,
+            client_id="console-consumer",
+            auto_offset_reset="earliest" if options.offset == "earliest" else "latest",
+            isolation_level=isolation_level,
+        )
+        return await consume_until_done(consumer, options, record_format)
+
+    return run(work)
+
+
+async def consume_until_done(consumer: Consumer, options: ConsumeOptions, record_format: RecordFormat) -> int:
+    """Reads, prints, and says at the end how many there were."""
+    printed = 0
+    try:
+        async with consumer:
+            reader = Reader(consumer, options)
+            if consumer.has_group:
+                consumer.subscribe(await reader.topics())
+            else:
+                await reader.assign()
+            loop = asyncio.get_running_loop()
+            last_record = loop.time()
+            while not reader.is_done and (options.max_messages is None or printed < options.max_messages):
+                wait_ms = POLL_MS
+                if options.timeout_ms is not None:
+                    left_ms = options.timeout_ms - (loop.time() - last_record) * 1000
+                    if left_ms <= 0:
+                        break
+                    wait_ms = min(wait_ms, int(left_ms) + 1)
+                limit = None if options.max_messages is None else options.max_messages - printed
+                records = await reader.poll(wait_ms, limit)
+                for record in records:
+                    sys.stdout.buffer.write(json_line(record) if options.as_json else record_format.line(record))
+                if records:
+                    sys.stdout.buffer.flush()
+                    printed += len(records)
+                    last_record = loop.time()
+    finally:
+        click.echo(f"Processed a total of {printed} messages", err=True)
+    return 0
+
+
+class Reader:
+    """Reads the partitions that the options mean, each up to its end."""
+
+    def __init__(self, consumer: Consumer, options: ConsumeOptions) -> None:
+        self._consumer = consumer
+        self._options = options
+        self._ends: dict[TopicPartition, int] = {}
+
+    async def topics(self) -> list[str]:
+        """The topics that exist and are meant. Raises CommandError for none."""
+        options = self._options
+        if options.include is None:
+            assert options.topic is not None
+            return [options.topic]
+        pattern = re.compile(options.include.replace(",", "|"))
+        names = [name for name in await self._consumer.topics() if pattern.fullmatch(name)]
+        names = sorted(name for name in names if name not in INTERNAL_TOPICS or name == options.include)
+        if not names:
+            raise CommandError(f"no topic matches '{options.include}'; 'odradek topics --list' shows all")
+        return names
+
+    async def assign(self) -> None:
+        """Takes all partitions and sets where they begin and end. Raises CommandError."""
+        consumer, options = self._consumer, self._options
+        partitions: list[TopicPartition] = []
+        for name in await self.topics():
+            numbers = await consumer.partitions_for_topic(name)
+            if not numbers:
+                raise CommandError(
+                    f"topic '{name}' does not exist; create it with 'odradek topics --create --topic {name}'"
+                )
+            if options.partition is not None and options.partition not in numbers:
+                raise CommandError(f"'{name}' has no partition {options.partition}, only 0 to {len(numbers) - 1}")
+            partitions += [TopicPartition(name, n) for n in numbers if options.partition in (None, n)]
+        consumer.assign(partitions)
+        if options.offset == "earliest":
+            await consumer.seek_to_beginning()
+        elif options.offset == "latest":
+            await consumer.seek_to_end()
+        else:
+            consumer.seek(partitions[0], int(options.offset))
+        if options.has_end:
+            await self._find_ends(partitions)
+
+    async def _find_ends(self, partitions: list[TopicPartition]) -> None:
+        options = self._options
+        if options.until_offset is not None:
+            self._ends = dict.fromkeys(partitions, options.until_offset)
+        if options.until_end or options.until_time_ms is not None:
+            for partition, end in (await self._consumer.end_offsets(partitions)).items():
+                self._ends[partition] = min(end, self._ends.get(partition, end))
+        if options.until_time_ms is not None:
+            at = await self._consumer.offsets_for_times(dict.fromkeys(partitions, options.until_time_ms))
+            for partition, found in at.items():
+                if found is not None:
+                    self._ends[partition] = min(found.offset, self._ends[partition])
+        self._pause_finished()
+
+    def _pause_finished(self) -> None:
+        positions = self._consumer.positions()
+        self._consumer.pause(*(p for p, end in self._ends.items() if positions.get(p, 0) >= end))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every partition has reached its end."""
+        return bool(self._ends) and len(self._consumer.paused()) == len(self._ends)
+
+    async def poll(self, timeout_ms: int, max_records: int | None) -> list[ConsumerRecord]:
+        """The next records, none at or behind an end."""
+        polled = await self._consumer.poll(timeout_ms, max_records)
+        if self._ends:
+            self._pause_finished()
+        return [
+            record
+            for partition, records in polled.items()
+            for record in records
+            if partition not in self._ends or record.offset < self._ends[partition]
+        ]
+
+
+def consume(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek consume``, the exit code back."""
+    return main(command, "consume", arguments)

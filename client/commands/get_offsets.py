@@ -1,0 +1,147 @@
+"""``odradek get-offsets``: what ``kafka-get-offsets.sh`` does, with its flags and output."""
+
+import re
+
+import click
+
+from ...protocol.errors import KafkaError
+from ..admin import Admin
+from ..types import TopicPartition
+from .output import print_json
+from .running import CommandError, bootstrap_option, json_option, main, output_option, run, timeout_option
+from .topics import INTERNAL_TOPICS
+
+SPECIAL_TIMES = {
+    "latest": -1,
+    "earliest": -2,
+    "max-timestamp": -3,
+    "earliest-local": -4,
+    "latest-tiered": -5,
+    "earliest-pending-upload": -6,
+}
+
+
+def parse_time(text: str) -> int:
+    """A timestamp in ms, -1 to -6, or Kafka's word for one of these. Raises UsageError."""
+    if text in SPECIAL_TIMES:
+        return SPECIAL_TIMES[text]
+    try:
+        return int(text)
+    except ValueError:
+        raise click.UsageError(
+            f"Malformed time argument {text}. Use a timestamp in ms, -1 or latest, -2 or earliest, -3 or max-timestamp."
+        ) from None
+
+
+def partition_filter(text: str) -> "list[tuple[re.Pattern[str], int, int]]":
+    """``TOPIC:FROM-TO,...`` as (pattern, first partition, one past the last). Raises UsageError."""
+    rules = []
+    for rule in text.split(","):
+        match = re.fullmatch(r"([^:]*)(?::(?:(\d+)|(\d*)-(\d*)))?", rule.strip())
+        if match is None:
+            raise click.UsageError(
+                f"Invalid rule: {rule}; it is TOPIC, TOPIC:N, TOPIC:FROM-TO, with an open end if wanted"
+            )
+        topic, single, first, last = match.groups()
+        if single is not None:
+            bounds = (int(single), int(single) + 1)
+        else:
+            bounds = (int(first) if first else 0, int(last) if last else 2**31)
+        rules.append((re.compile(topic or ".*"), *bounds))
+    return rules
+
+
+@click.command(
+    help="Show the offsets of partitions: their ends, starts, or those of a time.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@click.option("--topic", help="The topic; a regular expression. All topics without it.")
+@click.option("--partitions", help="Partition numbers with commas; all without it.")
+@click.option(
+    "--topic-partitions", metavar="TOPIC:N,...", help="Topics (regular expressions) with partitions or ranges."
+)
+@click.option(
+    "--time",
+    "time_",
+    default="latest",
+    show_default=True,
+    help="Milliseconds since 1970; or -1 latest, -2 earliest, -3 max-timestamp.",
+)
+@click.option("--exclude-internal-topics", is_flag=True, help="Without __consumer_offsets and the like.")
+@timeout_option
+@json_option
+@output_option
+def command(
+    bootstrap_server: str,
+    topic: str | None,
+    partitions: str | None,
+    topic_partitions: str | None,
+    time_: str,
+    exclude_internal_topics: bool,
+    timeout_ms: int,
+    as_json: bool,
+    output: str,
+) -> int:
+    """Checks the arguments and prints the offsets."""
+    if topic_partitions and (topic or partitions):
+        raise click.UsageError("--topic-partitions cannot be used with --topic or --partitions")
+    if topic_partitions:
+        rules = partition_filter(topic_partitions)
+    else:
+        numbers = [int(n) for n in partitions.split(",")] if partitions else None
+        pattern = re.compile((topic or ".*").replace(",", "|"))
+        rules = [(pattern, n, n + 1) for n in numbers] if numbers is not None else [(pattern, 0, 2**31)]
+    timestamp = parse_time(time_)
+
+    async def work() -> int | None:
+        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+            return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json or output == "json")
+
+    return run(work)
+
+
+async def print_offsets(
+    admin: Admin, rules: "list[tuple[re.Pattern[str], int, int]]", timestamp: int, exclude_internal: bool, as_json: bool
+) -> int:
+    """Asks for each partition by itself, so that one without a leader does not hide the others."""
+    names = [name for name in await admin.list_topics() if any(rule[0].fullmatch(name) for rule in rules)]
+    if exclude_internal:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    described = await admin.describe_topics(names) if names else {}
+    wanted = [
+        TopicPartition(name, number)
+        for name, topic in described.items()
+        for number in sorted(topic.partitions)
+        if any(pattern.fullmatch(name) and first <= number < end for pattern, first, end in rules)
+    ]
+    if not wanted:
+        raise CommandError("Could not match any topic-partitions with the specified filters")
+    failed = False
+    documents = []
+    for partition in wanted:
+        try:
+            found = (await admin.list_offsets({partition: timestamp}))[partition]
+        except KafkaError as error:
+            click.echo(f"Skip getting offsets for topic-partition {partition}: {error.args[-1]}", err=True)
+            failed = True
+            continue
+        if as_json:
+            documents.append(
+                {
+                    "topic": partition.topic,
+                    "partition": partition.partition,
+                    "offset": found.offset if found.offset >= 0 else None,
+                    "timestamp": found.timestamp if found.timestamp >= 0 else None,
+                }
+            )
+        else:
+            click.echo(f"{partition.topic}:{partition.partition}:{found.offset if found.offset >= 0 else ''}")
+    if as_json:
+        print_json(documents)
+    return 1 if failed else 0
+
+
+def get_offsets(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek get-offsets``, the exit code back."""
+    return main(command, "get-offsets", arguments)

@@ -1,0 +1,67 @@
+"""``odradek health``: does a broker serve? For Docker's HEALTHCHECK and for scripts that wait.
+
+A broker that answers ApiVersions and Metadata, and names itself as alive, serves. Exit code 0 then, else 1.
+"""
+
+import asyncio
+
+import click
+
+from ..cluster import Cluster
+from ..errors import ClientError
+from .output import print_json
+from .running import CommandError, bootstrap_option, json_option, main, output_option, run
+
+
+@click.command(
+    help="Check that a broker answers ApiVersions and Metadata; exit code 0 when it does.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@click.option("--timeout", "timeout_ms", type=click.IntRange(min=1), default=5_000, show_default=True, metavar="MS")
+@click.option("--wait", "wait_ms", type=click.IntRange(min=0), default=0, metavar="MS", help="Try again for this long.")
+@json_option
+@output_option
+def command(bootstrap_server: str, timeout_ms: int, wait_ms: int, as_json: bool, output: str) -> int:
+    """Asks until it answers or the time is over."""
+
+    async def work() -> int | None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            try:
+                cluster_id, brokers = await check(bootstrap_server, timeout_ms)
+            except (ClientError, CommandError):
+                if loop.time() >= deadline:
+                    raise
+                await asyncio.sleep(0.1)
+                continue
+            if as_json or output == "json":
+                print_json({"healthy": True, "clusterId": cluster_id, "brokers": brokers})
+            else:
+                click.echo(f"healthy: cluster {cluster_id}, brokers {', '.join(map(str, brokers))}")
+            return 0
+
+    return run(work)
+
+
+async def check(bootstrap_server: str, timeout_ms: int) -> tuple[str | None, list[int]]:
+    """The cluster's id and brokers. Raises ClientError, CommandError when no broker serves."""
+    cluster = Cluster(
+        bootstrap_server,
+        client_id="odradek-health",
+        request_timeout_ms=timeout_ms,
+        connection_timeout_ms=timeout_ms,
+    )
+    try:
+        await cluster.start()
+        if not cluster.metadata.brokers:
+            raise CommandError(f"{bootstrap_server} answers, but no broker of its cluster is alive yet")
+        return cluster.metadata.cluster_id, sorted(cluster.metadata.brokers)
+    finally:
+        await cluster.close()
+
+
+def health(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek health``, the exit code back."""
+    return main(command, "health", arguments)

@@ -1,0 +1,45 @@
+"""How commands print: Kafka's columns, or JSON.
+
+Pure but for ``click.echo``.
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+MISSING = "-"
+
+
+def topic_id_text(topic_id: bytes) -> str:
+    """A topic id as Kafka writes it: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+
+
+def print_json(value: Any) -> None:
+    """One JSON document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_columns(header: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[int]) -> None:
+    """Kafka's tables: an empty line, then left-aligned columns, as wide as the longest cell, at least ``widths``.
+
+    A width of 0 leaves the column as it is (the last one).
+    """
+    cells = [list(header)] + [[MISSING if cell is None else str(cell) for cell in row] for row in rows]
+    wide = [max(width, *(len(row[i]) for row in cells)) if width else 0 for i, width in enumerate(widths)]
+    click.echo("")
+    for row in cells:
+        click.echo(" ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)))
+
+
+def text_or_base64(data: bytes | None) -> str | dict[str, str] | None:
+    """Bytes for JSON: text where it is UTF-8, else ``{"base64": ...}``."""
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}

@@ -1,0 +1,104 @@
+"""How every command runs: arguments in, an exit code out, errors as one line that says what to do next.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C). Imports only click at first: asyncio and the
+client come with the command's own module.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import click
+
+from ...protocol.errors import KafkaError, ProtocolError
+from ..errors import ClientError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+DEFAULT_BOOTSTRAP_SERVER = "127.0.0.1:9092"
+BOOTSTRAP_VARIABLE = "ODRADEK_BOOTSTRAP_SERVER"
+
+bootstrap_option = click.option(
+    "--bootstrap-server",
+    "bootstrap_server",
+    default=DEFAULT_BOOTSTRAP_SERVER,
+    envvar=BOOTSTRAP_VARIABLE,
+    show_default=True,
+    show_envvar=True,
+    metavar="HOST:PORT,...",
+    help="A broker of the cluster, or several.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON instead of text (also --output json).")
+output_option = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True
+)
+timeout_option = click.option(
+    "--timeout",
+    "timeout_ms",
+    type=click.IntRange(min=1),
+    default=30_000,
+    show_default=True,
+    metavar="MS",
+    help="Give up when the brokers do not answer within this time.",
+)
+
+
+class CommandError(Exception):
+    """A command cannot go on; the message is for the user and says what to do."""
+
+
+def main(command: click.Command, name: str, arguments: list[str]) -> int:
+    """Runs a click command as ``odradek NAME``; gives its exit code."""
+    try:
+        result = command.main(args=arguments, prog_name=f"odradek {name}", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except click.ClickException as error:
+        error.show()
+        return EXIT_FAILED
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except (CommandError, ClientError, ProtocolError) as error:
+        return failed(name, str(error))
+    except KafkaError as error:
+        return failed(name, f"{error.args[-1]} ({error.error_code.name})")
+    return result if isinstance(result, int) else 0
+
+
+def failed(name: str, message: str) -> int:
+    """Prints an error; gives the exit code for it."""
+    print(f"odradek {name}: {message}", file=sys.stderr)
+    return EXIT_FAILED
+
+
+def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
+    """Runs a coroutine to its end in a loop of its own. Ctrl-C cancels it and raises KeyboardInterrupt."""
+    return asyncio.run(work()) or 0
+
+
+def exactly_one(chosen: dict[str, bool]) -> str:
+    """The one action that was asked for. Raises UsageError."""
+    actions = [name for name, given in chosen.items() if given]
+    if len(actions) != 1:
+        raise click.UsageError(f"Command must include exactly one action: {', '.join(f'--{name}' for name in chosen)}")
+    return actions[0]
+
+
+def key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:
+    """``key=value`` options as a dictionary. Raises UsageError."""
+    pairs = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            raise click.UsageError(f'{option} {text}: must be in the format "key=value"')
+        pairs[key.strip()] = value
+    return pairs

@@ -1,0 +1,35 @@
+"""``TOPIC`` and ``TOPIC:0,1`` as Kafka's tools take them, turned into partitions that exist."""
+
+from collections.abc import Iterable
+
+import click
+
+from ..admin import Admin
+from ..types import TopicPartition
+
+
+def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:
+    """Topic -> partition numbers, None for all of them. Raises UsageError."""
+    wanted: dict[str, list[int] | None] = {}
+    for text in texts:
+        topic, separator, numbers = text.partition(":")
+        if not separator:
+            wanted[topic] = None
+            continue
+        try:
+            wanted[topic] = [int(number) for number in numbers.split(",")]
+        except ValueError:
+            raise click.UsageError(
+                f"--topic {text}: partitions must be numbers with commas, like {topic}:0,1"
+            ) from None
+    return wanted
+
+
+async def the_partitions(admin: Admin, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
+    """The partitions; all of a topic where no numbers are given. Raises AdminError for topics that do not exist."""
+    described = await admin.describe_topics(list(wanted))
+    return [
+        TopicPartition(topic, number)
+        for topic, numbers in wanted.items()
+        for number in (sorted(described[topic].partitions) if numbers is None else numbers)
+    ]

@@ -1,0 +1,297 @@
+"""``odradek topics``: what ``kafka-topics.sh`` does, with its flags and output."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from ...protocol.errors import ErrorCode
+from ..admin import Admin, ConfigEntry, NewTopic
+from ..errors import AdminError
+from ..metadata import PartitionMetadata, TopicMetadata
+from .output import print_json, topic_id_text
+from .running import (
+    CommandError,
+    bootstrap_option,
+    exactly_one,
+    json_option,
+    key_values,
+    main,
+    output_option,
+    run,
+    timeout_option,
+)
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOptions:
+    """The command's arguments beside the action."""
+
+    topic: str | None
+    partitions: int | None
+    replication_factor: int | None
+    replica_assignment: str | None
+    configs: Mapping[str, str]
+    if_exists: bool
+    if_not_exists: bool
+    exclude_internal: bool
+    under_replicated: bool
+    unavailable: bool
+    with_overrides: bool
+    as_json: bool
+
+
+@click.command(
+    help="Create, delete, describe, list or change topics.", context_settings={"help_option_names": ["-h", "--help"]}
+)
+@bootstrap_option
+@click.option("--create", is_flag=True, help="Create a topic.")
+@click.option("--delete", is_flag=True, help="Delete topics.")
+@click.option("--describe", is_flag=True, help="Show partitions, replicas and configurations.")
+@click.option("--list", "list_", is_flag=True, help="List the names of all topics.")
+@click.option("--alter", is_flag=True, help="Raise the number of partitions (configurations: odradek configs).")
+@click.option("--topic", help="The topic; a regular expression except with --create.")
+@click.option("--partitions", type=click.IntRange(min=1), help="The number of partitions.")
+@click.option("--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas.")
+@click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition instead.")
+@click.option("--config", "config", multiple=True, metavar="KEY=VALUE", help="A configuration of the new topic.")
+@click.option("--if-exists", is_flag=True, help="Missing topics are no error.")
+@click.option("--if-not-exists", is_flag=True, help="A topic that exists is no error.")
+@click.option("--exclude-internal", is_flag=True, help="Without __consumer_offsets and the like.")
+@click.option("--under-replicated-partitions", is_flag=True, help="Describe only these.")
+@click.option("--unavailable-partitions", is_flag=True, help="Describe only partitions without a leader.")
+@click.option("--topics-with-overrides", is_flag=True, help="Describe only topics with configurations of their own.")
+@timeout_option
+@json_option
+@output_option
+def command(
+    bootstrap_server: str,
+    create: bool,
+    delete: bool,
+    describe: bool,
+    list_: bool,
+    alter: bool,
+    topic: str | None,
+    partitions: int | None,
+    replication_factor: int | None,
+    replica_assignment: str | None,
+    config: tuple[str, ...],
+    if_exists: bool,
+    if_not_exists: bool,
+    exclude_internal: bool,
+    under_replicated_partitions: bool,
+    unavailable_partitions: bool,
+    topics_with_overrides: bool,
+    timeout_ms: int,
+    as_json: bool,
+    output: str,
+) -> int:
+    """Checks the arguments and runs the action."""
+    action = exactly_one({"list": list_, "describe": describe, "create": create, "alter": alter, "delete": delete})
+    if action in ("create", "alter", "delete") and not topic:
+        raise click.UsageError(f"--{action} needs --topic")
+    if action == "alter" and partitions is None:
+        raise click.UsageError("--alter needs --partitions; configurations are changed with 'odradek configs --alter'")
+    options = TopicOptions(
+        topic,
+        partitions,
+        replication_factor,
+        replica_assignment,
+        key_values(config, "--config"),
+        if_exists,
+        if_not_exists,
+        exclude_internal,
+        under_replicated_partitions,
+        unavailable_partitions,
+        topics_with_overrides,
+        as_json or output == "json",
+    )
+
+    async def work() -> int | None:
+        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+            await ACTIONS[action](admin, options)
+        return None
+
+    return run(work)
+
+
+async def create_topic(admin: Admin, options: TopicOptions) -> None:
+    """``--create``."""
+    assert options.topic is not None
+    if "." in options.topic or "_" in options.topic:
+        click.echo(
+            "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') "
+            "could collide. To avoid issues it is best to use either, but not both.",
+            err=options.as_json,
+        )
+    topic = NewTopic(
+        options.topic,
+        num_partitions=options.partitions or -1,
+        replication_factor=options.replication_factor or -1,
+        replicas_assignments=parse_replica_assignment(options.replica_assignment),
+        configs=dict(options.configs),
+    )
+    try:
+        created = await admin.create_topics([topic])
+    except AdminError as error:
+        if error.error_code == ErrorCode.TOPIC_ALREADY_EXISTS and options.if_not_exists:
+            return
+        raise
+    if options.as_json:
+        print_json([{"name": name, "topicId": topic_id_text(t.topic_id)} for name, t in created.items()])
+    else:
+        click.echo(f"Created topic {options.topic}.")
+
+
+def parse_replica_assignment(text: str | None) -> dict[int, list[int]]:
+    """``0:1,1:2`` -> broker ids by partition. Raises UsageError."""
+    if not text:
+        return {}
+    try:
+        return {number: [int(node) for node in part.split(":")] for number, part in enumerate(text.split(","))}
+    except ValueError:
+        raise click.UsageError(f"--replica-assignment {text}: must be broker ids like 0:1,1:2") from None
+
+
+async def list_topics(admin: Admin, options: TopicOptions) -> None:
+    """``--list``."""
+    names = await matching_topics(admin, options)
+    if options.as_json:
+        print_json(names)
+    elif names:
+        click.echo("\n".join(names))
+
+
+async def matching_topics(admin: Admin, options: TopicOptions, *, must_exist: bool = False) -> list[str]:
+    """The topics that ``--topic`` means: a name, or a regular expression over whole names, with commas for 'or'."""
+    names = await admin.list_topics()
+    if options.exclude_internal:
+        names = [name for name in names if name not in INTERNAL_TOPICS]
+    if options.topic:
+        try:
+            wanted = re.compile(options.topic.strip().replace(",", "|"))
+        except re.error as error:
+            raise CommandError(f"--topic {options.topic} is no regular expression: {error}") from None
+        names = [name for name in names if wanted.fullmatch(name)]
+        if must_exist and not names and not options.if_exists:
+            raise CommandError(f"Topic '{options.topic}' does not exist as expected; 'odradek topics --list' shows all")
+    return names
+
+
+async def alter_topics(admin: Admin, options: TopicOptions) -> None:
+    """``--alter --partitions``."""
+    assert options.partitions is not None
+    names = await matching_topics(admin, options, must_exist=True)
+    if not names:
+        return
+    assignments: dict[str, list[list[int]]] = {}
+    if options.replica_assignment:
+        wanted = parse_replica_assignment(options.replica_assignment)
+        for name, topic in (await admin.describe_topics(names)).items():
+            assignments[name] = list(wanted.values())[len(topic.partitions) :]
+    await admin.create_partitions(dict.fromkeys(names, options.partitions), assignments)
+    if options.as_json:
+        print_json([{"name": name, "partitions": options.partitions} for name in names])
+
+
+async def delete_topics(admin: Admin, options: TopicOptions) -> None:
+    """``--delete``."""
+    names = await matching_topics(admin, options, must_exist=True)
+    if names:
+        await admin.delete_topics(names)
+    if options.as_json:
+        print_json(names)
+
+
+async def describe_topics(admin: Admin, options: TopicOptions) -> None:
+    """``--describe``."""
+    names = await matching_topics(admin, options, must_exist=True)
+    if not names:
+        if options.as_json:
+            print_json([])
+        return
+    topics = await admin.describe_topics(names)
+    configs = await admin.describe_configs("topic", names)
+    documents = []
+    for name, topic in topics.items():
+        overrides = [entry for entry in configs[name] if entry.source != "DEFAULT_CONFIG"]
+        if options.with_overrides and not any(entry.source == "DYNAMIC_TOPIC_CONFIG" for entry in overrides):
+            continue
+        partitions = [p for p in topic.partitions.values() if _is_wanted(p, options)]
+        if options.as_json:
+            documents.append(_document(topic, partitions, overrides))
+        else:
+            _print_topic(topic, partitions, overrides, options)
+    if options.as_json:
+        print_json(documents)
+
+
+def _is_wanted(partition: PartitionMetadata, options: TopicOptions) -> bool:
+    if options.under_replicated and len(partition.isr) < len(partition.replicas):
+        return True
+    if options.unavailable and partition.leader < 0:
+        return True
+    return not (options.under_replicated or options.unavailable)
+
+
+def _print_topic(
+    topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry], options: TopicOptions
+) -> None:
+    if not (options.under_replicated or options.unavailable):
+        replicas = len(next(iter(topic.partitions.values())).replicas) if topic.partitions else 0
+        text = ",".join(f"{entry.name}={entry.value}" for entry in overrides)
+        topic_id = f"\tTopicId: {topic_id_text(topic.topic_id)}" if any(topic.topic_id) else ""
+        click.echo(
+            f"Topic: {topic.name}{topic_id}\tPartitionCount: {len(topic.partitions)}"
+            f"\tReplicationFactor: {replicas}\tConfigs: {text}"
+        )
+    if options.with_overrides:
+        return
+    for partition in partitions:
+        click.echo(
+            f"\tTopic: {topic.name}\tPartition: {partition.partition}"
+            f"\tLeader: {partition.leader if partition.leader >= 0 else 'none'}"
+            f"\tReplicas: {_numbers(partition.replicas)}\tIsr: {_numbers(partition.isr)}"
+            f"\tElr: {_numbers(partition.eligible_leader_replicas)}"
+            f"\tLastKnownElr: {_numbers(partition.last_known_elr)}"
+        )
+
+
+def _numbers(numbers: tuple[int, ...] | None) -> str:
+    return "N/A" if numbers is None else ",".join(map(str, numbers))
+
+
+def _document(topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry]) -> object:
+    return {
+        "name": topic.name,
+        "topicId": topic_id_text(topic.topic_id),
+        "internal": topic.is_internal,
+        "configs": {entry.name: entry.value for entry in overrides},
+        "partitions": [
+            {
+                "partition": partition.partition,
+                "leader": partition.leader if partition.leader >= 0 else None,
+                "leaderEpoch": partition.leader_epoch,
+                "replicas": list(partition.replicas),
+                "isr": list(partition.isr),
+            }
+            for partition in partitions
+        ],
+    }
+
+
+ACTIONS = {
+    "create": create_topic,
+    "list": list_topics,
+    "alter": alter_topics,
+    "delete": delete_topics,
+    "describe": describe_topics,
+}
+
+
+def topics(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek topics``, the exit code back."""
+    return main(command, "topics", arguments)

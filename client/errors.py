@@ -1,0 +1,89 @@
+"""What can go wrong before a broker answers; what a broker answers is ``odradek.protocol.errors.KafkaError``.
+
+Owns the client's exceptions only; no I/O. Every message says what was tried and what to check next, because these
+are the errors that people meet first.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from ..protocol.errors import ErrorCode, KafkaError
+
+Value = TypeVar("Value")
+
+
+class ClientError(Exception):
+    """Something failed on the client's side of the wire."""
+
+
+class ConfigurationError(ClientError, ValueError):
+    """A constructor argument that cannot be right; the message names it and what is allowed."""
+
+
+def one_of(name: str, value: str, allowed: Mapping[str, Value]) -> Value:
+    """What a configuration's value stands for. Raises ConfigurationError, naming what is allowed."""
+    if value not in allowed:
+        raise ConfigurationError(f"{name} is {value!r}; it can be {', '.join(allowed)}")
+    return allowed[value]
+
+
+class BrokerConnectionError(ClientError):
+    """A connection could not be opened, or was closed while requests waited for their answers."""
+
+
+class NoBrokersAvailableError(BrokerConnectionError):
+    """None of the bootstrap servers answered; the message has the reason for each."""
+
+
+class RequestTimedOutError(ClientError):
+    """A broker did not answer within ``request_timeout_ms``; the connection was closed."""
+
+
+class UnsupportedVersionError(ClientError):
+    """The broker serves no version of an API that this client could use for the request."""
+
+
+class DeliveryTimeoutError(ClientError):
+    """A record was not acknowledged within ``delivery_timeout_ms``. It may or may not be in the log."""
+
+
+class BufferExhaustedError(ClientError):
+    """No room for a record within ``max_block_ms``: ``buffer_memory`` is full of unacknowledged records."""
+
+
+class NoOffsetForPartitionError(ClientError):
+    """``auto_offset_reset`` is ``none`` and a partition has no committed or valid position."""
+
+
+class ClosedError(ClientError):
+    """A call on a client that was not started or is stopped."""
+
+
+class AdminError(KafkaError):
+    """Some parts of an admin call failed.
+
+    ``errors`` maps each part (topic, group, partition) to its error, ``results`` holds the parts that succeeded.
+    ``error_code`` is that of the first failure.
+    """
+
+    def __init__(self, errors: Mapping[Any, KafkaError], results: Mapping[Any, Any]) -> None:
+        first = next(iter(errors.values()))
+        text = first.args[-1] if len(errors) == 1 else "; ".join(f"{part}: {error}" for part, error in errors.items())
+        super().__init__(first.error_code, str(text))
+        self.errors = dict(errors)
+        self.results = dict(results)
+
+
+def raise_for_code(code: int, what: str, message: str | None = None) -> None:
+    """Raises KafkaError for an error code other than NONE; ``what`` says which request or part it belongs to."""
+    if code:
+        raise broker_error(code, what, message)
+
+
+def broker_error(code: int, what: str, message: str | None = None) -> KafkaError:
+    """The KafkaError for a code that a broker answered; an unknown code becomes UNKNOWN_SERVER_ERROR."""
+    try:
+        error_code = ErrorCode(code)
+    except ValueError:
+        return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{what}: unknown error code {code}")
+    return KafkaError(error_code, f"{what}: {message or error_code.message}")

@@ -1,0 +1,96 @@
+"""What a consumer reads and where it stands: the subscription, the assigned partitions, their positions.
+
+Pure state; no I/O, no clock. A position is the offset of the next record that ``poll`` gives out. Source:
+``org.apache.kafka.clients.consumer.internals.SubscriptionState``.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from .errors import ConfigurationError
+from .types import OffsetAndMetadata, TopicPartition
+
+EARLIEST_TIMESTAMP = -2
+LATEST_TIMESTAMP = -1
+RESET_TIMESTAMPS = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP, "none": None}
+"""``auto_offset_reset`` -> the timestamp that ListOffsets is asked for."""
+
+
+@dataclass(slots=True)
+class PartitionState:
+    """One assigned partition."""
+
+    position: int | None = None
+    leader_epoch: int = -1
+    """The epoch of the last record read, committed along with the position."""
+    reset_to: int | None = None
+    """A ListOffsets timestamp when the position has to be asked for."""
+    paused: bool = False
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    not_before: float = 0.0
+    """No fetch before this time (the caller's clock, seconds), after an error."""
+
+
+class Subscription:
+    """Either topics of a group or partitions that the user assigned, never both."""
+
+    def __init__(self) -> None:
+        self.topics: frozenset[str] = frozenset()
+        self.manual = False
+        """The partitions were given by ``assign``."""
+        self.assigned: dict[TopicPartition, PartitionState] = {}
+
+    def subscribe(self, topics: Collection[str]) -> None:
+        """Sets the topics. Raises ConfigurationError after ``assign``."""
+        if self.manual and self.assigned:
+            raise ConfigurationError("subscribe() after assign(): call unsubscribe() first")
+        self.manual = False
+        self.topics = frozenset(topics)
+
+    def assign_manually(self, partitions: Iterable[TopicPartition]) -> None:
+        """Sets the partitions. Raises ConfigurationError after ``subscribe``."""
+        if self.topics:
+            raise ConfigurationError("assign() after subscribe(): call unsubscribe() first")
+        self.manual = True
+        self.assign(partitions)
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Replaces the assignment; partitions that stay keep their state."""
+        self.assigned = {partition: self.assigned.get(partition, PartitionState()) for partition in partitions}
+
+    def unsubscribe(self) -> None:
+        """Forgets everything."""
+        self.topics = frozenset()
+        self.manual = False
+        self.assigned = {}
+
+    def state(self, partition: TopicPartition) -> PartitionState:
+        """The state of an assigned partition. Raises ConfigurationError for another."""
+        try:
+            return self.assigned[partition]
+        except KeyError:
+            raise ConfigurationError(f"{partition} is not assigned to this consumer") from None
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Sets a position."""
+        state = self.state(partition)
+        state.position, state.leader_epoch, state.reset_to, state.not_before = offset, -1, None, 0.0
+
+    def reset(self, partition: TopicPartition, timestamp: int) -> None:
+        """The position has to be asked for: of a timestamp, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP."""
+        state = self.state(partition)
+        state.position, state.leader_epoch, state.reset_to, state.not_before = None, -1, timestamp, 0.0
+
+    def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The positions of all partitions that have one: what a commit without arguments commits."""
+        return {
+            partition: OffsetAndMetadata(state.position, "", state.leader_epoch)
+            for partition, state in self.assigned.items()
+            if state.position is not None
+        }
+
+    def without_position(self) -> list[TopicPartition]:
+        """Partitions that need a committed offset or a reset."""
+        return [partition for partition, state in self.assigned.items() if state.position is None]

@@ -1,0 +1,127 @@
+"""Assignors: every partition once, to a subscriber; range and round-robin as Java's, sticky balanced and stable."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.client.assignors import (
+    ASSIGNORS,
+    Assignment,
+    MemberSubscription,
+    range_assignor,
+    round_robin_assignor,
+    sticky_assignor,
+)
+from odradek.client.types import TopicPartition
+
+TOPICS = ["a", "b", "c"]
+
+
+def members(**topics: list[str]) -> dict[str, MemberSubscription]:
+    return {name: MemberSubscription(topics=wanted) for name, wanted in topics.items()}
+
+
+def partitions(*texts: str) -> list[TopicPartition]:
+    return [TopicPartition(text[0], int(text[1:])) for text in texts]
+
+
+def test_range_gives_the_first_members_one_more_in_each_topic() -> None:
+    # Kafka's RangeAssignor, class comment: two topics of three partitions, two members.
+    assert range_assignor(members(C0=["a", "b"], C1=["a", "b"]), {"a": 3, "b": 3}) == {
+        "C0": partitions("a0", "a1", "b0", "b1"),
+        "C1": partitions("a2", "b2"),
+    }
+
+
+def test_range_leaves_out_members_that_do_not_subscribe_and_topics_that_do_not_exist() -> None:
+    given_members = members(x=["a"], y=["a", "b"], z=["gone"])
+    assert range_assignor(given_members, {"a": 3, "b": 2}) == {
+        "x": partitions("a0", "a1"),
+        "y": partitions("a2", "b0", "b1"),
+        "z": [],
+    }
+
+
+def test_round_robin_deals_partitions_in_turn() -> None:
+    # Kafka's RoundRobinAssignor, class comment.
+    assert round_robin_assignor(members(C0=["a", "b"], C1=["a", "b"]), {"a": 3, "b": 3}) == {
+        "C0": partitions("a0", "a2", "b1"),
+        "C1": partitions("a1", "b0", "b2"),
+    }
+
+
+def test_round_robin_skips_members_that_do_not_subscribe() -> None:
+    # Kafka's RoundRobinAssignor, class comment: topics of 1, 2 and 3 partitions, unequal subscriptions.
+    given_members = members(C0=["a"], C1=["a", "b"], C2=["a", "b", "c"])
+    assert round_robin_assignor(given_members, {"a": 1, "b": 2, "c": 3}) == {
+        "C0": partitions("a0"),
+        "C1": partitions("b0"),
+        "C2": partitions("b1", "c0", "c1", "c2"),
+    }
+
+
+def test_static_members_come_first_in_the_order_of_their_instance_ids() -> None:
+    given_members = {
+        "z": MemberSubscription(topics=["a"], group_instance_id="instance-1"),
+        "y": MemberSubscription(topics=["a"], group_instance_id="instance-2"),
+        "a": MemberSubscription(topics=["a"]),
+    }
+    assert range_assignor(given_members, {"a": 4}) == {
+        "z": partitions("a0", "a1"),
+        "y": partitions("a2"),
+        "a": partitions("a3"),
+    }
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[dict[str, MemberSubscription], dict[str, int]]:
+    names = draw(st.lists(st.sampled_from("mnopqr"), min_size=1, unique=True))
+    wanted = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True)
+    subscriptions = {name: MemberSubscription(topics=draw(wanted)) for name in names}
+    return subscriptions, draw(st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 9)))
+
+
+def check_complete(
+    assignment: Assignment, subscriptions: dict[str, MemberSubscription], counts: dict[str, int]
+) -> None:
+    subscribed = {topic for member in subscriptions.values() for topic in member.topics}
+    expected = Counter(TopicPartition(t, p) for t, n in counts.items() if t in subscribed for p in range(n))
+    assert Counter(partition for owned in assignment.values() for partition in owned) == expected
+    for member_id, owned in assignment.items():
+        assert {partition.topic for partition in owned} <= set(subscriptions[member_id].topics)
+
+
+@given(groups())
+def test_every_partition_goes_to_exactly_one_subscriber(
+    group: tuple[dict[str, MemberSubscription], dict[str, int]],
+) -> None:
+    for assignor in ASSIGNORS.values():
+        check_complete(assignor(*group), *group)
+
+
+@given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 5))
+def test_sticky_is_balanced_and_moves_as_little_as_it_must(member_count: int, count: int, leaving: int) -> None:
+    names = [f"m{number}" for number in range(member_count + 1)]
+    counts = {"a": count}
+    first = sticky_assignor(members(**{name: ["a"] for name in names}), counts)
+    left = {
+        name: MemberSubscription(topics=["a"], owned_partitions=first[name], generation_id=1)
+        for name in names
+        if name != names[leaving % len(names)]
+    }
+    second = sticky_assignor(left, counts)
+    check_complete(second, left, counts)
+    sizes = [len(owned) for owned in second.values()]
+    assert max(sizes) - min(sizes) <= 1
+    for name in left:
+        assert set(first[name]) <= set(second[name]), "nobody loses a partition when a member leaves"
+
+
+def test_sticky_trusts_the_newest_generation() -> None:
+    stale = MemberSubscription(topics=["a"], owned_partitions=partitions("a0", "a1"), generation_id=1)
+    newer = MemberSubscription(topics=["a"], owned_partitions=partitions("a0"), generation_id=2)
+    assert sticky_assignor({"stale": stale, "newer": newer}, {"a": 2}) == {
+        "stale": partitions("a1"),
+        "newer": partitions("a0"),
+    }
