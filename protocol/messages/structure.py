@@ -22,6 +22,9 @@ class Structure:
 
     __slots__: ClassVar[tuple[str, ...]] = ()
 
+    unknown_tagged_fields: list[tuple[int, bytes]] | None
+    """Tagged fields that the table does not define, as tag and bytes by rising tag; kept and written back."""
+
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
