@@ -14,7 +14,7 @@ from .table import MessageSpec
 
 
 def protocol(arguments: Sequence[str]) -> int:
-    """Runs ``odradek protocol ARGUMENTS``; returns the exit code: 1 for bytes that are no such message, 2 for misuse."""
+    """Runs ``odradek protocol ARGUMENTS``; the exit code is 1 for bytes that are no such message, 2 for misuse."""
     try:
         return int(group.main(args=list(arguments), prog_name="odradek protocol", standalone_mode=False) or 0)
     except click.ClickException as error:

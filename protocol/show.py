@@ -4,7 +4,7 @@ Owns: the words and columns. Never does: I/O; construct is imported only where b
 stands where the bytes have it; docs/protocol.md is exactly what :func:`document` gives.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -137,7 +137,7 @@ def tree(spec: MessageSpec, version: int | None = None) -> list[str]:
     return columns(rows)
 
 
-def columns(rows: list[tuple[str, ...]]) -> list[str]:
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows as text, each column as wide as its widest cell; empty columns are left out."""
     if not rows:
         return []
@@ -175,6 +175,8 @@ def value_of(note: "Note") -> str:
     value: Any = note.value
     if note.end is None:
         return "" if note.holds_others else "?"
+    if isinstance(value, dict):  # the tagged fields
+        return "" if value else "none"
     if isinstance(value, list):
         return f"{len(value)} x {note.kind.removeprefix('[]')}"
     if isinstance(value, bytes):

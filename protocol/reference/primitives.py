@@ -11,6 +11,7 @@ any count, and its ``compile()`` drops the checks of length: none of the three i
 
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import pairwise
 from typing import Any
 
 from construct import (
@@ -32,7 +33,6 @@ from construct import (
     StringError,
     Subconstruct,
     stream_read,
-    stream_tell,
     stream_write,
 )
 
@@ -40,17 +40,34 @@ MAX_STRING_BYTES = 0x7FFF
 """Kafka refuses longer strings, also in the compact form, which could carry them."""
 
 
-def bytes_left(stream: BytesIO) -> int:
-    """How many bytes the stream still holds."""
-    return stream.getbuffer().nbytes - stream.tell()
+class Reader:
+    """The stream that a parse reads from: a view of the bytes, not a copy, that knows how many are left."""
+
+    def __init__(self, buffer: bytes | bytearray | memoryview, position: int = 0) -> None:
+        self._view = memoryview(buffer)
+        self._position = position
+
+    def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer at the end."""
+        data = bytes(self._view[self._position : self._position + size])
+        self._position += len(data)
+        return data
+
+    def tell(self) -> int:
+        """The position of the next byte."""
+        return self._position
+
+    @property
+    def left(self) -> int:
+        """How many bytes are still to be read."""
+        return len(self._view) - self._position
 
 
-def read_exactly(stream: BytesIO, size: int, path: str) -> bytes:
+def read_exactly(stream: Reader, size: int, path: str) -> bytes:
     """Reads ``size`` bytes; StreamError, in words, when fewer are left."""
-    left = bytes_left(stream)
-    if size > left:
-        raise StreamError(f"{size} bytes announced and {left} left", path=path)
-    return bytes(stream_read(stream, size, path))
+    if size > stream.left:
+        raise StreamError(f"{size} bytes announced and {stream.left} left", path=path)
+    return stream.read(size)
 
 
 class Varint(Construct):
@@ -61,10 +78,10 @@ class Varint(Construct):
         self.bits = bits
         self.max_bytes = max_bytes
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> int:
+    def _parse(self, stream: Reader, context: Any, path: str) -> int:
         value = 0
         for group in range(self.max_bytes):
-            byte = read_exactly(stream, 1, path)[0]
+            byte = stream_read(stream, 1, path)[0]
             value |= (byte & 0x7F) << (7 * group)
             if byte < 0x80:
                 return value & ((1 << self.bits) - 1)
@@ -139,7 +156,7 @@ class SizedBytes(Construct):
         if self.limit is not None and size > self.limit:
             raise RangeError(f"{size} bytes, {self.limit} are allowed", path=path)
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> bytes | None:
+    def _parse(self, stream: Reader, context: Any, path: str) -> bytes | None:
         size = self.length._parsereport(stream, context, path)
         if size < 0:
             if not self.nullable:
@@ -192,29 +209,27 @@ class Utf8(Adapter):
 class Elements(Subconstruct):
     """An array: its count, then its elements; a count below 0 is null, where null is allowed.
 
-    ``element_bytes`` is the least that an element takes: a count that the bytes left cannot hold is refused before the
-    first element is read, so that no allocation follows from a number alone.
+    ``element_bytes`` is the least that an element takes, 1 for one that may take none: a count that the bytes left
+    cannot hold is refused before the first element is read, so that no allocation follows from a number alone.
     """
 
     def __init__(self, count: Construct, element: Construct, element_bytes: int, kind: str, *, nullable: bool) -> None:
         super().__init__(element)
         self.count = count
-        self.element_bytes = element_bytes
+        self.element_bytes = max(1, element_bytes)
         self.kind = kind
         self.nullable = nullable
         self.flagbuildnone = nullable
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> list[Any] | None:
+    def _parse(self, stream: Reader, context: Any, path: str) -> list[Any] | None:
         count = self.count._parsereport(stream, context, path)
-        trace = context._params.get("trace")
-        if trace is not None:
-            trace.content_starts(path, stream_tell(stream, path))
+        note_content(stream, context, path)
         if count < 0:
             if not self.nullable:
                 raise RangeError("null, which this array cannot be", path=path)
             return None
-        if count * self.element_bytes > (left := bytes_left(stream)):
-            raise RangeError(f"{count} elements announced and {left} bytes left", path=path)
+        if count * self.element_bytes > stream.left:
+            raise RangeError(f"{count} elements announced and {stream.left} bytes left", path=path)
         return [
             parse_noted(self.subcon, self.kind, stream, context, f"{path}[{position}]") for position in range(count)
         ]
@@ -240,8 +255,10 @@ class NullableStruct(Subconstruct):
         super().__init__(subcon)
         self.flagbuildnone = True
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> Any:
-        if Int8sb._parsereport(stream, context, path) < 0:
+    def _parse(self, stream: Reader, context: Any, path: str) -> Any:
+        presence = Int8sb._parsereport(stream, context, path)
+        note_content(stream, context, path)
+        if presence < 0:
             return None
         return self.subcon._parsereport(stream, context, path)
 
@@ -258,21 +275,26 @@ class Field(Subconstruct):
         self.name = name
         self.kind = kind
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> Any:
+    def _parse(self, stream: Reader, context: Any, path: str) -> Any:
         return parse_noted(self.subcon, self.kind, stream, context, f"{path}.{self.name}")
 
     def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> Any:
         return self.subcon._build(value, stream, context, f"{path}.{self.name}")
 
 
-def parse_noted(subcon: Construct, kind: str, stream: BytesIO, context: Any, path: str) -> Any:
+def parse_noted(subcon: Construct, kind: str, stream: Reader, context: Any, path: str) -> Any:
     """Parses one field or element, with a note of its place when the parse is traced."""
     trace = context._params.get("trace")
     if trace is None:
         return subcon._parsereport(stream, context, path)
-    return trace.field(
-        path, kind, lambda: stream_tell(stream, path), lambda: subcon._parsereport(stream, context, path)
-    )
+    return trace.field(path, kind, stream.tell, lambda: subcon._parsereport(stream, context, path))
+
+
+def note_content(stream: Reader, context: Any, path: str) -> None:
+    """Lets a trace note that the length or count of a container ends here."""
+    trace = context._params.get("trace")
+    if trace is not None:
+        trace.content_starts(path, stream.tell())
 
 
 class TaggedFields(Construct):
@@ -288,25 +310,26 @@ class TaggedFields(Construct):
         super().__init__()
         self.known = known
 
-    def _parse(self, stream: BytesIO, context: Any, path: str) -> dict[str, Any]:
+    def _parse(self, stream: Reader, context: Any, path: str) -> dict[str, Any]:
         count = UNSIGNED_VARINT._parsereport(stream, context, path)
-        if count * 2 > (left := bytes_left(stream)):
-            raise RangeError(f"{count} tagged fields announced and {left} bytes left", path=path)
+        note_content(stream, context, path)
+        if count * 2 > stream.left:
+            raise RangeError(f"{count} tagged fields announced and {stream.left} bytes left", path=path)
         values: dict[str, Any] = {}
         unknown: list[tuple[int, bytes]] = []
         for _ in range(count):
             tag = UNSIGNED_VARINT._parsereport(stream, context, path)
             size = UNSIGNED_VARINT._parsereport(stream, context, path)
-            if size > (left := bytes_left(stream)):
-                raise StreamError(f"tag {tag}: {size} bytes announced and {left} left", path=path)
+            if size > stream.left:
+                raise StreamError(f"tag {tag}: {size} bytes announced and {stream.left} left", path=path)
             field = self.known.get(tag)
             if field is None:
                 content = parse_noted(Bytes(size), f"tag {tag}", stream, context, f"{path}.tag_{tag}")
                 unknown.append((tag, content))
                 continue
-            end = stream_tell(stream, path) + size
+            end = stream.tell() + size
             values[field.name] = field._parsereport(stream, context, path)
-            if (position := stream_tell(stream, path)) != end:
+            if (position := stream.tell()) != end:
                 raise RangeError(
                     f"tag {tag} takes {position - end + size} bytes, {size} were announced", path=f"{path}.{field.name}"
                 )
@@ -315,17 +338,18 @@ class TaggedFields(Construct):
         return values
 
     def _build(self, values: dict[str, Any], stream: BytesIO, context: Any, path: str) -> dict[str, Any]:
-        contents: list[tuple[int, bytes]] = []
+        unknown = [(tag, bytes(data)) for tag, data in values.get(self.UNKNOWN) or ()]
+        if any(tag in self.known for tag, _ in unknown):
+            raise ConstructError("an unknown tagged field has the tag of a known one", path=path)
+        if any(later[0] <= earlier[0] for earlier, later in pairwise(unknown)):
+            raise ConstructError("the tags of unknown tagged fields do not rise", path=path)
+        contents = list(unknown)
         for tag, field in self.known.items():
             if field.name in values:
                 content = BytesIO()
                 field._build(values[field.name], content, context, path)
                 contents.append((tag, content.getvalue()))
-        for tag, data in values.get(self.UNKNOWN) or ():
-            contents.append((tag, bytes(data)))
         contents.sort(key=lambda item: item[0])
-        if len({tag for tag, _ in contents}) < len(contents):
-            raise ConstructError("a tag stands twice", path=path)
         UNSIGNED_VARINT._build(len(contents), stream, context, path)
         for tag, data in contents:
             UNSIGNED_VARINT._build(tag, stream, context, path)

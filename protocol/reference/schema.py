@@ -120,10 +120,10 @@ class MessageLayout(Adapter):
     def _decode(self, values: Container[Any], context: Any, path: str) -> Any:
         values.pop("_io", None)  # construct's own
         values.update(values.pop(TAGGED, {}))
-        unknown = values.pop(TaggedFields.UNKNOWN, None)
-        message = self.cls(**values)
-        message.unknown_tagged_fields = unknown
-        return message
+        decoded = self.cls()
+        for name, value in values.items():  # set, not passed: a null may mean "the default" to the constructor
+            setattr(decoded, name, value)
+        return decoded
 
     def _encode(self, message: Any, context: Any, path: str) -> dict[str, Any]:
         if not isinstance(message, self.cls):

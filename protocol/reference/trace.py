@@ -10,6 +10,11 @@ from typing import Any
 
 from construct import ConstructError
 
+from ..table import PRIMITIVES
+
+START = "(parsing)."
+"""What construct lets every path begin with."""
+
 
 class TooManyFieldsError(ConstructError):
     """The traced parse met more fields than it was allowed: it stopped without a verdict on the bytes."""
@@ -33,6 +38,11 @@ class Note:
     """Position behind its last byte; None when the parse stopped inside it."""
     value: Any = None
 
+    @property
+    def holds_others(self) -> bool:
+        """Whether its content are other fields: an array, a structure, the tagged fields."""
+        return self.kind not in PRIMITIVES and not self.kind.startswith("tag ")
+
 
 class Trace:
     """Takes the notes of one parse; hand it to ``Struct.parse(..., trace=Trace())``."""
@@ -50,7 +60,7 @@ class Trace:
         if len(self.notes) >= self.limit:
             raise TooManyFieldsError(f"more than {self.limit} fields", path=path)
         start = tell()
-        note = Note(path, self._depth, kind, start, start)
+        note = Note(path.removeprefix(START), self._depth, kind, start, start)
         self.notes.append(note)
         self._depth += 1
         value = parse()
@@ -60,7 +70,5 @@ class Trace:
 
     def content_starts(self, path: str, position: int) -> None:
         """Notes that the length or count of the container at ``path`` has been read and its content starts here."""
-        for note in reversed(self.notes):
-            if note.path == path:
-                note.content = position
-                return
+        if self.notes and self.notes[-1].path == path.removeprefix(START):
+            self.notes[-1].content = position

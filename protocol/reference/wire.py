@@ -4,12 +4,12 @@ Owns: the way from bytes to a value and back, the wording of refusals. Never doe
 values that cannot be written raise ProtocolError with the field's path, and nothing else is raised for them.
 """
 
-from io import BytesIO
 from typing import Any, TypeVar
 
 from construct import Construct, ConstructError
 
 from ..errors import ProtocolError
+from .primitives import Reader
 from .schema import structure_of
 from .trace import Trace
 
@@ -20,13 +20,14 @@ def refusal(error: ConstructError) -> ProtocolError:
     """construct's failure as ours: what is wrong, and the path of the field where it is."""
     path = (error.path or "").removeprefix("(parsing)").removeprefix("(building)").removeprefix(".")
     what = str(error).removeprefix(f"Error in path {error.path}\n")
+    if what.startswith("stream read less"):  # construct's words for a field of fixed size
+        what = "the bytes end inside the field"
     return ProtocolError(what, path)
 
 
 def parse_at(structure: Construct, buffer: bytes | memoryview, position: int, trace: Trace | None) -> tuple[Any, int]:
     """The value that lies at ``position`` and the position behind it; raises ProtocolError."""
-    stream = BytesIO(buffer)
-    stream.seek(position)
+    stream = Reader(buffer, position)
     try:
         return structure.parse_stream(stream, trace=trace), stream.tell()
     except ConstructError as error:

@@ -1,0 +1,104 @@
+"""Bytes taken apart: every field of a message with its place, and what is wrong with bytes that are no such message.
+
+Owns: traced parses, the wording of faults, the reason in the log line for a frame that was refused. Never does: I/O.
+Invariant: the work is bounded by a number of fields, whatever the bytes say. Never on the hot path.
+"""
+
+from dataclasses import dataclass
+from struct import unpack_from
+
+from construct import Construct, Int32sb, Struct
+
+from ..api_keys import api
+from ..errors import ProtocolError
+from ..header import request_header_version, response_header_version
+from ..messages import message_class
+from ..messages.headers import RequestHeader, ResponseHeader
+from ..table import MessageSpec, message
+from .primitives import Field
+from .schema import structure_of
+from .trace import Note, Trace
+from .wire import parse_at
+
+DISSECTED_FIELDS = 1_000_000
+"""The most fields that :func:`dissect` reads unless told otherwise."""
+EXPLAINED_FIELDS = 5_000
+"""The most fields that :func:`explain` reads: some 20 ms of work, once for a connection that is closed then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dissection:
+    """What was found in the bytes."""
+
+    notes: list[Note]
+    """Every field in the order of the bytes; with a fault the last one begun is where it is."""
+    fault: str | None
+    """What is wrong and where; None for exactly one message."""
+
+
+def dissect(
+    spec: MessageSpec,
+    version: int,
+    data: bytes | memoryview,
+    *,
+    frame: bool = False,
+    limit: int = DISSECTED_FIELDS,
+) -> Dissection:
+    """Takes the bytes of a message apart; with ``frame`` those of a whole frame: size, header and message.
+
+    Never raises for what the bytes hold. Raises ProtocolError for a version that the message does not have.
+    """
+    structure = frame_structure(spec, version, sized=True) if frame else structure_of(message_class(spec.name), version)
+    found = _dissect(structure, data, limit)
+    if frame and found.fault is None:
+        size = found.notes[0].value
+        if size != len(data) - 4:
+            return Dissection(found.notes, f"size: {size} bytes announced and {len(data) - 4} there, at byte 0")
+    return found
+
+
+def explain(frame: bytes | memoryview, limit: int = EXPLAINED_FIELDS) -> str:
+    """Why a request's frame (without its size) was refused, in one line for the log. Never raises."""
+    if len(frame) < 4:
+        return f"{len(frame)} bytes are too few for a request header"
+    key, version = unpack_from(">hh", frame)
+    try:
+        name = api(key).name
+    except KeyError:
+        return f"no API has the key {key}"
+    try:
+        structure = frame_structure(message(f"{name}Request"), version, sized=False)
+    except ProtocolError as error:
+        return f"{name} v{version}: {error.what}"
+    found = _dissect(structure, frame, limit)
+    return f"{name} v{version}: {found.fault or 'nothing is wrong with it by the reference'}"
+
+
+def frame_structure(spec: MessageSpec, version: int, *, sized: bool) -> Construct:
+    """Header and body of a request or response as one Struct, with the frame's size before them if ``sized``.
+
+    Raises ProtocolError for a message that has no frame of its own, and for a version that it does not have.
+    """
+    body = structure_of(message_class(spec.name), version)
+    if spec.type == "request":
+        header = structure_of(RequestHeader, request_header_version(spec.api_key, version))
+    elif spec.type == "response":
+        header = structure_of(ResponseHeader, response_header_version(spec.api_key, version))
+    else:
+        raise ProtocolError(f"{spec.name} is no request and no response: it has no frame")
+    size = [Field("size", "int32", Int32sb)] if sized else []
+    return Struct(*size, Field("header", header.cls.NAME, header), Field("body", spec.name, body))
+
+
+def _dissect(structure: Construct, data: bytes | memoryview, limit: int) -> Dissection:
+    trace = Trace(limit)
+    try:
+        _, end = parse_at(structure, data, 0, trace)
+    except ProtocolError as error:
+        unended = [note.start for note in trace.notes if note.end is None]
+        place = f", in the field at byte {unended[-1]}" if unended else ""
+        path = error.where.removeprefix("body.")
+        return Dissection(trace.notes, f"{path}: {error.what}{place}" if path else f"{error.what}{place}")
+    if end < len(data):
+        return Dissection(trace.notes, f"{len(data) - end} bytes follow the end of the message, at byte {end}")
+    return Dissection(trace.notes, None)
