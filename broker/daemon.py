@@ -88,7 +88,9 @@ class Daemon:
     def advertised(self) -> list[Endpoint]:
         """What clients are told of each listener."""
         endpoints = []
-        for bound, advertised in zip(self._bound, self._config.advertised_listeners, strict=True):
+        bound_by_name = {bound.listener.name: bound for bound in self._bound}
+        for advertised in self._config.advertised_listeners:  # Kafka lets a listener go unadvertised
+            bound = bound_by_name[advertised.name]
             host = advertised.host or bound.listener.host or socket.gethostname()
             endpoints.append(Endpoint(advertised.name, host, advertised.port or bound.port))
         return endpoints
