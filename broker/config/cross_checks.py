@@ -3,6 +3,7 @@
 Source: KafkaConfig.validateValues, LogConfig.validateValues, GroupCoordinatorConfig, ShareGroupConfig.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -122,12 +123,23 @@ def _groups(config: "ServerConfig") -> Iterator[str]:
         yield f"group.share.assignors must contain exactly one assignor, but found {assignors}"
 
 
+def _overrides(text: str) -> Iterator[str]:
+    """``max.connections.per.ip.overrides``: address:number, ..."""
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        address, colon, number = (part.strip() for part in entry.rpartition(":"))
+        if not colon or not re.fullmatch(r"[+-]?[0-9]{1,10}", number):
+            yield f"max.connections.per.ip.overrides: '{entry}' is not of the form address:number"
+        elif not re.fullmatch(r"[0-9a-zA-Z\-%._:]*", address):
+            yield f"max.connections.per.ip.overrides contains invalid addresses : {address}"
+
+
 def _connections(config: "ServerConfig") -> Iterator[str]:
     queued, largest = config.get_int("queued.max.request.bytes"), config.get_int("socket.request.max.bytes")
     if 0 < queued < largest:
         yield "queued.max.request.bytes must be larger or equal to socket.request.max.bytes"
     if config["max.connections.per.ip"] == 0 and not config["max.connections.per.ip.overrides"]:
         yield "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
+    yield from _overrides(config["max.connections.per.ip.overrides"])
     idle, delay = config.get_int("connections.max.idle.ms"), config.get_int("connection.failed.authentication.delay.ms")
     if idle >= 0 and delay >= idle:
         yield (

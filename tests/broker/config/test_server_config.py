@@ -140,6 +140,7 @@ def test_the_configuration_of_one_node_from_kafkas_own_example_works() -> None:
         ("controller.quorum.voters=1@a:1,2@b:1", "names node 1, 2"),
         ("controller.quorum.bootstrap.servers=a:1,b:1", "several controllers"),
         ("config.providers=file", "not resolved here"),
+        ("max.connections.per.ip.overrides=10.0.0.1", "not of the form address:number"),
         ("listener.security.protocol.map=PLAINTEXT", "not of the form NAME:PROTOCOL"),
     ],
 )
