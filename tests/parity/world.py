@@ -1,0 +1,57 @@
+"""What random questions are about: a few topics and groups, and what each broker calls them.
+
+The two brokers give different ids to the same things (topic ids, member ids, producer ids, fetch sessions): a question
+names them by symbols, and each broker's :class:`Names` says what it has for a symbol.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ZERO_UUID = bytes(16)
+UNKNOWN_TOPIC_ID = bytes(range(1, 17))
+
+
+@dataclass
+class Names:
+    """What one broker calls things."""
+
+    port: int
+    topic_ids: dict[str, bytes] = field(default_factory=dict)
+    members: dict[str, str] = field(default_factory=dict)
+    generations: dict[str, int] = field(default_factory=dict)
+    producers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    session: tuple[int, int] = (0, -1)
+
+    def topic_id(self, topic: str) -> bytes:
+        """The id of a topic, or one that no topic has."""
+        return self.topic_ids.get(topic, UNKNOWN_TOPIC_ID)
+
+    def member(self, group: str) -> str:
+        """The member id that the last JoinGroup of a group gave, or one that nobody has."""
+        return self.members.get(group, "nobody")
+
+
+SAME_ANYWAY = frozenset(
+    """
+    throttleTimeMs clusterId host port rack errorMessage memberId members.memberId leader logAppendTimeMs
+    producerId sessionId topicId coordinatorHost controllerId timestamp
+    incarnationId directoryId currentLeaderEpoch clientHost lastFetchTimestamp lastCaughtUpTimestamp
+    documentation finalizedFeaturesEpoch
+    """.split()
+)
+"""Fields that are ids, times, hosts or texts: they differ between any two brokers."""
+
+
+def comparable(node: Any, key: str = "") -> Any:
+    """An answer without what differs between any two brokers; lists that have no order of their own are sorted."""
+    if isinstance(node, dict):
+        return {name: comparable(value, name) for name, value in node.items() if name not in SAME_ANYWAY}
+    if isinstance(node, list):
+        items = [comparable(item, key) for item in node]
+        if key in UNORDERED:
+            items.sort(key=str)
+        return items
+    return node
+
+
+UNORDERED = frozenset("topics responses groups results configs resources brokers apiKeys configResources".split())
