@@ -7,17 +7,22 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ...protocol.errors import ErrorCode, KafkaError
+from .cross_checks import single_values
 from .definition import dynamic_only_keys, server_keys
+from .server_config import ServerConfig
 from .validators import violation
 from .values import parse_value
 
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 
 
-def validate_broker_configs(configs: Mapping[str, str], *, per_broker: bool) -> None:
+def validate_broker_configs(
+    configs: Mapping[str, str], *, per_broker: bool, server: ServerConfig | None = None
+) -> None:
     """Checks all dynamic configs that a broker (``per_broker``) or all brokers together will have.
 
-    Names that Kafka doesn't know pass: they may be a plugin's. Raises KafkaError(INVALID_REQUEST) with Kafka's text.
+    Names that Kafka doesn't know pass: they may be a plugin's. With ``server``, values that would contradict each other
+    there are found, too. Raises KafkaError(INVALID_REQUEST) with Kafka's text.
     """
     sections = server_keys().sections
     _none_of(
@@ -36,6 +41,10 @@ def validate_broker_configs(configs: Mapping[str, str], *, per_broker: bool) -> 
             filter(_is_per_broker, configs),
             "Cannot update these configs at default cluster level, broker id must be specified",
         )
+    if server is not None:
+        contradictions = list(single_values(server.with_dynamic({}, configs)))
+        if contradictions:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, contradictions[0])
 
 
 def _is_per_broker(name: str) -> bool:

@@ -3,10 +3,12 @@
 import pytest
 
 from odradek.broker.config.definition import server_keys
+from odradek.broker.config.dynamic_config import validate_broker_configs
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
 from odradek.broker.config.sources import environment_name
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 def problems(text: str = "", overrides: list[str] | None = None, environ: dict[str, str] | None = None) -> str:
@@ -146,6 +148,15 @@ def test_the_configuration_of_one_node_from_kafkas_own_example_works() -> None:
 )
 def test_listeners_and_roles_that_cannot_be_are_refused(text: str, said: str) -> None:
     assert said in problems(text)
+
+
+def test_dynamic_configs_that_contradict_the_rest_are_refused() -> None:
+    server = ServerConfig.load("log.cleaner.min.compaction.lag.ms=5\n")
+    validate_broker_configs({"log.cleaner.max.compaction.lag.ms": "5"}, per_broker=False, server=server)
+    for configs in ({"log.cleaner.max.compaction.lag.ms": "4"}, {"log.roll.ms": "0"}):
+        with pytest.raises(KafkaError) as refused:
+            validate_broker_configs(configs, per_broker=False, server=server)
+        assert refused.value.error_code is ErrorCode.INVALID_REQUEST
 
 
 def test_dynamic_configs_stand_above_the_file_and_bad_ones_are_left_out() -> None:
