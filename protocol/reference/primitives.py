@@ -81,7 +81,7 @@ class Varint(Construct):
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         value = 0
         for group in range(self.max_bytes):
-            byte = stream_read(stream, 1, path)[0]
+            byte: int = stream_read(stream, 1, path)[0]
             value |= (byte & 0x7F) << (7 * group)
             if byte < 0x80:
                 return value & ((1 << self.bits) - 1)

@@ -4,11 +4,14 @@ Owns: the way from bytes to a value and back, the wording of refusals. Never doe
 values that cannot be written raise ProtocolError with the field's path, and nothing else is raised for them.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from construct import Construct, ConstructError
 
 from ..errors import ProtocolError
+from ..messages.structure import Structure
+from ..table import MessageSpec, message
 from .primitives import Reader
 from .schema import structure_of
 from .trace import Trace
@@ -43,18 +46,48 @@ def decode(
     cls: type[Message], version: int, buffer: bytes | memoryview, position: int = 0, trace: Trace | None = None
 ) -> tuple[Message, int]:
     """The message at ``position`` and the position behind it, as the fast codec's ``decode`` gives them."""
-    message, end = parse_at(structure_of(cls, version), buffer, position, trace)
-    return message, end
+    decoded, end = parse_at(structure_of(cls, version), buffer, position, trace)
+    return decoded, end
 
 
-def encode(message: Any, version: int) -> bytes:
-    """The bytes of a message (also with plain dicts in it) at a version; raises ProtocolError for what has none."""
-    return encode_as(type(message), message, version)
-
-
-def encode_as(cls: type[Any], values: Any, version: int) -> bytes:
-    """The bytes of a message given as a dict: absent fields take their default, unknown ones are refused."""
+def encode(structure: Structure, version: int) -> bytes:
+    """The bytes of a message at a version; raises ProtocolError for what the version cannot carry."""
     try:
-        return bytes(structure_of(cls, version).build(values))
+        return bytes(structure_of(type(structure), version).build(structure))
     except ConstructError as error:
         raise refusal(error) from None
+
+
+def encode_as(cls: type[Any], values: Mapping[str, Any], version: int) -> bytes:
+    """The bytes of a message given as a dict, with dicts for its structures: a field left out has its default.
+
+    Raises ProtocolError for a field that the message does not have, and for what the version cannot carry.
+    """
+    return encode(_from_dict(cls, message(cls.NAME), cls.NAME, values), version)
+
+
+def as_dict(structure: Structure) -> dict[str, Any]:
+    """A message with its structures as plain dicts, the reverse of what :func:`encode_as` takes."""
+    return {name: _plain(getattr(structure, name)) for name in structure.__slots__}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(element) for element in value]
+    return as_dict(value) if isinstance(value, Structure) else value
+
+
+def _from_dict(cls: type[Any], spec: MessageSpec, name: str, values: Mapping[str, Any]) -> Any:
+    """The structure called ``name`` of a message from a dict."""
+    structure = cls() if name == spec.name else getattr(cls, name)()
+    types = {field.attribute: field.element for field in spec.structures()[name].fields if field.is_structure}
+    for attribute, value in values.items():
+        if attribute not in structure.__slots__:
+            raise ProtocolError(f"{name} has no field {attribute}", attribute)
+        if attribute not in types or value is None:
+            setattr(structure, attribute, value)
+        elif isinstance(value, list):
+            setattr(structure, attribute, [_from_dict(cls, spec, types[attribute], element) for element in value])
+        else:
+            setattr(structure, attribute, _from_dict(cls, spec, types[attribute], value))
+    return structure
