@@ -22,14 +22,14 @@ from ..protocol.messages.groups import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
+from .admin_base import AdminBase
 from .admin_results import all_or_raise
-from .cluster import Cluster
+from .committed_offsets import commit_offsets, fetch_committed
 from .connection import Connection
 from .coordinator import Coordinator
 from .errors import UnsupportedVersionError, broker_error
 from .group_protocol import PROTOCOL_TYPE, decode_assignment
-from .offsets import commit_offsets, fetch_committed, partitions_by_topic
-from .types import OffsetAndMetadata, TopicPartition
+from .types import OffsetAndMetadata, TopicPartition, partitions_by_topic
 
 Value = TypeVar("Value")
 
@@ -74,18 +74,11 @@ class GroupDescription:
     members: list[MemberDescription]
 
 
-class GroupAdmin:
+class GroupAdmin(AdminBase):
     """Calls about groups; part of Admin."""
-
-    def __init__(self, cluster: Cluster, timeout_ms: float) -> None:
-        self._cluster = cluster
-        self._timeout_ms = timeout_ms
 
     def _coordinator(self, group_id: str) -> Coordinator:
         return Coordinator(self._cluster, group_id, timeout_ms=self._timeout_ms)
-
-    async def _node_or_any(self, node_id: int | None) -> Connection:
-        return await (self._cluster.any_connection() if node_id is None else self._cluster.connection(node_id))
 
     async def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> list[GroupListing]:
         """All groups, or those in the states and of the types (classic, consumer, share …), sorted by id."""

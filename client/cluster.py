@@ -89,6 +89,13 @@ class Cluster:
         jitter: float = self._chance.uniform(0.8, 1.2)
         return bounded * jitter / 1000
 
+    async def back_off(self, error: Exception, attempts: int, deadline: float) -> None:
+        """Waits before the next attempt; raises ``error`` when that would be after the deadline (loop time)."""
+        delay_s = self.backoff_s(attempts)
+        if asyncio.get_running_loop().time() + delay_s >= deadline:
+            raise error
+        await asyncio.sleep(delay_s)
+
     # Connections
 
     async def connection(self, node_id: int, purpose: str = "") -> Connection:

@@ -6,6 +6,8 @@ the connection, since the answers behind it are of no use to those who wait (as 
 """
 
 import asyncio
+import os
+import socket
 from typing import Any, TypeVar
 
 from ..protocol.errors import ProtocolError
@@ -56,8 +58,7 @@ class Connection(asyncio.Protocol):
                 "check the address and what filters it"
             ) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise BrokerConnectionError(f"cannot connect to {address}: {reason}") from error
+            raise BrokerConnectionError(f"cannot connect to {address}: {_reason(error)}") from error
         try:
             await connection._negotiate(min(connection_timeout_ms, request_timeout_ms))
         except BaseException:
@@ -216,6 +217,13 @@ def _set_exception(pending: PendingRequest, failure: Exception) -> None:
         future.set_exception(failure)
         # Whoever waits gets it; a caller that was cancelled meanwhile must not leave a warning behind.
         future.exception()
+
+
+def _reason(error: OSError) -> str:
+    """The system's words for an error; asyncio hides them behind "Connect call failed"."""
+    if isinstance(error, socket.gaierror):
+        return f"{error.strerror} (the host's name is not known here)"
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def address_of(host: str, port: int) -> str:

@@ -24,9 +24,9 @@ from .errors import (
 )
 from .fetcher import FetchConfig, Fetcher
 from .group import GroupConfig, GroupMember
-from .offsets import ISOLATION_LEVELS, list_offsets
+from .list_offsets import EARLIEST_TIMESTAMP, ISOLATION_LEVELS, LATEST_TIMESTAMP, list_offsets
 from .positions import Positions
-from .subscription import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, RESET_TIMESTAMPS, Subscription
+from .subscription import RESET_TIMESTAMPS, Subscription
 from .types import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
 logger = logging.getLogger(__name__)

@@ -24,10 +24,10 @@ from ..protocol.messages.groups import (
 )
 from .assignors import ASSIGNORS
 from .cluster import Cluster
+from .committed_offsets import commit_offsets, fetch_committed
 from .coordinator import COORDINATOR_MOVED, Coordinator
 from .errors import ClientError, ConfigurationError, broker_error
 from .group_protocol import PROTOCOL_TYPE, assign, decode_assignment, join_protocols, members_of
-from .offsets import commit_offsets, fetch_committed
 from .types import OffsetAndMetadata, TopicPartition
 
 JOIN_GRACE_MS = 5_000

@@ -13,16 +13,9 @@ from ..protocol.messages.group_records import ConsumerProtocolAssignment, Consum
 from ..protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
 from .assignors import ASSIGNORS, MemberSubscription
 from .errors import broker_error
-from .types import TopicPartition
+from .types import TopicPartition, partitions_by_topic
 
 PROTOCOL_TYPE = "consumer"
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    topics: dict[str, list[int]] = {}
-    for partition in partitions:
-        topics.setdefault(partition.topic, []).append(partition.partition)
-    return topics
 
 
 def encode_subscription(
@@ -34,7 +27,7 @@ def encode_subscription(
         topics=sorted(topics),
         owned_partitions=[
             ConsumerProtocolSubscription.TopicPartition(topic=topic, partitions=numbers)
-            for topic, numbers in _by_topic(sorted(owned)).items()
+            for topic, numbers in partitions_by_topic(sorted(owned)).items()
         ],
         generation_id=generation_id,
         rack_id=rack_id,
@@ -64,7 +57,7 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     assignment = ConsumerProtocolAssignment(
         assigned_partitions=[
             ConsumerProtocolAssignment.TopicPartition(topic=topic, partitions=numbers)
-            for topic, numbers in _by_topic(partitions).items()
+            for topic, numbers in partitions_by_topic(partitions).items()
         ]
     )
     return version.to_bytes(2, "big") + encode(assignment, version)

@@ -7,7 +7,7 @@ Owns: nothing; it fills in the subscription's positions. Never overwrites a posi
 from .cluster import Cluster
 from .errors import NoOffsetForPartitionError
 from .group import GroupMember
-from .offsets import list_offsets
+from .list_offsets import list_offsets
 from .subscription import Subscription
 
 

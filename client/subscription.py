@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from .errors import ConfigurationError
+from .list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from .types import OffsetAndMetadata, TopicPartition
 
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
 RESET_TIMESTAMPS = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP, "none": None}
 """``auto_offset_reset`` -> the timestamp that ListOffsets is asked for."""
 

@@ -4,6 +4,7 @@ Plain data with Kafka's names (``org.apache.kafka.common.TopicPartition``, ``cli
 ``clients.consumer.ConsumerRecord``); no I/O and no behaviour beyond naming.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +20,14 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def partitions_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The partition numbers of each topic."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return topics
 
 
 class OffsetAndMetadata(NamedTuple):

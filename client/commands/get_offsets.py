@@ -5,11 +5,17 @@ import re
 import click
 
 from ...protocol.errors import KafkaError
-from ..admin import Admin
+from ..admin_records import RecordAdmin
+from ..admin_topics import TopicAdmin
 from ..types import TopicPartition
 from .output import print_json
 from .running import CommandError, bootstrap_option, json_option, main, output_option, run, timeout_option
 from .topics import INTERNAL_TOPICS
+
+
+class Admin(TopicAdmin, RecordAdmin):
+    """The part of the admin client that the command needs: each import costs at every start."""
+
 
 SPECIAL_TIMES = {
     "latest": -1,

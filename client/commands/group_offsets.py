@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..admin import Admin
 from ..admin_groups import GroupDescription, MemberDescription
-from ..subscription import LATEST_TIMESTAMP
+from ..list_offsets import LATEST_TIMESTAMP
 from ..types import TopicPartition
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import click
 
 from ..admin import Admin
-from ..subscription import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from ..list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from ..types import OffsetAndMetadata, TopicPartition
 from .running import CommandError
 

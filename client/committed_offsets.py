@@ -1,12 +1,12 @@
-"""Offset requests that consumer, admin and commands share: ListOffsets, OffsetCommit, OffsetFetch.
+"""A group's committed offsets: OffsetCommit and OffsetFetch, to its coordinator.
 
-Each goes to the right broker (a partition's leader, a group's coordinator) and again after a retriable error until the
-time is over. No state. Source: ``consumer.internals.OffsetFetcher``, ``ConsumerCoordinator``.
+Asked again after a retriable error until the time is over. No state. Source:
+``consumer.internals.ConsumerCoordinator``.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ..protocol.errors import ErrorCode, KafkaError
@@ -16,102 +16,15 @@ from ..protocol.messages.groups import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from ..protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from .cluster import Cluster
 from .coordinator import COORDINATOR_MOVED, Coordinator
-from .errors import BrokerConnectionError, ClientError, broker_error
-from .types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from .errors import BrokerConnectionError, broker_error
+from .types import OffsetAndMetadata, TopicPartition, partitions_by_topic
 
 NAMES_UP_TO = 9
 """OffsetCommit and OffsetFetch take topic names up to this version, ids from the next on (KIP-848)."""
 GROUPS_SINCE = 8
-ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
-
 Result = TypeVar("Result")
-
-
-async def list_offsets(
-    cluster: Cluster,
-    timestamps: Mapping[TopicPartition, int],
-    *,
-    isolation_level: int = 0,
-    timeout_ms: float = 30_000,
-) -> dict[TopicPartition, OffsetAndTimestamp]:
-    """The offsets of timestamps in ms: the first record at or after it; -1 the end, -2 the start, -3 the maximum.
-
-    Offset -1 means that no record is that late. Raises KafkaError for partitions that do not exist or have no leader
-    after ``timeout_ms``; UnsupportedVersionError when the broker does not know the special timestamp.
-    """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout_ms / 1000
-    results: dict[TopicPartition, OffsetAndTimestamp] = {}
-    attempts = 0
-    while True:
-        missing = {partition: ts for partition, ts in timestamps.items() if partition not in results}
-        if not missing:
-            return results
-        by_leader: dict[int, dict[TopicPartition, int]] = defaultdict(dict)
-        for partition, timestamp in missing.items():
-            remaining_ms = max(0.0, deadline - loop.time()) * 1000
-            leader = await cluster.leader(partition.topic, partition.partition, timeout_ms=remaining_ms)
-            by_leader[leader][partition] = timestamp
-        answers = await asyncio.gather(
-            *(_list_from(cluster, leader, wanted, isolation_level, timeout_ms) for leader, wanted in by_leader.items())
-        )
-        failure: KafkaError | ClientError | None = None
-        for found, error in answers:
-            results.update(found)
-            failure = failure or error
-        if failure is not None:
-            await _wait_or_raise(cluster, failure, attempts, deadline)
-            await cluster.refresh({partition.topic for partition in missing})
-            attempts += 1
-
-
-async def _list_from(
-    cluster: Cluster, leader: int, wanted: Mapping[TopicPartition, int], isolation_level: int, timeout_ms: float
-) -> tuple[dict[TopicPartition, OffsetAndTimestamp], KafkaError | ClientError | None]:
-    """One request to one leader; what it found, and the first error that may go away. Raises the others."""
-    topics: dict[str, list[ListOffsetsRequest.ListOffsetsPartition]] = defaultdict(list)
-    for partition, timestamp in wanted.items():
-        known = cluster.metadata.leader(*partition)
-        topics[partition.topic].append(
-            ListOffsetsRequest.ListOffsetsPartition(
-                partition_index=partition.partition,
-                current_leader_epoch=known.leader_epoch if known is not None else -1,
-                timestamp=timestamp,
-            )
-        )
-    request = ListOffsetsRequest(
-        replica_id=-1,
-        isolation_level=isolation_level,
-        topics=[ListOffsetsRequest.ListOffsetsTopic(name=name, partitions=parts) for name, parts in topics.items()],
-        timeout_ms=int(timeout_ms),
-    )
-    try:
-        connection = await cluster.connection(leader)
-        response = await connection.call(request, ListOffsetsResponse)
-    except BrokerConnectionError as error:
-        return {}, error
-    found: dict[TopicPartition, OffsetAndTimestamp] = {}
-    failure: KafkaError | None = None
-    for topic in response.topics:
-        for part in topic.partitions:
-            partition = TopicPartition(topic.name, part.partition_index)
-            if part.error_code:
-                failure = broker_error(part.error_code, f"offsets of {partition}")
-                if not failure.error_code.retriable:
-                    raise failure
-            else:
-                found[partition] = OffsetAndTimestamp(part.offset, part.timestamp, part.leader_epoch)
-    return found, failure
-
-
-async def _wait_or_raise(cluster: Cluster, error: Exception, attempts: int, deadline: float) -> None:
-    delay_s = cluster.backoff_s(attempts)
-    if asyncio.get_running_loop().time() + delay_s >= deadline:
-        raise error
-    await asyncio.sleep(delay_s)
 
 
 async def commit_offsets(
@@ -168,11 +81,7 @@ async def fetch_committed(
     timeout_ms: float = 60_000,
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """A group's committed offsets (None: of all partitions); partitions without one are left out. Raises KafkaError."""
-    by_topic: dict[str, list[int]] | None = None
-    if partitions is not None:
-        by_topic = defaultdict(list)
-        for partition in partitions:
-            by_topic[partition.topic].append(partition.partition)
+    by_topic = None if partitions is None else partitions_by_topic(partitions)
 
     async def once() -> dict[TopicPartition, OffsetAndMetadata]:
         connection = await coordinator.connection()
@@ -237,16 +146,8 @@ async def _with_retries(
                 raise
             if error.error_code in COORDINATOR_MOVED:
                 coordinator.forget()
-            await _wait_or_raise(cluster, error, attempts, deadline)
+            await cluster.back_off(error, attempts, deadline)
         except BrokerConnectionError as error:
             coordinator.forget()
-            await _wait_or_raise(cluster, error, attempts, deadline)
+            await cluster.back_off(error, attempts, deadline)
         attempts += 1
-
-
-def partitions_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """The partition numbers of each topic."""
-    topics: dict[str, list[int]] = defaultdict(list)
-    for partition in partitions:
-        topics[partition.topic].append(partition.partition)
-    return topics
