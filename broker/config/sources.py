@@ -11,6 +11,8 @@ from .definition import server_keys
 from .properties import parse_properties
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
+OTHER_VARIABLES = frozenset({"ODRADEK_BOOTSTRAP_SERVER", "ODRADEK_IMAGE", "ODRADEK_PORT", "ODRADEK_REWRITE_SCRIPTS"})
+"""Variables of the other commands, the compose file and the tests: no keys, so a broker passes them over."""
 
 PASSED_PREFIXES = (
     "listener.name.",
@@ -84,7 +86,11 @@ def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
     two known keys share one. A name that is no known key's is turned as Apache Kafka's image does (``___`` a hyphen,
     ``__`` an underscore, ``_`` a dot), which is how prefixed keys are written.
     """
-    given = {name: text for name, text in environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
+    given = {
+        name: text
+        for name, text in environ.items()
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES
+    }
     if not given:
         return
     known = {environment_name(key): key for key in server_keys()}

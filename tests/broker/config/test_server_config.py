@@ -7,7 +7,7 @@ from odradek.broker.config.dynamic_config import validate_broker_configs
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
-from odradek.broker.config.sources import environment_name
+from odradek.broker.config.sources import OTHER_VARIABLES, environment_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -50,6 +50,11 @@ def test_the_stronger_source_wins() -> None:
 
 def test_no_two_keys_share_an_environment_variable() -> None:
     assert len({environment_name(key) for key in server_keys()}) == len(server_keys())
+
+
+def test_variables_of_other_commands_are_passed_over() -> None:
+    assert not ServerConfig.load("", [], {"ODRADEK_BOOTSTRAP_SERVER": "localhost:9092"}).originals
+    assert not {environment_name(key) for key in server_keys()} & OTHER_VARIABLES
 
 
 def test_prefixed_keys_come_through_the_environment_as_in_kafkas_image() -> None:
