@@ -110,8 +110,9 @@ class _Decoder(Source):
         known = structure.tagged_fields(self.version)
         self._fixed("B", 1, "count")
         self._flush()
+        foreign = self.foreign_tags(structure)
         unknown = f"{target}.unknown_tagged_fields"
-        if not known:
+        if not known and not foreign:
             self.line(f"{unknown} = None")
             self.line("if count:")
             read = self._runtime("read_unknown_tagged_fields")
@@ -127,18 +128,21 @@ class _Decoder(Source):
         self.indent()
         tag, limit = f"tag{depth}", f"limit{depth}"
         self.line(f"{tag}, position, {limit} = {self._runtime('read_tag')}(buffer, position)")
-        for index, field in enumerate(known):
-            self.line(f"{'el' if index else ''}if {tag} == {field.tag}:")
+        for field in known:
+            self.line(f"if {tag} == {field.tag}:")
             self.indent()
             self._field(field, f"{target}.{field.attribute}", f"{path}{field.attribute}", depth + 1)
             self._flush()
             self.line(f"{self._runtime('check_tagged_field_end')}({tag}, position, {limit})")
+            self.line("continue")
             self.dedent()
-        self.line("else:")
-        self.line(f"    if {unknown} is None:")
-        self.line(f"        {unknown} = []")
-        self.line(f"    {unknown}.append(({tag}, bytes(buffer[position:{limit}])))")
-        self.line(f"    position = {limit}")
+        if foreign:
+            self.line(f"if {tag} in {tuple(foreign)}:")
+            self.line(f"    raise {self._runtime('foreign_tag_refusal')}({path!r}, {tag}, {self.version})")
+        self.line(f"if {unknown} is None:")
+        self.line(f"    {unknown} = []")
+        self.line(f"{unknown}.append(({tag}, bytes(buffer[position:{limit}])))")
+        self.line(f"position = {limit}")
         self.dedent()
         self.dedent()
 

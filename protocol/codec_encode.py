@@ -129,8 +129,9 @@ class _Encoder(Source):
         known = structure.tagged_fields(self.version)
         unknown = f"{value}.unknown_tagged_fields"
         write = self._runtime("tagged_fields")
+        tags_of_any_version = frozenset([*(field.tag for field in known), *self.foreign_tags(structure)])
+        defined = self.name(f"DEFINED_{structure.name}", tags_of_any_version)
         if not known:
-            defined = self.name("NONE_DEFINED", frozenset[int]())
             self._bytes(f"{write}([], {unknown}, {defined}) if {unknown} else VARINTS[0]")
             return
         self._flush()
@@ -147,7 +148,6 @@ class _Encoder(Source):
             self.line(f'{tags}.append(({field.tag}, b"".join({self._out})))')
             self.dedent()
         self._out = outer
-        defined = self.name(f"DEFINED_{structure.name}", frozenset(field.tag for field in known))
         self._bytes(f"{write}({tags}, {unknown}, {defined}) if {tags} or {unknown} else VARINTS[0]")
         self._flush()
 

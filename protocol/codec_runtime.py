@@ -183,6 +183,11 @@ def version_refusal(where: str, version: int) -> ProtocolError:
     return ProtocolError(f"version {version} cannot carry this field, and it has a value other than the default", where)
 
 
+def foreign_tag_refusal(where: str, tag: int, version: int) -> ProtocolError:
+    """For a tag that the structure defines, but not in this version (Kafka's generated classes refuse it too)."""
+    return ProtocolError(f"tag {tag} is not valid in version {version}", where.removesuffix("."))
+
+
 def string_refusal(where: str, size: int) -> ProtocolError:
     """For a string too long to be written."""
     return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)

@@ -70,6 +70,12 @@ class Source:
         present = {f.name for f in here.fields if self.version in f.versions} if here else set()
         return [f for f in self.union[structure.name].fields if f.name not in present]
 
+    def foreign_tags(self, structure: StructureSpec) -> list[int]:
+        """The tags that the structure defines in other versions only: Kafka refuses them here, known or not."""
+        here = {field.tag for field in structure.tagged_fields(self.version)}
+        tags = {field.tag for field in self.union[structure.name].fields if field.tag is not None}
+        return sorted(tags - here)
+
     def compact(self, field: FieldSpec) -> bool:
         """Whether the field's length is a varint here."""
         if field.flexible_versions is not None:

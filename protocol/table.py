@@ -281,8 +281,9 @@ def _field(field: dict[str, Any]) -> FieldSpec:
 def _default(field: dict[str, Any]) -> Any:
     """The default as a value; the table has it as JSON text, JSON value or (mostly) not at all."""
     kind: str = field["type"]
-    given = field.get("default", "")
-    if given is None or given == "null" or kind == "records":
+    # JSON's null is no default, unlike the text "null": Kafka's FieldSpec reads both so (its classes show it).
+    given = "" if field.get("default") is None else field["default"]
+    if given == "null" or kind == "records":
         return None
     if kind.startswith("[]"):
         return []

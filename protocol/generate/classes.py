@@ -25,7 +25,11 @@ def module_source(about: str, specs: Iterable[MessageSpec]) -> str:
     """The module of a family."""
     classes = [class_source(spec) for spec in sorted(specs, key=lambda spec: spec.name)]
     body = "\n\n\n".join(classes)
-    imported = [name for name in ("NEW_LIST", "ZERO_UUID", "Message", "Records", "Structure") if name in _words(body)]
+    imported = [
+        name
+        for name in ("NEW_LIST", "NEW_STRUCTURE", "ZERO_UUID", "Message", "Records", "Structure")
+        if name in _words(body)
+    ]
     head = [
         f'"""{about}.',
         "",
@@ -177,7 +181,9 @@ def is_fresh(field: FieldSpec) -> bool:
 def default_source(field: FieldSpec) -> str:
     """The parameter's default as source."""
     if is_fresh(field):
-        return "NEW_LIST" if field.is_array and may_be_null(field) else "None"
+        if not may_be_null(field):
+            return "None"
+        return "NEW_LIST" if field.is_array else "NEW_STRUCTURE"
     if field.type == "uuid":
         return "ZERO_UUID"
     if field.type in ("string", "bytes") and field.default is not None:

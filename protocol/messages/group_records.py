@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from .structure import ZERO_UUID, Message, Structure
+from .structure import NEW_LIST, NEW_STRUCTURE, ZERO_UUID, Message, Structure
 
 
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
@@ -68,12 +68,12 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            assignment_epochs: list[int] | None = None,
+            assignment_epochs: list[int] | None = NEW_LIST,
             unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.assignment_epochs = assignment_epochs
+            self.assignment_epochs = [] if assignment_epochs is NEW_LIST else assignment_epochs
             self.unknown_tagged_fields = unknown_tagged_fields
 
     __slots__ = (
@@ -226,7 +226,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None = None,
+        classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None = NEW_STRUCTURE,
         unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.instance_id = instance_id
@@ -237,7 +237,11 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = classic_member_metadata
+        self.classic_member_metadata = (
+            ConsumerGroupMemberMetadataValue.ClassicMemberMetadata()
+            if classic_member_metadata is NEW_STRUCTURE
+            else classic_member_metadata
+        )
         self.unknown_tagged_fields = unknown_tagged_fields
 
 
@@ -1479,12 +1483,12 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
             self,
             subtopology_id: str = "",
             partitions: list[int] | None = None,
-            assignment_epochs: list[int] | None = None,
+            assignment_epochs: list[int] | None = NEW_LIST,
             unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partitions = [] if partitions is None else partitions
-            self.assignment_epochs = assignment_epochs
+            self.assignment_epochs = [] if assignment_epochs is NEW_LIST else assignment_epochs
             self.unknown_tagged_fields = unknown_tagged_fields
 
     __slots__ = (
@@ -1743,13 +1747,13 @@ class StreamsGroupMetadataValue(Message):
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
-        last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None = None,
+        last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None = NEW_LIST,
         unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
-        self.last_assignment_configs = last_assignment_configs
+        self.last_assignment_configs = [] if last_assignment_configs is NEW_LIST else last_assignment_configs
         self.unknown_tagged_fields = unknown_tagged_fields
 
 

@@ -9,6 +9,9 @@ NEW_LIST: Final[list[Any]] = []
 """Default of array parameters that may be null but are not by default: the field becomes a fresh empty list. Compared
 by identity, never filled."""
 
+NEW_STRUCTURE: Final[Any] = object()
+"""The same for a structure that may be null but is not by default."""
+
 ZERO_UUID: Final = bytes(16)
 """Kafka's ``Uuid.ZERO_UUID``: no id. Ids are plain 16 bytes everywhere."""
 

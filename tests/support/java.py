@@ -57,7 +57,10 @@ def java_command() -> str:
 
 @cache
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
-    """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
+    """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError.
+
+    Of the old version there are only the clients and what their JSON converters need.
+    """
     directory = cache_directory() / f"kafka-{version}"
     libs = directory / "libs"
     done = directory / "complete"
@@ -70,13 +73,18 @@ def kafka_libs(version: str = KAFKA_VERSION) -> Path:
     return libs
 
 
+def _artifacts(version: str) -> list[tuple[str, str, str]]:
+    kafka = "org.apache.kafka"
+    if version == OLD_KAFKA_VERSION:  # only its message classes are asked
+        return [(kafka, "kafka-clients", version), ("com.fasterxml.jackson.core", "jackson-databind", "2.16.2")]
+    return [(kafka, "kafka_2.13", version), (kafka, "kafka-tools", version), ("org.slf4j", "slf4j-simple", "1.7.36")]
+
+
 def _fetch(version: str, directory: Path, libs: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise JavaMissingError(f"no `mvn` on the PATH to fetch the jars of Kafka {version}")
-    kafka = "org.apache.kafka"
-    wanted = [(kafka, "kafka_2.13", version), (kafka, "kafka-tools", version), ("org.slf4j", "slf4j-simple", "1.7.36")]
-    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in wanted]
+    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in _artifacts(version)]
     (directory / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)))
     command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libs}", "-DincludeScope=runtime"]
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)

@@ -19,6 +19,7 @@ from odradek.protocol.messages.structure import Structure
 from odradek.protocol.table import INTEGER_RANGES, FieldSpec, MessageSpec, StructureSpec, message, messages
 
 ALPHABETS = ("abcdefghijklmnopqrstuvwxyz.-_0123456789", "äöüßéñΩж", "漢字カ한", "😀🦊🏀")
+UNKNOWN_TAGGED_FIELDS = "unknown_tagged_fields"
 FLOATS = (0.0, 1.0, -1.0, 0.1, 1e300, -1e-300, 5e-324, 1.7976931348623157e308)
 
 
@@ -74,8 +75,8 @@ class MessageGenerator:
                 continue  # the default
             setattr(made, field.attribute, self._value(spec, message_cls, field, version, depth))
         if self._unknown_tags and spec.is_flexible(version) and self._rng.random() < 0.2:
-            defined = [field.tag for field in structure.tagged_fields(version) if field.tag is not None]
-            made.unknown_tagged_fields = self._tagged_fields(defined)
+            defined = [field.tag for field in structure.fields if field.tag is not None]
+            setattr(made, UNKNOWN_TAGGED_FIELDS, self._tagged_fields(defined))
         return made
 
     def _value(self, spec: MessageSpec, message_cls: type[Message], field: FieldSpec, version: int, depth: int) -> Any:
@@ -96,6 +97,8 @@ class MessageGenerator:
         if not field.is_structure:
             return self._primitive(kind)
         structure = spec.layout(version).structures[kind]
+        if field.is_tagged(version) and self._rng.random() < 0.2:
+            return getattr(message_cls, kind)()  # a structure of defaults: may or may not be the field's own default
         return self._structure(spec, message_cls, getattr(message_cls, kind), structure, version, depth + 1)
 
     def _primitive(self, kind: str) -> Any:
