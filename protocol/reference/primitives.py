@@ -301,14 +301,16 @@ class TaggedFields(Construct):
     """The tagged fields at the end of a flexible struct: number, then tag, size and content of each (KIP-482).
 
     Parses into a dict from field name to value, with the unknown ones as ``(tag, bytes)`` under ``UNKNOWN``. A known
-    field must fill exactly the size announced for it.
+    field must fill exactly the size announced for it. Tags that the struct has in ``other_versions`` only are refused,
+    as Kafka's classes refuse them.
     """
 
     UNKNOWN = "unknown_tagged_fields"
 
-    def __init__(self, known: dict[int, Field]) -> None:
+    def __init__(self, known: dict[int, Field], other_versions: frozenset[int]) -> None:
         super().__init__()
         self.known = known
+        self.other_versions = other_versions
 
     def _parse(self, stream: Reader, context: Any, path: str) -> dict[str, Any]:
         count = UNSIGNED_VARINT._parsereport(stream, context, path)
@@ -322,6 +324,8 @@ class TaggedFields(Construct):
             size = UNSIGNED_VARINT._parsereport(stream, context, path)
             if size > stream.left:
                 raise StreamError(f"tag {tag}: {size} bytes announced and {stream.left} left", path=path)
+            if tag in self.other_versions:
+                raise RangeError(f"tag {tag} belongs to a field that this version lacks", path=path)
             field = self.known.get(tag)
             if field is None:
                 content = parse_noted(Bytes(size), f"tag {tag}", stream, context, f"{path}.tag_{tag}")
@@ -339,7 +343,7 @@ class TaggedFields(Construct):
 
     def _build(self, values: dict[str, Any], stream: BytesIO, context: Any, path: str) -> dict[str, Any]:
         unknown = [(tag, bytes(data)) for tag, data in values.get(self.UNKNOWN) or ()]
-        if any(tag in self.known for tag, _ in unknown):
+        if any(tag in self.known or tag in self.other_versions for tag, _ in unknown):
             raise ConstructError("an unknown tagged field has the tag of a known one", path=path)
         if any(later[0] <= earlier[0] for earlier, later in pairwise(unknown)):
             raise ConstructError("the tags of unknown tagged fields do not rise", path=path)

@@ -64,6 +64,7 @@ class VersionLayout:
         for spec in specs.tagged_fields(self.version):
             assert spec.tag is not None
             tagged[spec.tag] = Field(spec.attribute, spec.type, self.content(spec)[0])
+        all_tags = {spec.tag for spec in self.of_all_versions[name].fields if spec.tag is not None}
         here = {field.name for field in (*wire, *tagged.values())}
         never_lost = [
             spec.attribute
@@ -71,7 +72,7 @@ class VersionLayout:
             if spec.attribute not in here and not spec.ignorable
         ]
         if self.is_flexible:
-            wire.append(Field(TAGGED, "tagged fields", TaggedFields(tagged)))
+            wire.append(Field(TAGGED, "tagged fields", TaggedFields(tagged, frozenset(all_tags - tagged.keys()))))
             least += 1
         cls = self.cls if name == self.cls.NAME else getattr(self.cls, name)
         return MessageLayout(Struct(*wire), cls, tagged, never_lost, is_flexible=self.is_flexible), least

@@ -4,6 +4,7 @@ Captured: a transactional producer committed three records (first segment) and a
 """
 
 import pytest
+from construct import Construct
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.reference import disk
@@ -98,7 +99,7 @@ def test_index_entries_of_real_kafka() -> None:
     ],
     ids=["offset", "time", "transaction", "producer"],
 )
-def test_an_entry_cut_short_is_refused(structure: disk.Construct, size: int) -> None:
+def test_an_entry_cut_short_is_refused(structure: Construct, size: int) -> None:
     assert structure.sizeof() == size
     assert len(disk.entries(structure, bytes(size * 2))) == 2
     for torn in range(1, size):
