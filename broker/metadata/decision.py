@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
 from ..config.server_config import ServerConfig
 
@@ -42,3 +42,11 @@ class ApiError:
     def of(cls, code: ErrorCode, message: str | None = None) -> "ApiError":
         """The error with Kafka's own sentence for the code where none is given."""
         return cls(code, code.message if message is None else message)
+
+    @classmethod
+    def from_error(cls, error: KafkaError) -> "ApiError":
+        """What a raised error answers: no sentence where it says only what its code says (Kafka's fromThrowable)."""
+        return cls(error.error_code, None if error.message == error.error_code.message else error.message)
+
+
+NO_ERROR = ApiError(ErrorCode.NONE)

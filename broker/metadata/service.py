@@ -1,8 +1,8 @@
 """The metadata service: the image, its log, and who is told of changes. What handlers and the daemon use.
 
-    metadata = MetadataService.open(directory, config, cluster_id=..., directory_ids=[...], now_ms=..., random_uuid=...)
-    metadata.subscribe(on_change)
+    metadata = MetadataService.open(directory, config, directory_ids=[...], now_ms=..., random_uuid=...)
     metadata.start(endpoints, now_ms)           # registers, unfences, elects: epochs are final now
+    metadata.subscribe(on_change)
     ...
     metadata.stop(now_ms)                       # fences; then LogDirectory.close(metadata.broker_epoch)
 
@@ -10,26 +10,69 @@ Shell: appends the records of a decision, flushes, replays, tells subscribers, a
 Source: Kafka's QuorumController and BrokerLifecycleManager.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
+from ...protocol.messages.topics import CreateTopicsRequest
 from ...storage.log_directory import LogDirectory
+from ...storage.meta_properties import uuid_text
+from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .decision import Controller, Decision, Response
+from .elections import elect_at_start
+from .features import (
+    BOOTSTRAP_FEATURES,
+    KRAFT_VERSION,
+    LATEST_METADATA_VERSION,
+    METADATA_VERSION,
+    MINIMUM_METADATA_VERSION,
+    SUPPORTED_FEATURES,
+)
 from .image import Endpoint, MetadataDelta, MetadataImage
+from .metadata_log import MetadataLog
+from .registration import (
+    abort_record,
+    auto_created,
+    bootstrap_records,
+    fencing_records,
+    producer_id_block,
+    registration_records,
+)
+from .replay import replay
+from .topics import create_topics
+
+logger = logging.getLogger(__name__)
 
 Subscriber = Callable[[MetadataImage, MetadataDelta], None]
+MAX_RECORDS_PER_USER_OPERATION = 10_000
+"""``QuorumController.MAX_RECORDS_PER_USER_OP``."""
 
 
 class MetadataService:
     """The image and the only way to change it."""
 
-    image: MetadataImage
-    controller: Controller
-    cluster_id: str
-    node_id: int
-    broker_epoch: int
-    """The offset of our RegisterBroker record; -1 before :meth:`start`."""
+    def __init__(
+        self,
+        log: MetadataLog,
+        controller: Controller,
+        cluster_id: str,
+        directory_ids: Sequence[bytes],
+        clean_epoch: int,
+    ) -> None:
+        """``clean_epoch``: the broker epoch in the clean-shutdown marker, -1 without one."""
+        self.image = MetadataImage()
+        self.controller = controller
+        self.cluster_id = cluster_id
+        self.node_id = controller.node_id
+        self.broker_epoch = -1
+        """The offset of our RegisterBroker record; -1 before :meth:`start`."""
+        self.log = log
+        self._directory_ids = directory_ids
+        self._clean_epoch = clean_epoch
+        self._subscribers: list[Subscriber] = []
+        self._producer_ids = iter(range(0))
 
     @classmethod
     def open(
@@ -41,37 +84,142 @@ class MetadataService:
         now_ms: int,
         random_uuid: Callable[[], bytes],
     ) -> "MetadataService":
-        """Opens ``__cluster_metadata-0`` in a directory that has its meta.properties, and loads the image.
+        """Opens ``__cluster_metadata-0`` and loads the image; a directory that is new is formatted.
 
-        A directory without it is formatted. ``directory_ids`` are those of all of the broker's log directories.
+        ``directory_ids`` are those of all of the broker's log directories, this one's first. Raises ConfigError for a
+        directory of another node or of a later Kafka; KafkaError and OSError of the disk; ProtocolError and
+        MetadataCorruption for a log that can't be read.
         """
+        if directory.meta is None:
+            directory.format(uuid_text(random_uuid()), config.node_id, directory_ids[0])
+        meta = directory.meta
+        assert meta is not None
+        if meta.node_id != config.node_id:
+            raise ConfigError(
+                [
+                    f"{directory.path}: Stored node id {meta.node_id} doesn't match node.id {config.node_id}: "
+                    f"start with --override node.id={meta.node_id} to serve this directory"
+                ]
+            )
+        voter = next(iter(config.controller_listeners), None)
+        endpoint = (
+            ("CONTROLLER", "localhost", 9093) if voter is None else (voter.name, voter.host or "localhost", voter.port)
+        )
+        log = MetadataLog.open(directory, config.node_id, endpoint, now_ms)
+        controller = Controller(config.node_id, config, random_uuid)
+        service = cls(log, controller, meta.cluster_id, directory_ids, directory.previous_broker_epoch)
+        service._load()
+        return service
+
+    def _load(self) -> None:
+        unheard = MetadataDelta()
+        image = self.image
+        for offset, epoch, timestamp_ms, message, version in self.log.load():
+            replay(image, message, unheard, version)
+            image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
+        image.last_offset = self.log.log_end_offset - 1
+        level = image.features.get(METADATA_VERSION)
+        if level is not None and not MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION:
+            raise ConfigError(
+                [
+                    f"metadata.version {level} is finalised in this directory, supported are "
+                    f"{MINIMUM_METADATA_VERSION} to {LATEST_METADATA_VERSION}"
+                ]
+            )
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Calls ``subscriber(image, delta)`` after every change, before the request that caused it is answered."""
+        self._subscribers.append(subscriber)
 
     def start(self, endpoints: Sequence[Endpoint], now_ms: int) -> None:
         """Becomes the leader of a new epoch, registers with these endpoints, unfences, elects."""
+        previous = self.image.brokers.get(self.node_id)
+        clean = previous is None or previous.epoch == self._clean_epoch
+        self.log.become_leader(self.node_id, now_ms)
+        if self.log.has_open_transaction:
+            self.commit([abort_record()], now_ms)
+        if METADATA_VERSION not in self.image.features:
+            self._append(bootstrap_records(), BOOTSTRAP_FEATURES[METADATA_VERSION], now_ms)
+        self.broker_epoch = self.log.log_end_offset
+        registration = registration_records(self.controller, endpoints, self._directory_ids, self.broker_epoch)
+        self.commit(registration, now_ms)
+        self.commit(elect_at_start(self.image, self.controller, clean=clean), now_ms)
 
     def stop(self, now_ms: int) -> None:
         """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session."""
+        self._append(fencing_records(self.image, self.controller), self.image.metadata_version, now_ms)
 
     def commit(self, records: Sequence[Message], now_ms: int) -> None:
         """Appends, flushes, replays, tells the subscribers. Raises KafkaError where the disk refuses."""
+        delta = self._append(records, self.image.metadata_version if records else 0, now_ms)
+        if records:
+            for subscriber in self._subscribers:
+                subscriber(self.image, delta)
+
+    def _append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> MetadataDelta:
+        delta = MetadataDelta()
+        if records:
+            self.log.append(records, metadata_version, now_ms)
+            for record in records:
+                replay(self.image, record, delta)
+            image = self.image
+            image.last_offset = self.log.log_end_offset - 1
+            image.last_epoch, image.last_timestamp_ms = self.log.leader_epoch, now_ms
+        return delta
 
     def carry_out(self, decision: Decision[Response], now_ms: int) -> Response:
-        """Commits a decision's records and gives its response."""
+        """Commits a decision's records and gives its response.
+
+        Raises KafkaError: POLICY_VIOLATION for more records than Kafka writes for one request, or what the disk says.
+        """
+        if len(decision.records) > MAX_RECORDS_PER_USER_OPERATION:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+        self.commit(decision.records, now_ms)
+        return decision.response
 
     def supported_features(self) -> dict[str, tuple[int, int]]:
         """Feature name -> lowest and highest level that this broker supports."""
+        return SUPPORTED_FEATURES
 
     def finalized_features(self) -> dict[str, int]:
-        """Feature name -> finalised level, of the features that this broker supports."""
+        """Feature name -> finalised level, of the features that this broker supports.
+
+        A real Kafka's directory may have more (transaction.version): a client that saw those would rely on them.
+        """
+        finalized = {name: level for name, level in self.image.features.items() if name in SUPPORTED_FEATURES}
+        if self.log.kraft_version:
+            finalized[KRAFT_VERSION] = self.log.kraft_version
+        return finalized
 
     def finalized_features_epoch(self) -> int:
         """The metadata offset up to which the finalised levels are known."""
+        return self.image.last_offset
+
+    def auto_create(self, names: Sequence[str], now_ms: int) -> dict[str, ErrorCode]:
+        """Creates topics with the defaults, or as Kafka's internal topics are; the outcome for each name."""
+        config = self.controller.config
+        request = CreateTopicsRequest([auto_created(name, config) for name in names])
+        response = self.carry_out(create_topics(self.image, request, self.controller), now_ms)
+        outcomes = {}
+        for topic in response.topics:
+            outcomes[topic.name] = ErrorCode(topic.error_code)
+            if topic.error_code:
+                logger.warning("could not create topic %s: %s", topic.name, topic.error_message)
+        return outcomes
 
     def ensure_topic(self, name: str, now_ms: int) -> None:
         """Creates a topic of the broker's own (``__consumer_offsets``) if it is not there. Raises KafkaError."""
+        if name in self.image.topics_by_name:
+            return
+        error = self.auto_create([name], now_ms)[name]
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error, f"could not create {name}")
 
     def next_producer_id(self, now_ms: int) -> int:
         """A producer id that was never given out; a block of 1000 is taken where the last one is used up."""
+        for producer_id in self._producer_ids:
+            return producer_id
+        block, records = producer_id_block(self.image, self.controller)
+        self.commit(records, now_ms)
+        self._producer_ids = iter(block)
+        return next(self._producer_ids)

@@ -1,0 +1,309 @@
+"""Altering configs of topics, brokers, groups and client metrics subscriptions. Pure: requests in, records out.
+
+Each resource of a request stands or falls as a whole, and alone. Broker resources are checked twice, as in Kafka: by
+the broker (its own id or the empty name for all, dynamic keys only) and by the controller.
+Source: ConfigAdminManager.preprocess, ControllerConfigurationValidator, ConfigurationControlManager.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
+from ...protocol.messages.structure import Message
+from ..config.definition import server_keys, topic_keys
+from ..config.dynamic_config import validate_broker_configs
+from ..config.group_config import validate_client_metrics, validate_group_configs
+from ..config.topic_config import validate_topic_configs
+from .decision import NO_ERROR, ApiError, Controller, Decision
+from .features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from .image import ConfigResource, MetadataImage, ResourceType
+from .topic_names import check_topic_name
+
+MAX_VALUE_LENGTH = 32767
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+
+
+class OperationType(IntEnum):
+    """What an incremental change does: the numbers of ``AlterConfigOp.OpType``."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigOperation(NamedTuple):
+    """One change of one key; the value is None for DELETE."""
+
+    type: OperationType
+    value: str | None
+
+
+def incremental_alter_configs(
+    image: MetadataImage, request: IncrementalAlterConfigsRequest, controller: Controller
+) -> Decision[IncrementalAlterConfigsResponse]:
+    """Sets, deletes, extends and shortens single keys (KIP-339)."""
+
+    def records_of(resource: IncrementalAlterConfigsRequest.AlterConfigsResource) -> list[Message]:
+        _check_keys(resource.configs, lambda config: config.config_operation != OperationType.DELETE)
+        kind = ResourceType(resource.resource_type)
+        operations = {
+            config.name: ConfigOperation(_operation_type(config.config_operation), config.value)
+            for config in resource.configs
+        }
+        if kind is ResourceType.BROKER_LOGGER:
+            _refuse_loggers(resource.resource_name, operations, controller)
+        if kind is ResourceType.BROKER:
+            _check_broker(image, resource.resource_name, operations, controller)
+        return alter_resource(image, controller, (kind, resource.resource_name), operations)
+
+    outcomes = _each_resource(request.resources, records_of, lambda kind: kind is not ResourceType.UNKNOWN)
+    decision: Decision[IncrementalAlterConfigsResponse] = Decision(IncrementalAlterConfigsResponse())
+    for resource, (error, records) in zip(request.resources, outcomes, strict=True):
+        answer = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+            error.code, error.message, resource.resource_type, resource.resource_name
+        )
+        decision.response.responses.append(answer)
+        decision.records += [] if request.validate_only else records
+    return decision
+
+
+def alter_configs(
+    image: MetadataImage, request: AlterConfigsRequest, controller: Controller
+) -> Decision[AlterConfigsResponse]:
+    """Replaces all configs of each resource: what is not named is deleted (the older API)."""
+
+    def records_of(resource: AlterConfigsRequest.AlterConfigsResource) -> list[Message]:
+        _check_keys(resource.configs, lambda config: True)
+        kind = ResourceType(resource.resource_type)
+        new = {config.name: config.value for config in resource.configs if config.value is not None}
+        if kind is ResourceType.BROKER:
+            _check_broker_name(resource.resource_name, controller)
+            validate_broker_configs(new, per_broker=bool(resource.resource_name))
+        return _replace_resource(image, controller, (kind, resource.resource_name), new)
+
+    served = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
+    outcomes = _each_resource(request.resources, records_of, lambda kind: kind in served)
+    decision: Decision[AlterConfigsResponse] = Decision(AlterConfigsResponse())
+    for resource, (error, records) in zip(request.resources, outcomes, strict=True):
+        answer = AlterConfigsResponse.AlterConfigsResourceResponse(
+            error.code, error.message, resource.resource_type, resource.resource_name
+        )
+        decision.response.responses.append(answer)
+        decision.records += [] if request.validate_only else records
+    return decision
+
+
+def _each_resource(
+    resources: Sequence[Any], records_of: Callable[[Any], list[Message]], serves: Callable[[ResourceType], bool]
+) -> list[tuple[ApiError, list[Message]]]:
+    """The outcome of each resource, in the request's order."""
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    outcomes: list[tuple[ApiError, list[Message]]] = []
+    for resource in resources:
+        try:
+            if counts[resource.resource_type, resource.resource_name] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            if resource.resource_type not in list(ResourceType) or not serves(ResourceType(resource.resource_type)):
+                # What is wrong with the keys comes first, as in Kafka.
+                _check_keys(resource.configs, lambda config: getattr(config, "config_operation", 0) != 1)
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {resource.resource_type}")
+            outcomes.append((NO_ERROR, records_of(resource)))
+        except KafkaError as error:
+            outcomes.append((ApiError.from_error(error), []))
+    return outcomes
+
+
+def _check_keys(configs: Iterable[Any], needs_value: Callable[[Any], bool]) -> None:
+    """Raises KafkaError for a key that is named twice, or that needs a value and has none."""
+    configs = list(configs)
+    if len({config.name for config in configs}) != len(configs):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [config.name for config in configs if config.value is None and needs_value(config)]
+    if nulls:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+
+
+def _operation_type(number: int) -> OperationType:
+    if number not in list(OperationType):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {number}")
+    return OperationType(number)
+
+
+def _check_broker_name(name: str, controller: Controller) -> None:
+    if not name:
+        return
+    try:
+        broker_id = int(name)
+    except ValueError:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
+    if broker_id != controller.node_id:
+        sentence = f"Unexpected broker id, expected {controller.node_id}, but received {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+
+
+def _check_broker(
+    image: MetadataImage, name: str, operations: Mapping[str, ConfigOperation], controller: Controller
+) -> None:
+    """The broker's own check of what its dynamic configs would be."""
+    _check_broker_name(name, controller)
+    configs = dict(image.config_of(ResourceType.BROKER, name))
+    for key, operation in operations.items():
+        if operation.type in (OperationType.APPEND, OperationType.SUBTRACT) and not _is_list(ResourceType.BROKER, key):
+            what = operation.type.name.lower()
+            sentence = f"Config value {what} is not allowed for config key: {key}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+        value = _new_value(ResourceType.BROKER, key, configs.get(key), operation)
+        if value is None:
+            configs.pop(key, None)
+        else:
+            configs[key] = value
+    validate_broker_configs(configs, per_broker=bool(name))
+
+
+def _refuse_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:
+    """This broker has no loggers that can be set by requests, so every name is that of no logger."""
+    _check_broker_name(name or "''", controller)
+    for logger, operation in operations.items():
+        if operation.type in (OperationType.APPEND, OperationType.SUBTRACT):
+            sentence = f"{operation.type.name} operation is not allowed for the BROKER_LOGGER resource"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, sentence)
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {logger} does not exist!")
+
+
+def _is_list(kind: int, key: str) -> bool:
+    table = {ResourceType.TOPIC: topic_keys, ResourceType.BROKER: server_keys}.get(ResourceType(kind))
+    return table is not None and key in table() and table()[key].type == "LIST"
+
+
+def _new_value(kind: int, key: str, current: str | None, operation: ConfigOperation) -> str | None:
+    """The value of a key after an operation; None: not set."""
+    if operation.type is OperationType.SET:
+        return operation.value
+    if operation.type is OperationType.DELETE:
+        return None
+    if not _is_list(kind, key):
+        sentence = f"Can't {operation.type.name} to key {key} because its type is not LIST."
+        raise KafkaError(ErrorCode.INVALID_CONFIG, sentence)
+    table = topic_keys() if kind == ResourceType.TOPIC else server_keys()
+    text = table[key].default if current is None else current
+    parts = [part for part in (text or "").split(",") if part]
+    for part in (operation.value or "").split(","):
+        if operation.type is OperationType.APPEND:
+            parts += [part] if part not in parts else []
+        elif part in parts:
+            parts.remove(part)
+    return ",".join(parts)
+
+
+def alter_resource(
+    image: MetadataImage,
+    controller: Controller,
+    resource: ConfigResource,
+    operations: Mapping[str, ConfigOperation],
+    *,
+    newly_created: bool = False,
+) -> list[Message]:
+    """The records of a change of single keys. Raises KafkaError. ``newly_created``: it need not exist yet."""
+    current = image.config_of(*resource)
+    changes: dict[str, str | None] = {}
+    for key, operation in operations.items():
+        value = _new_value(resource[0], key, current.get(key), operation)
+        # Brokers get a record even for an equal value: it makes them load again what a file may hold (KAFKA-14136).
+        if value != current.get(key) or resource[0] == ResourceType.BROKER:
+            changes[key] = value
+    return _checked_records(image, controller, resource, changes, {}, newly_created)
+
+
+def _replace_resource(
+    image: MetadataImage, controller: Controller, resource: ConfigResource, new: Mapping[str, str]
+) -> list[Message]:
+    """The records that make ``new`` all that is set for a resource. Raises KafkaError."""
+    current = image.config_of(*resource)
+    is_broker = resource[0] == ResourceType.BROKER
+    changes: dict[str, str | None] = {
+        key: value for key, value in new.items() if is_broker or current.get(key) != value
+    }
+    deleted: dict[str, str | None] = dict.fromkeys(key for key in current if key not in new)
+    return _checked_records(image, controller, resource, changes, deleted, newly_created=False)
+
+
+def _checked_records(
+    image: MetadataImage,
+    controller: Controller,
+    resource: ConfigResource,
+    changes: Mapping[str, str | None],
+    deleted: Mapping[str, None] | Mapping[str, str | None],
+    newly_created: bool,
+) -> list[Message]:
+    kind, name = resource
+    current = image.config_of(kind, name)
+    has_elr = ELIGIBLE_LEADER_REPLICAS_VERSION in image.features
+    merged = dict(current)
+    for key, value in (*changes.items(), *deleted.items()):
+        if has_elr and key == MIN_INSYNC_REPLICAS and kind == ResourceType.BROKER:
+            _check_min_insync_replicas(name, value)
+        if value is None:
+            merged.pop(key, None)
+        elif len(value) > MAX_VALUE_LENGTH:
+            sentence = (
+                "The configuration value cannot be added because it exceeds the maximum value size of "
+                f"{MAX_VALUE_LENGTH} bytes."
+            )
+            raise KafkaError(ErrorCode.INVALID_CONFIG, sentence)
+        else:
+            merged[key] = value
+    _validate(controller, resource, merged, current)
+    if not newly_created:
+        _check_existence(image, resource)
+    records: list[Message] = []
+    for key, value in (*changes.items(), *deleted.items()):
+        records.append(ConfigRecord(kind, name, key, value))
+        if has_elr and key == MIN_INSYNC_REPLICAS:
+            # Replicas were eligible under the old number (KIP-966).
+            records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))
+    return records
+
+
+def _check_min_insync_replicas(broker_name: str, value: str | None) -> None:
+    if broker_name:
+        sentence = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+        raise KafkaError(ErrorCode.INVALID_CONFIG, sentence)
+    if value is None:
+        sentence = "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
+        raise KafkaError(ErrorCode.INVALID_CONFIG, sentence)
+
+
+def _validate(
+    controller: Controller, resource: ConfigResource, configs: Mapping[str, str], before: Mapping[str, str]
+) -> None:
+    """The controller's check of all that would be set for a resource. Raises KafkaError."""
+    kind, name = resource
+    if kind == ResourceType.TOPIC:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        check_topic_name(name)
+        validate_topic_configs(configs, controller.config, before=before)
+    elif kind == ResourceType.CLIENT_METRICS:
+        validate_client_metrics(name, configs)
+    elif kind == ResourceType.GROUP:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        validate_group_configs(configs, controller.config)
+
+
+def _check_existence(image: MetadataImage, resource: ConfigResource) -> None:
+    kind, name = resource
+    if kind == ResourceType.TOPIC and name not in image.topics_by_name:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if kind == ResourceType.BROKER and name and int(name) not in image.brokers:
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")

@@ -1,0 +1,82 @@
+"""Feature levels: what this broker supports, what a fresh directory finalises, and record versions that follow them.
+
+Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a fresh directory
+(group.version, transaction.version, share.version, streams.version): a client that sees one of those relies on what it
+stands for, so each is finalised by the release that serves it and not before; Kafka itself opens a directory without
+them, and raises them by its own tools.
+"""
+
+from ...protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+)
+from ...protocol.messages.structure import Message
+
+METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
+ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
+
+MINIMUM_METADATA_VERSION = 7
+LATEST_METADATA_VERSION = 30
+"""4.3-IV0, the production level of Kafka 4.3."""
+LATEST_KRAFT_VERSION = 1
+
+MIGRATION_SUPPORTED = 8
+DIRECTORY_ASSIGNMENT_SUPPORTED = 17
+"""3.7-IV2 (KIP-858)."""
+CONTROLLER_REGISTRATION_SUPPORTED = 15
+METADATA_TRANSACTION_SUPPORTED = 14
+ELR_SUPPORTED = 23
+"""4.0-IV1 (KIP-966)."""
+CORDONED_DIRECTORIES_SUPPORTED = 30
+
+SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
+    ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
+    KRAFT_VERSION: (0, LATEST_KRAFT_VERSION),
+    METADATA_VERSION: (MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION),
+}
+"""Feature name -> lowest and highest level."""
+
+BOOTSTRAP_FEATURES: dict[str, int] = {
+    METADATA_VERSION: LATEST_METADATA_VERSION,
+    ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
+}
+"""What a fresh directory finalises. kraft.version is not a metadata record: it stands in the first checkpoint."""
+
+
+def partition_record_version(metadata_version: int) -> int:
+    """The version of Partition and PartitionChange records."""
+    if metadata_version >= ELR_SUPPORTED:
+        return 2
+    return 1 if metadata_version >= DIRECTORY_ASSIGNMENT_SUPPORTED else 0
+
+
+def register_broker_record_version(metadata_version: int) -> int:
+    """The version of RegisterBroker records."""
+    if metadata_version >= CORDONED_DIRECTORIES_SUPPORTED:
+        return 4
+    if metadata_version >= DIRECTORY_ASSIGNMENT_SUPPORTED:
+        return 3
+    return 2 if metadata_version >= MIGRATION_SUPPORTED else 1
+
+
+def registration_change_version(record: BrokerRegistrationChangeRecord) -> int:
+    """The lowest version that holds what the record says, as Kafka writes it."""
+    if record.cordoned_log_dirs is not None:
+        return 3
+    if record.log_dirs:
+        return 2
+    return 1 if record.in_controlled_shutdown else 0
+
+
+def record_version(record: Message, metadata_version: int) -> int:
+    """The version in which a record is written under a finalised metadata.version."""
+    if isinstance(record, PartitionRecord | PartitionChangeRecord):
+        return partition_record_version(metadata_version)
+    if isinstance(record, RegisterBrokerRecord):
+        return register_broker_record_version(metadata_version)
+    if isinstance(record, BrokerRegistrationChangeRecord):
+        return registration_change_version(record)
+    return 0

@@ -1,0 +1,110 @@
+"""The bytes of a fresh ``__cluster_metadata-0`` beside its log: the first checkpoint and quorum-state.
+
+Pure. The checkpoint holds no metadata: a control batch of header, kraft.version and voters, then one with the footer.
+With it a real Kafka starts on the directory under ``controller.quorum.voters`` and under
+``controller.quorum.bootstrap.servers``. Source: Kafka's Formatter, RecordsSnapshotWriter, QuorumStateData, KIP-853.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ...protocol.codec import decode, encode
+from ...protocol.messages.snapshots import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from ...protocol.messages.structure import ZERO_UUID
+from ...protocol.records.batch import iterate_headers
+from ...protocol.records.control import ControlRecordType, control_record_type, encode_control_batch
+from ...protocol.records.record import iterate_records
+from .features import LATEST_KRAFT_VERSION
+
+BOOTSTRAP_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"
+QUORUM_STATE = "quorum-state"
+NO_VOTE = -1
+
+
+def bootstrap_checkpoint(node_id: int, directory_id: bytes, endpoint: tuple[str, str, int], now_ms: int) -> bytes:
+    """The first checkpoint: this node is the only voter, reached at ``endpoint`` (listener, host, port)."""
+    voter = VotersRecord.Voter(
+        node_id,
+        directory_id,
+        [VotersRecord.Endpoint(*endpoint)],
+        VotersRecord.KRaftVersionFeature(0, LATEST_KRAFT_VERSION),
+    )
+    head = [
+        (ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(), 0)),
+        (ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(0, LATEST_KRAFT_VERSION), 0)),
+        (ControlRecordType.KRAFT_VOTERS, encode(VotersRecord(0, [voter]), 0)),
+    ]
+    foot = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
+    return encode_control_batch(head, timestamp=now_ms, base_offset=0, partition_leader_epoch=0) + encode_control_batch(
+        foot, timestamp=now_ms, base_offset=len(head), partition_leader_epoch=0
+    )
+
+
+def leader_change_batch(node_id: int, epoch: int, base_offset: int, now_ms: int) -> bytes:
+    """The control batch with which the leader of an epoch begins: it was elected by itself, the only voter."""
+    message = LeaderChangeMessage(
+        version=0,
+        leader_id=node_id,
+        voters=[LeaderChangeMessage.Voter(node_id)],
+        granting_voters=[LeaderChangeMessage.Voter(node_id)],
+    )
+    return encode_control_batch(
+        [(ControlRecordType.LEADER_CHANGE, encode(message, 0))],
+        timestamp=now_ms,
+        base_offset=base_offset,
+        partition_leader_epoch=epoch,
+    )
+
+
+def control_records(batches: bytes | memoryview) -> Iterator[tuple[ControlRecordType, bytes]]:
+    """The control records among whole batches. Raises the errors of ``iterate_records``."""
+    for position, header in iterate_headers(batches):
+        if header.is_control:
+            for record in iterate_records(batches, header, position):
+                yield control_record_type(record.key), record.value or b""
+
+
+def kraft_version_of(value: bytes) -> int:
+    """The level in a KRaftVersion control record."""
+    message, _ = decode(KRaftVersionRecord, 0, value)
+    return message.k_raft_version
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState:
+    """What ``quorum-state`` remembers. ``data_version`` 0 is written under static voters, 1 with a voter record."""
+
+    leader_id: int
+    leader_epoch: int
+    data_version: int = 1
+
+    @classmethod
+    def parse(cls, text: bytes) -> "QuorumState":
+        """From the file's JSON. Raises ValueError."""
+        try:
+            state = json.loads(text)
+            return cls(int(state["leaderId"]), int(state["leaderEpoch"]), int(state["data_version"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"quorum-state lacks {error}") from None
+
+    def led_by(self, node_id: int, epoch: int) -> "QuorumState":
+        """The state once a node leads an epoch."""
+        return replace(self, leader_id=node_id, leader_epoch=epoch)
+
+    def to_json(self) -> bytes:
+        """As Kafka writes it."""
+        state: dict[str, object] = {"leaderId": self.leader_id, "leaderEpoch": self.leader_epoch, "votedId": NO_VOTE}
+        if self.data_version == 0:
+            voters = [{"voterId": self.leader_id}]
+            state = {"clusterId": "", **state, "appliedOffset": 0, "currentVoters": voters}
+        else:
+            state["votedDirectoryId"] = base64.urlsafe_b64encode(ZERO_UUID).decode().rstrip("=")
+        return json.dumps({**state, "data_version": self.data_version}, separators=(",", ":")).encode()

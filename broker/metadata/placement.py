@@ -1,0 +1,101 @@
+"""Where the replicas of new partitions go. Pure. Source: StripedReplicaPlacer, ReplicationControlManager,
+ClusterControlManager.defaultDir."""
+
+from collections.abc import Sequence
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.metadata_records import PartitionRecord
+from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
+from .image import DIRECTORY_UNASSIGNED, MetadataImage
+
+
+class Placer:
+    """Chooses replicas and directories for the partitions of one request, so that they spread."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
+        self._chosen: dict[bytes, int] = {}
+        self._counted = False
+
+    def place(self, first_index: int, count: int, replication_factor: int) -> list[list[int]]:
+        """The replicas of ``count`` partitions from ``first_index`` on; active brokers lead.
+
+        Raises KafkaError INVALID_REPLICATION_FACTOR with the sentences of Kafka's placer.
+        """
+        brokers = self._image.brokers
+        if replication_factor > len(brokers):
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"The target replication factor of {replication_factor} cannot be reached because only "
+                f"{len(brokers)} broker(s) are registered.",
+            )
+        usable = sorted(one for one in brokers if not brokers[one].fenced)
+        if not usable:
+            raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced.")
+        fenced = sorted(one for one in brokers if brokers[one].fenced)
+        placed = []
+        for index in range(first_index, first_index + count):
+            start = index % len(usable)
+            placed.append((usable[start:] + usable[:start] + fenced)[:replication_factor])
+        return placed
+
+    def check_manual(self, replicas: Sequence[int], replication_factor: int | None) -> None:
+        """Raises KafkaError INVALID_REPLICA_ASSIGNMENT for an assignment that can't be."""
+        prefix = "The manual partition assignment includes"
+        if not replicas:
+            raise _bad_assignment(f"{prefix} an empty replica list.")
+        previous = None
+        for broker_id in sorted(replicas):
+            if broker_id not in self._image.brokers:
+                raise _bad_assignment(f"{prefix} broker {broker_id}, but no such broker is registered.")
+            if broker_id == previous:
+                raise _bad_assignment(f"{prefix} the broker {previous} more than once.")
+            previous = broker_id
+        if replication_factor is not None and len(replicas) != replication_factor:
+            raise _bad_assignment(
+                f"{prefix} a partition with {len(replicas)} replica(s), but this is not consistent with previous "
+                f"partitions, which have {replication_factor} replica(s)."
+            )
+
+    def active(self, replicas: Sequence[int]) -> list[int]:
+        """Those of the replicas that can be in sync from the start."""
+        return [one for one in replicas if self._image.brokers[one].is_active]
+
+    def partition_record(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
+        """The record of a new partition, led by its first active replica; at least one must be active."""
+        isr = self.active(replicas)
+        directories = []
+        if self._image.metadata_version >= DIRECTORY_ASSIGNMENT_SUPPORTED:
+            directories = [self._directory(broker_id) for broker_id in replicas]
+        return PartitionRecord(
+            partition_id=index,
+            topic_id=topic_id,
+            replicas=list(replicas),
+            isr=isr,
+            leader=isr[0],
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=directories,
+        )
+
+    def _directory(self, broker_id: int) -> bytes:
+        """Of several directories the one with the fewest partitions, as a broker's LogManager chooses."""
+        broker = self._image.brokers[broker_id]
+        candidates = [one for one in broker.directories if one not in broker.cordoned_directories]
+        if not candidates:
+            return DIRECTORY_UNASSIGNED
+        if len(candidates) == 1:
+            return candidates[0]
+        if not self._counted:
+            self._counted = True
+            for topic in self._image.topics_by_id.values():
+                for partition in topic.partitions.values():
+                    for directory in partition.directories:
+                        self._chosen[directory] = self._chosen.get(directory, 0) + 1
+        chosen = min(candidates, key=lambda one: self._chosen.get(one, 0))
+        self._chosen[chosen] = self._chosen.get(chosen, 0) + 1
+        return chosen
+
+
+def _bad_assignment(sentence: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, sentence)

@@ -1,0 +1,121 @@
+"""What a start and a stop of this broker write: features of a fresh cluster, registration, fencing, producer ids.
+
+Pure. Source: BootstrapMetadata, ClusterControlManager.registerBroker, BrokerLifecycleManager, ProducerIdControlManager.
+"""
+
+from collections.abc import Sequence
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.metadata_records import (
+    AbortTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+)
+from ...protocol.messages.structure import Message
+from ...protocol.messages.topics import CreateTopicsRequest
+from ..config.server_config import ServerConfig
+from ..internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
+from .decision import Controller
+from .features import BOOTSTRAP_FEATURES, SUPPORTED_FEATURES
+from .image import Endpoint, MetadataImage, ResourceType
+from .replay import FENCE, UNFENCE
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+"""``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+MAX_PRODUCER_ID = 0x7FFFFFFFFFFFFFFF
+
+
+def bootstrap_records() -> list[Message]:
+    """The first records of a fresh cluster: the feature levels, and what eligible leader replicas need (KIP-966)."""
+    records: list[Message] = [FeatureLevelRecord(name, level) for name, level in BOOTSTRAP_FEATURES.items()]
+    records.append(ConfigRecord(ResourceType.BROKER, "", "min.insync.replicas", "1"))
+    return records
+
+
+def abort_record() -> Message:
+    """Ends a metadata transaction that a killed controller left open."""
+    return AbortTransactionRecord(reason="the controller that began it was stopped")
+
+
+def registration_records(
+    controller: Controller, endpoints: Sequence[Endpoint], directory_ids: Sequence[bytes], broker_epoch: int
+) -> list[Message]:
+    """Registers this broker, fenced, and unfences it. ``broker_epoch``: the offset that the first record will have."""
+    register = RegisterBrokerRecord(
+        broker_id=controller.node_id,
+        incarnation_id=controller.random_uuid(),
+        broker_epoch=broker_epoch,
+        end_points=[
+            RegisterBrokerRecord.BrokerEndpoint(one.name, one.host, one.port, one.security_protocol)
+            for one in endpoints
+        ],
+        features=[
+            RegisterBrokerRecord.BrokerFeature(name, lowest, highest)
+            for name, (lowest, highest) in SUPPORTED_FEATURES.items()
+        ],
+        rack=controller.config["broker.rack"],
+        fenced=True,
+        log_dirs=sorted(directory_ids),
+    )
+    return [register, BrokerRegistrationChangeRecord(controller.node_id, broker_epoch, fenced=UNFENCE)]
+
+
+def fencing_records(image: MetadataImage, controller: Controller) -> list[Message]:
+    """What a clean stop writes: whoever starts next need not wait for a session to end."""
+    broker = image.brokers.get(controller.node_id)
+    if broker is None or broker.fenced:
+        return []
+    return [BrokerRegistrationChangeRecord(controller.node_id, broker.epoch, fenced=FENCE)]
+
+
+def producer_id_block(image: MetadataImage, controller: Controller) -> tuple[range, list[Message]]:
+    """The next block of producer ids, and the record that takes it. Raises KafkaError where there are none left."""
+    first = image.next_producer_id
+    if first > MAX_PRODUCER_ID - PRODUCER_ID_BLOCK_SIZE:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Exhausted all producerIds")
+    block = range(first, first + PRODUCER_ID_BLOCK_SIZE)
+    epoch = image.brokers[controller.node_id].epoch
+    return block, [ProducerIdsRecord(controller.node_id, epoch, block.stop)]
+
+
+def auto_created(name: str, config: ServerConfig) -> CreateTopicsRequest.CreatableTopic:
+    """A topic as the broker creates it on its own: the defaults, or what one of Kafka's internal topics has.
+
+    Source: AutoTopicCreationManager, GroupCoordinatorService.groupMetadataTopicConfigs and its siblings.
+    """
+    prefix = {
+        OFFSETS_TOPIC: "offsets.topic",
+        TRANSACTION_STATE_TOPIC: "transaction.state.log",
+        SHARE_STATE_TOPIC: "share.coordinator.state.topic",
+    }.get(name)
+    if prefix is None:
+        return CreateTopicsRequest.CreatableTopic(
+            name, config.get_int("num.partitions"), config.get_int("default.replication.factor")
+        )
+    segment_bytes = str(config.get_int(f"{prefix}.segment.bytes"))
+    configs = {
+        OFFSETS_TOPIC: {"compression.type": "producer", "cleanup.policy": "compact", "segment.bytes": segment_bytes},
+        TRANSACTION_STATE_TOPIC: {
+            "compression.type": "uncompressed",
+            "cleanup.policy": "compact",
+            "min.insync.replicas": str(config.get_int("transaction.state.log.min.isr")),
+            "segment.bytes": segment_bytes,
+            "unclean.leader.election.enable": "false",
+        },
+        SHARE_STATE_TOPIC: {
+            "cleanup.policy": "delete",
+            "compression.type": "none",
+            "segment.bytes": segment_bytes,
+            "retention.ms": "-1",
+            "min.insync.replicas": str(config.get_int("share.coordinator.state.topic.min.isr")),
+        },
+    }[name]
+    return CreateTopicsRequest.CreatableTopic(
+        name,
+        config.get_int(f"{prefix}.num.partitions"),
+        config.get_int(f"{prefix}.replication.factor"),
+        configs=[CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in configs.items()],
+    )

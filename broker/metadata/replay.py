@@ -1,0 +1,283 @@
+"""Replaying metadata records: the only way the image changes, for loading, serving and real Kafka's records alike.
+
+Owns: what each record type does. Never does: I/O, reading a clock, deciding. Invariant: every record type of Kafka
+4.3.1 has an entry in the tables below; a record that contradicts the image raises MetadataCorruption, as a controller
+of Kafka's stops. Source: the ``replay`` methods of Kafka's Delta classes.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ...protocol.messages import metadata_records as records
+from ...protocol.messages.structure import Message
+from .image import (
+    DIRECTORY_MIGRATING,
+    BrokerRegistration,
+    ClientQuotaEntity,
+    Endpoint,
+    KeptRecord,
+    LeaderRecoveryState,
+    MetadataDelta,
+    MetadataImage,
+    PartitionImage,
+    ResourceType,
+    SecurityProtocol,
+    TopicImage,
+)
+
+NO_LEADER_CHANGE = -2
+FENCE, UNFENCE = 1, -1
+
+
+class MetadataCorruption(Exception):  # noqa: N818 - what it is, not whose fault
+    """A record of the metadata log contradicts those before it."""
+
+
+def replay(image: MetadataImage, record: Message, delta: MetadataDelta, version: int = 0) -> None:
+    """Applies one record to the image and notes in ``delta`` what changed.
+
+    ``version`` matters only for records that are kept as they are. Raises MetadataCorruption.
+    """
+    if type(record) in _KEPT_BY:
+        image.kept[type(record).NAME, *_KEPT_BY[type(record)](record)] = KeptRecord(record, version)
+    elif type(record) in _REMOVES:
+        kept_class, key = _REMOVES[type(record)]
+        image.kept.pop((kept_class.NAME, *key(record)), None)
+    else:
+        _REPLAYS[type(record)](image, record, delta)
+
+
+def _topic(image: MetadataImage, record: records.TopicRecord, delta: MetadataDelta) -> None:
+    if record.name in image.topics_by_name or record.topic_id in image.topics_by_id:
+        raise MetadataCorruption(f"topic {record.name} with id {record.topic_id.hex()} exists already")
+    topic = TopicImage(record.name, record.topic_id)
+    image.topics_by_name[record.name] = image.topics_by_id[record.topic_id] = topic
+    delta.created_topics[record.topic_id] = topic
+
+
+def _remove_topic(image: MetadataImage, record: records.RemoveTopicRecord, delta: MetadataDelta) -> None:
+    topic = _find_topic(image, record.topic_id)
+    del image.topics_by_id[topic.topic_id], image.topics_by_name[topic.name]
+    if image.configs.pop((ResourceType.TOPIC, topic.name), None):
+        delta.changed_configs[ResourceType.TOPIC, topic.name] = None
+    if delta.created_topics.pop(topic.topic_id, None) is None:
+        delta.deleted_topics[topic.topic_id] = topic
+    for index in topic.partitions:
+        delta.changed_partitions.pop((topic.topic_id, index), None)
+
+
+def _find_topic(image: MetadataImage, topic_id: bytes) -> TopicImage:
+    topic = image.topics_by_id.get(topic_id)
+    if topic is None:
+        raise MetadataCorruption(f"no topic has the id {topic_id.hex()}")
+    return topic
+
+
+def _partition(image: MetadataImage, record: records.PartitionRecord, delta: MetadataDelta) -> None:
+    topic = _find_topic(image, record.topic_id)
+    replicas = tuple(record.replicas)
+    topic.partitions[record.partition_id] = PartitionImage(
+        replicas=replicas,
+        directories=tuple(record.directories) or (DIRECTORY_MIGRATING,) * len(replicas),
+        isr=tuple(record.isr),
+        leader=record.leader,
+        leader_epoch=record.leader_epoch,
+        partition_epoch=record.partition_epoch,
+        leader_recovery_state=LeaderRecoveryState(record.leader_recovery_state),
+        eligible_leader_replicas=tuple(record.eligible_leader_replicas or ()),
+        last_known_elr=tuple(record.last_known_elr or ()),
+        adding_replicas=tuple(record.adding_replicas),
+        removing_replicas=tuple(record.removing_replicas),
+    )
+    delta.changed_partitions[record.topic_id, record.partition_id] = None
+
+
+def _partition_change(image: MetadataImage, record: records.PartitionChangeRecord, delta: MetadataDelta) -> None:
+    topic = _find_topic(image, record.topic_id)
+    partition = topic.partitions.get(record.partition_id)
+    if partition is None:
+        raise MetadataCorruption(f"topic {topic.name} has no partition {record.partition_id}")
+    topic.partitions[record.partition_id] = merge(partition, record)
+    delta.changed_partitions[record.topic_id, record.partition_id] = None
+
+
+def merge(partition: PartitionImage, record: records.PartitionChangeRecord) -> PartitionImage:
+    """The partition after a change: null fields stay; the leader epoch rises with every leader that is named."""
+
+    def changed(new: list[Any] | None, old: tuple[Any, ...]) -> tuple[Any, ...]:
+        return old if new is None else tuple(new)
+
+    leader_named = record.leader != NO_LEADER_CHANGE
+    replicas = changed(record.replicas, partition.replicas)
+    directories = changed(record.directories, partition.directories)
+    if len(directories) != len(replicas):
+        # Before directory ids a change of replicas didn't say where they are.
+        directories = (DIRECTORY_MIGRATING,) * len(replicas)
+    recovery = record.leader_recovery_state
+    return PartitionImage(
+        replicas=replicas,
+        directories=directories,
+        isr=changed(record.isr, partition.isr),
+        leader=record.leader if leader_named else partition.leader,
+        leader_epoch=partition.leader_epoch + leader_named,
+        partition_epoch=partition.partition_epoch + 1,
+        leader_recovery_state=partition.leader_recovery_state if recovery < 0 else LeaderRecoveryState(recovery),
+        eligible_leader_replicas=changed(record.eligible_leader_replicas, partition.eligible_leader_replicas),
+        last_known_elr=changed(record.last_known_elr, partition.last_known_elr),
+        adding_replicas=changed(record.adding_replicas, partition.adding_replicas),
+        removing_replicas=changed(record.removing_replicas, partition.removing_replicas),
+    )
+
+
+def _clear_elr(image: MetadataImage, record: records.ClearElrRecord, delta: MetadataDelta) -> None:
+    """Of one topic, or of all with an empty name."""
+    if record.topic_name and record.topic_name not in image.topics_by_name:
+        raise MetadataCorruption(f"no topic is named {record.topic_name}, whose ELRs are to be cleared")
+    topics = [image.topics_by_name[record.topic_name]] if record.topic_name else image.topics_by_id.values()
+    for topic in topics:
+        for index, partition in topic.partitions.items():
+            if partition.eligible_leader_replicas or partition.last_known_elr:
+                topic.partitions[index] = replace(partition, eligible_leader_replicas=(), last_known_elr=())
+                delta.changed_partitions[topic.topic_id, index] = None
+
+
+def _config(image: MetadataImage, record: records.ConfigRecord, delta: MetadataDelta) -> None:
+    resource = (record.resource_type, record.resource_name)
+    configs = image.configs.setdefault(resource, {})
+    if record.value is None:
+        configs.pop(record.name, None)
+    else:
+        configs[record.name] = record.value
+    if not configs:
+        del image.configs[resource]
+    delta.changed_configs[resource] = None
+
+
+def _register_broker(image: MetadataImage, record: records.RegisterBrokerRecord, delta: MetadataDelta) -> None:
+    image.brokers[record.broker_id] = BrokerRegistration(
+        broker_id=record.broker_id,
+        epoch=record.broker_epoch,
+        incarnation_id=record.incarnation_id,
+        endpoints={
+            one.name: Endpoint(one.name, one.host, one.port, SecurityProtocol(one.security_protocol))
+            for one in record.end_points
+        },
+        features={one.name: (one.min_supported_version, one.max_supported_version) for one in record.features},
+        rack=record.rack,
+        fenced=record.fenced,
+        in_controlled_shutdown=record.in_controlled_shutdown,
+        directories=tuple(record.log_dirs),
+        cordoned_directories=tuple(record.cordoned_log_dirs or ()),
+        is_migrating_zk_broker=record.is_migrating_zk_broker,
+    )
+    delta.changed_brokers[record.broker_id] = None
+
+
+def _registration(image: MetadataImage, broker_id: int, epoch: int) -> BrokerRegistration:
+    broker = image.brokers.get(broker_id)
+    if broker is None or broker.epoch != epoch:
+        known = "not registered" if broker is None else f"registered with epoch {broker.epoch}"
+        raise MetadataCorruption(f"broker {broker_id} with epoch {epoch} is {known}")
+    return broker
+
+
+def _change_registration(
+    image: MetadataImage, record: records.BrokerRegistrationChangeRecord, delta: MetadataDelta
+) -> None:
+    broker = _registration(image, record.broker_id, record.broker_epoch)
+    cordoned = record.cordoned_log_dirs
+    image.brokers[broker.broker_id] = replace(
+        broker,
+        fenced=broker.fenced if record.fenced == 0 else record.fenced == FENCE,
+        in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown == 1,
+        directories=tuple(record.log_dirs) or broker.directories,
+        cordoned_directories=broker.cordoned_directories if cordoned is None else tuple(cordoned),
+    )
+    delta.changed_brokers[broker.broker_id] = None
+
+
+def _fence(image: MetadataImage, record: records.FenceBrokerRecord, delta: MetadataDelta) -> None:
+    image.brokers[record.id] = replace(_registration(image, record.id, record.epoch), fenced=True)
+    delta.changed_brokers[record.id] = None
+
+
+def _unfence(image: MetadataImage, record: records.UnfenceBrokerRecord, delta: MetadataDelta) -> None:
+    image.brokers[record.id] = replace(_registration(image, record.id, record.epoch), fenced=False)
+    delta.changed_brokers[record.id] = None
+
+
+def _unregister(image: MetadataImage, record: records.UnregisterBrokerRecord, delta: MetadataDelta) -> None:
+    _registration(image, record.broker_id, record.broker_epoch)
+    del image.brokers[record.broker_id]
+    delta.changed_brokers[record.broker_id] = None
+
+
+def _feature(image: MetadataImage, record: records.FeatureLevelRecord, delta: MetadataDelta) -> None:
+    if record.feature_level == 0:
+        image.features.pop(record.name, None)
+    else:
+        image.features[record.name] = record.feature_level
+    delta.changed_features[record.name] = None
+
+
+def _producer_ids(image: MetadataImage, record: records.ProducerIdsRecord, delta: MetadataDelta) -> None:
+    if record.next_producer_id <= image.next_producer_id:
+        raise MetadataCorruption(f"producer ids go back from {image.next_producer_id} to {record.next_producer_id}")
+    image.next_producer_id = record.next_producer_id
+
+
+def _client_quota(image: MetadataImage, record: records.ClientQuotaRecord, delta: MetadataDelta) -> None:
+    entity: ClientQuotaEntity = tuple(sorted((one.entity_type, one.entity_name) for one in record.entity))
+    quotas = image.client_quotas.setdefault(entity, {})
+    if record.remove:
+        quotas.pop(record.key, None)
+    else:
+        quotas[record.key] = record.value
+    if not quotas:
+        del image.client_quotas[entity]
+
+
+def _nothing(image: MetadataImage, record: Message, delta: MetadataDelta) -> None:
+    """NoOp; transactions are resolved where the log is read."""
+
+
+_REPLAYS: dict[type[Message], Callable[[MetadataImage, Any, MetadataDelta], None]] = {
+    records.RegisterBrokerRecord: _register_broker,
+    records.UnregisterBrokerRecord: _unregister,
+    records.TopicRecord: _topic,
+    records.PartitionRecord: _partition,
+    records.ConfigRecord: _config,
+    records.PartitionChangeRecord: _partition_change,
+    records.FenceBrokerRecord: _fence,
+    records.UnfenceBrokerRecord: _unfence,
+    records.RemoveTopicRecord: _remove_topic,
+    records.FeatureLevelRecord: _feature,
+    records.ClientQuotaRecord: _client_quota,
+    records.ProducerIdsRecord: _producer_ids,
+    records.BrokerRegistrationChangeRecord: _change_registration,
+    records.NoOpRecord: _nothing,
+    records.BeginTransactionRecord: _nothing,
+    records.EndTransactionRecord: _nothing,
+    records.AbortTransactionRecord: _nothing,
+    records.ClearElrRecord: _clear_elr,
+}
+
+_KEPT_BY: dict[type[Message], Callable[[Any], tuple[object, ...]]] = {
+    records.AccessControlEntryRecord: lambda record: (record.id,),
+    records.UserScramCredentialRecord: lambda record: (record.name, record.mechanism),
+    records.DelegationTokenRecord: lambda record: (record.token_id,),
+    records.RegisterControllerRecord: lambda record: (record.controller_id,),
+    records.ZkMigrationStateRecord: lambda record: (),
+}
+"""Record types that are kept as they are, and what identifies one of them."""
+
+_REMOVES: dict[type[Message], tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {
+    records.RemoveAccessControlEntryRecord: (records.AccessControlEntryRecord, lambda record: (record.id,)),
+    records.RemoveUserScramCredentialRecord: (
+        records.UserScramCredentialRecord,
+        lambda record: (record.name, record.mechanism),
+    ),
+    records.RemoveDelegationTokenRecord: (records.DelegationTokenRecord, lambda record: (record.token_id,)),
+}
+"""Record types that take a kept one away."""

@@ -1,0 +1,41 @@
+"""What a topic may be called. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
+
+import re
+from collections.abc import Iterable
+
+from ...protocol.errors import ErrorCode, KafkaError
+
+MAX_NAME_LENGTH = 249
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_topic_name(name: str) -> None:
+    """Raises KafkaError INVALID_TOPIC_EXCEPTION for a name that no topic can have."""
+    problem = _problem(name)
+    if problem is not None:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+
+
+def is_legal(name: str) -> bool:
+    """Whether a topic could have this name."""
+    return _problem(name) is None
+
+
+def _problem(name: str) -> str | None:
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    if _LEGAL.fullmatch(name) is None:
+        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    return None
+
+
+def colliding(name: str, existing: Iterable[str]) -> str | None:
+    """An existing topic whose name differs only in '.' and '_', which metrics can't tell apart; the name itself too."""
+    if "." not in name and "_" not in name:
+        return None
+    unified = name.replace(".", "_")
+    return next((other for other in existing if other.replace(".", "_") == unified), None)

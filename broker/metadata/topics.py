@@ -1,0 +1,170 @@
+"""Creating topics. Pure: image and request in, records and response out.
+
+Each topic of a request stands or falls alone; the records of all that can be created are written together.
+Source: ControllerApis.createTopics, ReplicationControlManager.createTopics.
+"""
+
+from collections import Counter
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.metadata_records import TopicRecord
+from ...protocol.messages.structure import Message
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ..config.describe import describe_topic
+from .configs import ConfigOperation, OperationType, alter_resource
+from .decision import ApiError, Controller, Decision
+from .image import METADATA_TOPIC, MetadataImage, ResourceType
+from .placement import Placer
+from .topic_names import check_topic_name, colliding
+
+USE_DEFAULT = -1
+Result = CreateTopicsResponse.CreatableTopicResult
+
+
+def create_topics(
+    image: MetadataImage, request: CreateTopicsRequest, controller: Controller
+) -> Decision[CreateTopicsResponse]:
+    """Creates what can be created; ``validate_only`` answers the same without records."""
+    decision: Decision[CreateTopicsResponse] = Decision(CreateTopicsResponse())
+    placer = Placer(image)
+    counts = Counter(topic.name for topic in request.topics)
+    results = decision.response.topics
+    for topic in request.topics:
+        if counts[topic.name] > 1 or topic.name == METADATA_TOPIC:
+            continue
+        try:
+            result, records = _create_topic(image, topic, controller, placer)
+        except KafkaError as error:
+            refused = ApiError.from_error(error)
+            results.append(_refusal(topic.name, refused.code, refused.message))
+        else:
+            results.append(result)
+            decision.records += records
+    for name, count in counts.items():
+        if count > 1:
+            results.append(_refusal(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+        elif name == METADATA_TOPIC:
+            sentence = f"Creation of internal topic {METADATA_TOPIC} is prohibited."
+            results.append(_refusal(name, ErrorCode.INVALID_REQUEST, sentence))
+    if request.validate_only:
+        decision.records.clear()
+    return decision
+
+
+def _refusal(name: str, code: ErrorCode, message: str | None) -> Result:
+    return Result(name=name, error_code=code, error_message=message)
+
+
+def _create_topic(
+    image: MetadataImage, topic: CreateTopicsRequest.CreatableTopic, controller: Controller, placer: Placer
+) -> tuple[Result, list[Message]]:
+    """The answer for one topic and its records: Topic, Configs, Partitions. Raises KafkaError."""
+    if topic.name in image.topics_by_name:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    check_topic_name(topic.name)
+    other = colliding(topic.name, image.topics_by_name)
+    if other is not None:
+        sentence = f"Topic '{topic.name}' collides with existing topic: {other}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, sentence)
+    config_records, overrides = _topic_configs(image, topic, controller)
+    replicas = _replicas(topic, controller, placer)
+    topic_id = controller.random_uuid()
+    records: list[Message] = [TopicRecord(topic.name, topic_id), *config_records]
+    records += [placer.partition_record(topic_id, index, replicas[index]) for index in sorted(replicas)]
+    node = str(controller.node_id)
+    described = describe_topic(
+        controller.config,
+        overrides,
+        image.config_of(ResourceType.BROKER, ""),
+        image.config_of(ResourceType.BROKER, node),
+    )
+    result = Result(
+        name=topic.name,
+        topic_id=topic_id,
+        error_message=None,
+        num_partitions=len(replicas),
+        replication_factor=len(replicas[0]),
+        configs=[
+            CreateTopicsResponse.CreatableTopicConfigs(
+                entry.name, entry.value, entry.read_only, entry.source, entry.is_sensitive
+            )
+            for entry in sorted(described, key=lambda entry: entry.name)
+        ],
+    )
+    return result, records
+
+
+def _topic_configs(
+    image: MetadataImage, topic: CreateTopicsRequest.CreatableTopic, controller: Controller
+) -> tuple[list[Message], dict[str, str]]:
+    nulls = [config.name for config in topic.configs if config.value is None]
+    if nulls:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
+    overrides = {config.name: config.value for config in topic.configs if config.value is not None}
+    operations = {name: ConfigOperation(OperationType.SET, value) for name, value in overrides.items()}
+    if not operations:
+        return [], {}
+    resource = (int(ResourceType.TOPIC), topic.name)
+    return alter_resource(image, controller, resource, operations, newly_created=True), overrides
+
+
+def _replicas(
+    topic: CreateTopicsRequest.CreatableTopic, controller: Controller, placer: Placer
+) -> dict[int, list[int]]:
+    """Partition index -> replicas. Raises KafkaError."""
+    if topic.assignments:
+        return _assigned_replicas(topic, placer)
+    if topic.replication_factor < USE_DEFAULT or topic.replication_factor == 0:
+        sentence = "Replication factor must be larger than 0, or -1 to use the default value."
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, sentence)
+    if topic.num_partitions < USE_DEFAULT or topic.num_partitions == 0:
+        sentence = "Number of partitions was set to an invalid non-positive value."
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, sentence)
+    config = controller.config
+    partitions, factor = topic.num_partitions, topic.replication_factor
+    if partitions == USE_DEFAULT:
+        partitions = config.get_int("num.partitions")
+    if factor == USE_DEFAULT:
+        factor = config.get_int("default.replication.factor")
+    prefix = f"Unable to replicate the partition {factor} time(s): "
+    try:
+        placed = placer.place(0, partitions, factor)
+    except KafkaError as error:
+        raise KafkaError(error.error_code, prefix + error.message) from None
+    if not all(map(placer.active, placed)):
+        sentence = "All brokers are currently fenced or in controlled shutdown."
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, prefix + sentence)
+    return dict(enumerate(placed))
+
+
+def _assigned_replicas(topic: CreateTopicsRequest.CreatableTopic, placer: Placer) -> dict[int, list[int]]:
+    manual = "A manual partition assignment was specified, but"
+    if topic.replication_factor != USE_DEFAULT:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{manual} replication factor was not set to -1.")
+    if topic.num_partitions != USE_DEFAULT:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{manual} numPartitions was not set to -1.")
+    replicas: dict[int, list[int]] = {}
+    factor = None
+    for assignment in topic.assignments:
+        index = assignment.partition_index
+        if index in replicas:
+            sentence = f"Found multiple manual partition assignments for partition {index}"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, sentence)
+        placer.check_manual(assignment.broker_ids, factor)
+        factor = len(assignment.broker_ids)
+        if not placer.active(assignment.broker_ids):
+            raise all_fenced(index)
+        replicas[index] = assignment.broker_ids
+    if any(index not in replicas for index in range(len(replicas))):
+        sentence = "partitions should be a consecutive 0-based integer sequence"
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, sentence)
+    return replicas
+
+
+def all_fenced(index: int) -> KafkaError:
+    """The error for a manual assignment that names no broker that is active."""
+    return KafkaError(
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        f"All brokers specified in the manual partition assignment for partition {index} are fenced or in controlled "
+        "shutdown.",
+    )
