@@ -61,12 +61,12 @@ def handle(
         topics.append(ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id, answers))
     if request.acks != 0:
         reply(ProduceResponse(topics))
-    elif failed:
-        raise ConnectionRefusal("a Produce request with acks=0 failed, and closing is the only answer its client gets")
-    else:
+    elif not failed:
         reply(None)
     for partition, appended_bytes in grown:
         partition.notify(appended_bytes)
+    if failed and request.acks == 0:
+        raise ConnectionRefusal("a Produce request with acks=0 failed, and closing is the only answer its client gets")
 
 
 def _append(
@@ -91,7 +91,9 @@ def _append(
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if is_internal(name) and context.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
-    if request.transactional_id is not None and header.is_transactional:
+    if header.is_transactional:
+        if request.transactional_id is None:
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         # Nobody can have opened a transaction here, so the producer id is not one of this transactional id.
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.

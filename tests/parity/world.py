@@ -31,27 +31,27 @@ class Names:
         return self.members.get(group, "nobody")
 
 
-SAME_ANYWAY = frozenset(
-    """
-    throttleTimeMs clusterId host port rack errorMessage memberId members.memberId leader logAppendTimeMs
-    producerId sessionId topicId coordinatorHost controllerId timestamp
-    incarnationId directoryId currentLeaderEpoch clientHost lastFetchTimestamp lastCaughtUpTimestamp
-    documentation finalizedFeaturesEpoch
-    """.split()
+DIFFERENT_ANYWAY = frozenset(
+    {"throttleTimeMs", "clusterId", "host", "port", "rack", "errorMessage", "message", "memberId", "leader"}
+    | {"logAppendTimeMs", "producerId", "sessionId", "topicId", "clientHost", "finalizedFeaturesEpoch"}
+    | {"incarnationId", "directoryId", "lastFetchTimestamp", "lastCaughtUpTimestamp", "nodeEndpoints"}
 )
 """Fields that are ids, times, hosts or texts: they differ between any two brokers."""
+
+UNORDERED = frozenset(
+    {"topics", "responses", "groups", "results", "configs", "resources", "brokers", "apiKeys", "configResources"}
+    | {"replicaElectionResults", "partitionResult", "partitions", "coordinators", "supportedFeatures"}
+)
+"""Lists whose order says nothing."""
 
 
 def comparable(node: Any, key: str = "") -> Any:
     """An answer without what differs between any two brokers; lists that have no order of their own are sorted."""
     if isinstance(node, dict):
-        return {name: comparable(value, name) for name, value in node.items() if name not in SAME_ANYWAY}
+        return {name: comparable(value, name) for name, value in node.items() if name not in DIFFERENT_ANYWAY}
     if isinstance(node, list):
         items = [comparable(item, key) for item in node]
         if key in UNORDERED:
             items.sort(key=str)
         return items
     return node
-
-
-UNORDERED = frozenset("topics responses groups results configs resources brokers apiKeys configResources".split())

@@ -1,4 +1,4 @@
-"""Questions to any broker in Apache Kafka's own encoding: one JVM that speaks every message and version (java/Wire.java)."""
+"""Questions to any broker in Apache Kafka's own encoding, asked by one JVM (java/Wire.java)."""
 
 import json
 import subprocess

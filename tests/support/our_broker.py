@@ -1,0 +1,89 @@
+"""Our broker in a process of its own, started as a user starts it, on a port of the system's choice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+
+
+class OurBroker:
+    """``odradek serve`` on ``directory``; may be stopped, killed and started again on the same data and port."""
+
+    def __init__(self, directory: Path, configs: Mapping[str, str] | None = None) -> None:
+        self.directory = directory
+        self.log_dir = directory / "logs"
+        self.log_file = directory / "odradek.log"
+        self.port = 0
+        self._configs = dict(configs or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The broker's process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    def __enter__(self) -> "OurBroker":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            self.kill()
+
+    def start(self) -> None:
+        """Starts it and waits until it says that it serves."""
+        ready = self.directory / "ready.json"
+        ready.unlink(missing_ok=True)
+        keys = {
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "log.dirs": str(self.log_dir),
+            "process.roles": "broker,controller",
+            **self._configs,
+        }
+        overrides = [part for key, value in keys.items() for part in ("--override", f"{key}={value}")]
+        command = [sys.executable, "-m", "odradek", "serve", *overrides, "--ready-file", str(ready)]
+        with self.log_file.open("ab") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not ready.exists():
+            if self._process.poll() is not None:
+                raise AssertionError(f"our broker ended with {self._process.returncode}:\n{self.log()[-3000:]}")
+            if time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(f"our broker did not start:\n{self.log()[-3000:]}")
+            time.sleep(0.005)
+        self.port = json.loads(ready.read_text())["listeners"]["PLAINTEXT"]["port"]
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        code = self._process.wait(STOP_TIMEOUT_S)
+        self._process = None
+        return code
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def log(self) -> str:
+        """What it has logged so far."""
+        return self.log_file.read_text(errors="replace")
