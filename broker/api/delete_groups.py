@@ -7,6 +7,7 @@ Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupCoordinatorShard.deleteG
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -14,7 +15,9 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
 from ..coordinator.group_coordinator import GroupCoordinator
 from ..coordinator.shard import CoordinatorShard
+from ..groups.core import GroupCore
 from ..groups.describe import delete_groups
+from ..groups.effects import Effects
 from ..request import RequestContext
 
 API_KEY = ApiKey.DELETE_GROUPS
@@ -56,12 +59,11 @@ def handle(
     if not by_shard:
         reply(DeleteGroupsResponse(results=results))
     for shard, group_ids in by_shard.items():
-        shard.write(
-            context.now_ms,
-            lambda core, effects, group_ids=group_ids: delete_groups(core, group_ids, effects),
-            collect,
-            lambda error, group_ids=group_ids: _refused(group_ids, error),
-        )
+        shard.write(context.now_ms, partial(_delete, group_ids), collect, partial(_refused, group_ids))
+
+
+def _delete(group_ids: list[str], core: GroupCore, effects: Effects) -> None:
+    delete_groups(core, group_ids, effects)
 
 
 def _refused(group_ids: list[str], error: ErrorCode) -> list[Result]:

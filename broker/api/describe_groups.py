@@ -8,6 +8,7 @@ Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.des
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -50,7 +51,7 @@ def handle(
     if not request.groups:
         reply(DescribeGroupsResponse())
     for index, group_id in enumerate(request.groups):
-        _describe(broker, group_id, context.api_version, lambda group, index=index: collect(index, group))
+        _describe(broker, group_id, context.api_version, partial(collect, index))
 
 
 def _describe(broker: Broker, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> None:

@@ -10,6 +10,7 @@ Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -69,7 +70,7 @@ def handle(
     if not groups:
         reply(OffsetFetchResponse())
     for index, group in enumerate(groups):
-        _fetch_group(broker, group, version, request.require_stable, lambda done, index=index: collect(index, done))
+        _fetch_group(broker, group, version, request.require_stable, partial(collect, index))
 
 
 def _normalised(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest.OffsetFetchRequestGroup]:

@@ -1,0 +1,42 @@
+"""The seeded simulator of groups: the main test of coordination. One line replays a run that failed."""
+
+import os
+
+import pytest
+from support.group_simulator import GroupSimulator
+
+SEED_VARIABLE = "ODRADEK_GROUP_SEED"
+STEPS = 1_500
+STEPS_LONG = 1_000_000
+
+
+def _run(seed: int, steps: int) -> int:
+    simulator = GroupSimulator(seed)
+    try:
+        simulator.run(steps)
+    except BaseException:
+        print(f"\nreplay: {SEED_VARIABLE}={seed} python -m pytest {__file__} -k given_seed  # event {simulator.events}")
+        raise
+    return simulator.events
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_simulated_groups(seed: int) -> None:
+    assert _run(seed, STEPS) == STEPS
+
+
+def test_given_seed() -> None:
+    """The seed that the environment names; without one, a fixed one."""
+    assert _run(int(os.environ.get(SEED_VARIABLE, "4711")), STEPS) == STEPS
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("seed", range(1_000, 1_010))
+def test_simulated_groups_in_ci(seed: int) -> None:
+    assert _run(seed, 10_000) == 10_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10_000, 10_010))
+def test_simulated_groups_at_length(seed: int) -> None:
+    assert _run(seed, STEPS_LONG) == STEPS_LONG

@@ -1,0 +1,213 @@
+"""The group coordinator with everything around it in memory: log, clock, timers, topics. Virtual time, no I/O.
+
+Requests go through the handlers of ``broker/api``, as from a connection; answers come back in the order they were given.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from odradek.broker.coordinator.group_coordinator import GroupCoordinator
+from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.records import CoordinatorRecord, decode_record
+from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage
+from odradek.broker.request import RequestContext
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.batch import iterate_headers, stamp
+from odradek.protocol.records.record import iterate_records
+
+START_MS = 1_000_000
+
+
+class VirtualTimer:
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class VirtualTimers:
+    """A clock that moves only when told, and the timers that it makes fire."""
+
+    def __init__(self, now_ms: int = START_MS) -> None:
+        self.now_ms = now_ms
+        self._queue: list[tuple[int, int, VirtualTimer]] = []
+        self._count = 0
+
+    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> VirtualTimer:
+        timer = VirtualTimer(callback)
+        self._count += 1
+        heappush(self._queue, (self.now_ms + delay_ms, self._count, timer))
+        return timer
+
+    def next_ms(self) -> int | None:
+        while self._queue and self._queue[0][2].callback is None:
+            heappop(self._queue)
+        return self._queue[0][0] if self._queue else None
+
+    def advance(self, delay_ms: int) -> None:
+        end_ms = self.now_ms + delay_ms
+        while (due_ms := self.next_ms()) is not None and due_ms <= end_ms:
+            self.now_ms = due_ms
+            timer = heappop(self._queue)[2]
+            callback, timer.callback = timer.callback, None
+            assert callback is not None
+            callback()
+        self.now_ms = end_ms
+
+    def clear(self) -> None:
+        self._queue.clear()
+
+
+class MemoryLog:
+    """A partition's log. ``fail_next``: the error of the next append. ``held``: appends become durable on release."""
+
+    def __init__(self) -> None:
+        self.batches: list[bytes] = []
+        self.next_offset = 0
+        self.fail_next: ErrorCode | None = None
+        self.held = False
+        self.on_append: Callable[[list[CoordinatorRecord]], None] | None = None
+        self._waiting: list[Callable[[], None]] = []
+
+    def append(self, batch: bytes, now_ms: int) -> int:
+        if self.fail_next is not None:
+            error, self.fail_next = self.fail_next, None
+            raise KafkaError(error)
+        stamped = bytearray(batch)
+        offset = self.next_offset
+        stamp(stamped, 0, offset, 0)
+        self.batches.append(bytes(stamped))
+        [(_, header)] = iterate_headers(stamped)
+        self.next_offset = header.next_offset
+        if self.on_append is not None:
+            self.on_append(list(decoded_records([batch])))
+        return offset
+
+    def when_durable(self, callback: Callable[[], None]) -> None:
+        if self.held:
+            self._waiting.append(callback)
+        else:
+            callback()
+
+    def release(self) -> None:
+        self.held = False
+        waiting, self._waiting = self._waiting, []
+        for callback in waiting:
+            callback()
+
+    def drop_waiting(self) -> None:
+        """The broker is gone: nobody waits for these appends any more."""
+        self.held = False
+        self._waiting.clear()
+
+    def read_batches(self) -> Iterator[bytes]:
+        yield from self.batches
+
+
+def decoded_records(batches: list[bytes]) -> Iterator[CoordinatorRecord]:
+    for batch in batches:
+        for position, header in iterate_headers(batch):
+            for record in iterate_records(batch, header, position):
+                assert record.key is not None
+                decoded = decode_record(record.key, record.value)
+                assert decoded is not None
+                yield decoded
+
+
+def image_with_topics(topics: dict[str, tuple[bytes, int]]) -> MetadataImage:
+    """``topics``: name -> topic id and number of partitions."""
+    image = MetadataImage()
+    for name, (topic_id, count) in topics.items():
+        partitions = {
+            index: PartitionImage(
+                replicas=(1,), directories=(bytes(16),), isr=(1,), leader=1, leader_epoch=0, partition_epoch=0
+            )
+            for index in range(count)
+        }
+        topic = TopicImage(name, topic_id, partitions)
+        image.topics_by_name[name] = topic
+        image.topics_by_id[topic_id] = topic
+    return image
+
+
+@dataclass
+class Harness:
+    """One coordinator with one partition, its clients, and what they were answered."""
+
+    config: GroupCoordinatorConfig = field(
+        default_factory=lambda: GroupCoordinatorConfig(offsets_topic_num_partitions=1)
+    )
+    topics: dict[str, tuple[bytes, int]] = field(default_factory=lambda: {"t": (b"t" * 16, 4), "u": (b"u" * 16, 2)})
+
+    def __post_init__(self) -> None:
+        self.timers = VirtualTimers()
+        self.log = MemoryLog()
+        self.answers: list[tuple[str, Any]] = []
+        self.image = image_with_topics(self.topics)
+        self._uuids = 0
+        self._life = 0
+        self.start()
+
+    def start(self, in_turns: bool = False) -> None:
+        """Starts a coordinator that loads the log; what the one before it had parked is never answered."""
+        self._life += 1
+        self.timers.clear()
+        self.coordinator = GroupCoordinator(
+            self.config, self.timers, lambda: self.timers.now_ms, self._new_uuid, lambda _: None
+        )
+        metadata = SimpleNamespace(image=self.image, ensure_topic=lambda *_: None)
+        self.broker = SimpleNamespace(group_coordinator=self.coordinator, metadata=metadata)
+        self.coordinator.elect(0, self.log, in_turns)
+
+    def _new_uuid(self) -> str:
+        self._uuids += 1
+        return str(self._uuids)
+
+    @property
+    def core(self) -> Any:
+        return self.coordinator.shard_of("").core
+
+    def send(
+        self, client: str, api: ApiKey, version: int, request: Any, on_answer: Callable[[Any], None] | None = None
+    ) -> None:
+        """Sends a request; its answer, now or later, goes to ``on_answer``, or to ``answers``."""
+        life = self._life
+        answers = 0
+
+        def reply(response: Any) -> None:
+            nonlocal answers
+            answers += 1
+            assert answers == 1, f"{api.name} of {client} was answered twice"
+            if life != self._life:
+                return
+            if on_answer is None:
+                self.answers.append((client, response))
+            else:
+                on_answer(response)
+
+        context = RequestContext(
+            api_key=api,
+            api_version=version,
+            client_id=client,
+            client_host="127.0.0.1",
+            listener_name="PLAINTEXT",
+            connection_id=0,
+            now_ms=self.timers.now_ms,
+        )
+        import_module(f"odradek.broker.api.{api.name.lower()}").handle(self.broker, request, context, reply)
+
+    def ask(self, client: str, api: ApiKey, version: int, request: Any) -> Any:
+        """Sends a request that is answered at once; the answer."""
+        self.send(client, api, version, request)
+        answer = self.answers.pop()
+        assert answer[0] == client
+        return answer[1]
+
+
+__all__ = ["START_MS", "Endpoint", "Harness", "MemoryLog", "VirtualTimers", "decoded_records", "image_with_topics"]
