@@ -28,7 +28,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p odradek
-	$(BIN)/mypy --strict tests
+	MYPYPATH=tests:bench $(BIN)/mypy --strict --explicit-package-bases tests bench
 	$(BIN)/lint-imports
 
 ## format: let ruff format and sort what it can
