@@ -1,7 +1,47 @@
-"""What an append will do, decided before a byte is written (being filled in)."""
+"""What an append will do, decided before a byte is written.
+
+Pure: bytes, configuration and time in; the bytes to write out, or Kafka's error. A batch is opaque: only its header and
+CRC are looked at, except for a compacted topic (records need keys) and a topic that wants another compression. Nothing
+is copied: the stamped front of the batch and the rest of the caller's buffer are written together.
+Source: Kafka's UnifiedLog.analyzeAndValidateRecords and LogValidator.
+"""
 
 from enum import Enum
+from struct import Struct
 from typing import NamedTuple
+
+from crc32c import crc32c
+
+from ..protocol.errors import ErrorCode
+from ..protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    HEADER,
+    LOG_APPEND_TIME_FLAG,
+    NO_TIMESTAMP,
+    UINT32,
+    BatchHeader,
+    Buffer,
+    batch_size,
+    read_header,
+)
+from ..protocol.records.builder import encode_batch
+from ..protocol.records.compression import CompressionType
+from ..protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from ..protocol.records.record import decode_records
+from ..protocol.records.validation import (
+    refused_records,
+    validate_batch,
+    validate_client_batch,
+    validate_timestamp_type,
+)
+from .errors import RecordListTooLargeError, RecordValidationError
+from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
+
+# Base offset, batch length, leader epoch: the fields in front of the magic, which the CRC does not cover.
+FRONT = Struct(">qii")
+CRC_POSITION = 17
+UNCOMPRESSED = "uncompressed"
 
 
 class AppendOrigin(Enum):
@@ -14,7 +54,10 @@ class AppendOrigin(Enum):
 
 
 class AppendInfo(NamedTuple):
-    """What became of an append. Times are ms since 1970, -1 for none."""
+    """What became of an append. Times are ms since 1970, -1 for none.
+
+    `duplicate`: the producer had sent this batch before; the offsets are those it got then.
+    """
 
     first_offset: int
     last_offset: int
@@ -23,3 +66,171 @@ class AppendInfo(NamedTuple):
     log_start_offset: int
     size_in_bytes: int
     duplicate: bool
+
+
+class AppendPlan(NamedTuple):
+    """The batch as it will stand in the log: `parts` to write one after the other, `header` with its stamped fields.
+
+    `log_append_time` is -1 unless the topic stamps it.
+    """
+
+    header: BatchHeader
+    size: int
+    parts: tuple[Buffer, ...]
+    log_append_time: int
+
+
+def plan_append(
+    buffer: Buffer, first_offset: int, leader_epoch: int, now_ms: int, config: LogConfig, origin: AppendOrigin
+) -> AppendPlan:
+    """Validates the one batch in `buffer` and stamps it for `first_offset`.
+
+    Bytes behind it that are no whole batch are left out. Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD,
+    MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT.
+    """
+    header = read_header(buffer)
+    size = header.batch_length + 12
+    if len(buffer) != size:
+        _refuse_second_batch(buffer, size)
+    if origin is AppendOrigin.CLIENT:
+        if header.base_offset != 0:
+            validate_client_batch(header)
+        validate_batch(buffer, 0, header, config.max_message_bytes)
+        validate_client_batch(header)
+    else:
+        validate_batch(buffer, 0, header, config.max_message_bytes)
+    append_time = NO_TIMESTAMP
+    validate_timestamp_type(header)
+    if config.is_log_append_time:
+        append_time = now_ms
+    if "compact" in config.cleanup_policy or not (
+        append_time != NO_TIMESTAMP
+        or (_is_in_range(header.max_timestamp, now_ms, config) and _is_in_range(header.base_timestamp, now_ms, config))
+    ):
+        _refuse_records(buffer, header, now_ms, config)
+    if config.compression_type != PRODUCER_COMPRESSION:
+        target = _target_compression(config)
+        if header.compression_type != target and not (header.is_control and not header.is_compressed):
+            return _recompress(buffer, header, first_offset, leader_epoch, append_time, config, target)
+    if size > config.segment_bytes:
+        raise _larger_than_a_segment(size, config)
+    if append_time != NO_TIMESTAMP:
+        return _stamp_append_time(buffer, header, first_offset, leader_epoch, append_time)
+    front = FRONT.pack(first_offset, header.batch_length, leader_epoch)
+    return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP)
+
+
+def _refuse_second_batch(buffer: Buffer, size: int) -> None:
+    following = batch_size(buffer, size)
+    if following is not None and following <= len(buffer) - size:
+        raise InvalidRecordError("Compressed outer record has more than one batch")
+
+
+def _is_in_range(timestamp: int, now_ms: int, config: LogConfig) -> bool:
+    """Whether message.timestamp.before.max.ms and .after.max.ms allow a timestamp; none at all is allowed."""
+    age = now_ms - timestamp
+    return timestamp == NO_TIMESTAMP or (
+        -config.message_timestamp_after_max_ms <= age <= config.message_timestamp_before_max_ms
+    )
+
+
+def _refuse_records(buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig) -> None:
+    """Looks at every record: a compacted topic needs keys, and the header's times were not all in range.
+
+    Raises RecordValidationError with each record that is refused.
+    """
+    no_limit = config.is_log_append_time
+    refused = refused_records(
+        buffer,
+        header,
+        is_compacted=config.is_compacted,
+        now_ms=now_ms,
+        before_max_ms=MAX_INT64 if no_limit else config.message_timestamp_before_max_ms,
+        after_max_ms=MAX_INT64 if no_limit else config.message_timestamp_after_max_ms,
+    )
+    if not refused:
+        return
+    errors = [(record.batch_index, record.message) for record in refused]
+    if any(record.error_code is ErrorCode.INVALID_TIMESTAMP for record in refused):
+        message = "One or more records have been rejected due to invalid timestamp"
+        raise RecordValidationError(ErrorCode.INVALID_TIMESTAMP, message, errors)
+    raise RecordValidationError(
+        ErrorCode.INVALID_RECORD,
+        f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
+        f"first three errors at most: {errors[:3]}",
+        errors,
+    )
+
+
+def _stamp_append_time(
+    buffer: Buffer, header: BatchHeader, first_offset: int, leader_epoch: int, append_time: int
+) -> AppendPlan:
+    """A batch whose every record has the broker's time: the header is written anew, with its CRC."""
+    size = header.size_in_bytes
+    rest = memoryview(buffer)[BATCH_HEADER_SIZE:size]
+    stamped = header._replace(
+        base_offset=first_offset,
+        partition_leader_epoch=leader_epoch,
+        attributes=header.attributes | LOG_APPEND_TIME_FLAG,
+        max_timestamp=append_time,
+    )
+    front = bytearray(HEADER.pack(*stamped))
+    crc = crc32c(rest, crc32c(memoryview(front)[ATTRIBUTES_POSITION:]))
+    UINT32.pack_into(front, CRC_POSITION, crc)
+    return AppendPlan(stamped._replace(crc=crc), size, (front, rest), append_time)
+
+
+def _target_compression(config: LogConfig) -> CompressionType:
+    name = config.compression_type
+    return CompressionType.NONE if name == UNCOMPRESSED else CompressionType[name.upper()]
+
+
+def _compression_level(config: LogConfig, target: CompressionType) -> int | None:
+    levels = {
+        CompressionType.GZIP: config.compression_gzip_level,
+        CompressionType.LZ4: config.compression_lz4_level,
+        CompressionType.ZSTD: config.compression_zstd_level,
+    }
+    level = levels.get(target)
+    return None if level == -1 and target is CompressionType.GZIP else level
+
+
+def _recompress(
+    buffer: Buffer,
+    header: BatchHeader,
+    first_offset: int,
+    leader_epoch: int,
+    append_time: int,
+    config: LogConfig,
+    target: CompressionType,
+) -> AppendPlan:
+    """The same records in the compression that the topic asks for; by far the dearest way to append."""
+    records = decode_records(buffer, header)
+    batch = encode_batch(
+        [record._replace(offset=first_offset + index) for index, record in enumerate(records)],
+        compression=target,
+        compression_level=_compression_level(config, target),
+        base_offset=first_offset,
+        partition_leader_epoch=leader_epoch,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        is_transactional=header.is_transactional,
+        is_control=header.is_control,
+        log_append_time_ms=None if append_time == NO_TIMESTAMP else append_time,
+    )
+    if len(batch) > config.max_message_bytes:
+        raise RecordTooLargeError(
+            f"Message batch size is {len(batch)} bytes in append, which exceeds the maximum configured size of "
+            f"{config.max_message_bytes}"
+        )
+    if len(batch) > config.segment_bytes:
+        raise _larger_than_a_segment(len(batch), config)
+    return AppendPlan(read_header(batch), len(batch), (batch,), append_time)
+
+
+def _larger_than_a_segment(size: int, config: LogConfig) -> RecordListTooLargeError:
+    return RecordListTooLargeError(
+        f"Message batch size is {size} bytes in append, which exceeds the maximum configured segment size of "
+        f"{config.segment_bytes}"
+    )

@@ -1,5 +1,128 @@
-"""The only place where storage touches files (being filled in)."""
+"""The only place where storage touches files, so that tests can make any operation fail.
+
+Owns: nothing but system calls. Never does: knowing what the bytes mean. Invariants: OSError passes through untouched;
+short writes are reported, not repeated. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+Buffer = bytes | bytearray | memoryview
+
+CREATE = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+EXISTING = os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
+READ_ONLY = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+MODE = 0o644
 
 
 class Files:
-    """The real file system; tests pass one that fails."""
+    """The real file system. Every method raises OSError as the system call does; sizes and positions are bytes."""
+
+    def open(self, path: Path, flags: int = EXISTING) -> int:
+        """Opens a file; the descriptor."""
+        return os.open(path, flags, MODE)
+
+    def close(self, descriptor: int) -> None:
+        """Closes a descriptor."""
+        os.close(descriptor)
+
+    def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
+        """Writes the parts one after the other at `position`; how many bytes the system took."""
+        return os.pwritev(descriptor, parts, position)
+
+    def read(self, descriptor: int, size: int, position: int) -> bytes:
+        """Up to `size` bytes from `position`; fewer at the file's end."""
+        return os.pread(descriptor, size, position)
+
+    def size(self, descriptor: int) -> int:
+        """The length of an open file."""
+        return os.fstat(descriptor).st_size
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        """Cuts (or grows) an open file."""
+        os.ftruncate(descriptor, size)
+
+    def sync(self, descriptor: int) -> None:
+        """Makes a file's data durable (fdatasync: the length too, not the access times)."""
+        os.fdatasync(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        """Makes names created, renamed or removed in a directory durable."""
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Renames, over an existing target too."""
+        os.replace(source, target)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file; one that is not there is no error."""
+        path.unlink(missing_ok=True)
+
+    def remove_directory(self, path: Path) -> None:
+        """Removes an empty directory."""
+        path.rmdir()
+
+    def make_directory(self, path: Path) -> None:
+        """Creates a directory, with its parents; an existing one is no error."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def list(self, path: Path) -> "list[os.DirEntry[str]]":
+        """The entries of a directory, in the order of their names."""
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+
+    def exists(self, path: Path) -> bool:
+        """Whether there is a file or directory of that name."""
+        return path.exists()
+
+    def modified_ms(self, path: Path) -> int:
+        """When a file was last written, ms since 1970."""
+        return path.stat().st_mtime_ns // 1_000_000
+
+    def read_file(self, path: Path) -> bytes:
+        """All bytes of a file."""
+        descriptor = self.open(path, READ_ONLY)
+        try:
+            size = self.size(descriptor)
+            data = b""
+            while len(data) < size and (chunk := self.read(descriptor, size - len(data), len(data))):
+                data = data + chunk if data else chunk
+            return data
+        finally:
+            self.close(descriptor)
+
+    def write_file(self, path: Path, data: Buffer, *, sync: bool = True) -> None:
+        """Replaces a file by its new content: either the old bytes or the new ones are there, whatever happens.
+
+        Writes `<name>.tmp` and renames it, as Kafka's CheckpointFile does. With `sync`, durable on return.
+        """
+        temporary = path.with_name(path.name + ".tmp")
+        descriptor = self.open(temporary, CREATE)
+        try:
+            self.truncate(descriptor, 0)
+            self.write_all(descriptor, [data], 0)
+            if sync:
+                self.sync(descriptor)
+        finally:
+            self.close(descriptor)
+        self.rename(temporary, path)
+        if sync:
+            self.sync_directory(path.parent)
+
+    def write_all(self, descriptor: int, parts: Sequence[Buffer], position: int) -> None:
+        """Writes all bytes of the parts, or raises OSError."""
+        total = sum(len(part) for part in parts)
+        written = self.write(descriptor, parts, position)
+        if written == total:
+            return
+        rest = b"".join(bytes(part) for part in parts)
+        while written < total:
+            count = self.write(descriptor, [memoryview(rest)[written:]], position + written)
+            if count <= 0:
+                raise OSError(28, "the file system takes no more bytes")
+            written += count

@@ -28,11 +28,17 @@ class LogDirectory:
     def format(self, cluster_id: str, node_id: int, directory_id: bytes) -> MetaProperties:
         """Writes meta.properties (cluster id: 22 characters; directory id: 16 bytes)."""
 
-    def load_logs(self, config_for: Callable[[str], LogConfig], now_ms: int,
-                  is_stray: Callable[[str, int, bytes | None], bool] | None = None) -> dict[TopicPartition, Log]:
+    def load_logs(
+        self,
+        config_for: Callable[[str], LogConfig],
+        now_ms: int,
+        is_stray: Callable[[str, int, bytes | None], bool] | None = None,
+    ) -> dict[TopicPartition, Log]:
         """Opens every partition but `__cluster_metadata-0`; then deletes the marker."""
 
-    def open_log(self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None = None) -> Log:
+    def open_log(
+        self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None = None
+    ) -> Log:
         """Opens or creates one partition (also `__cluster_metadata-0`)."""
 
     def delete_log(self, topic: str, partition: int, now_ms: int) -> None:

@@ -1,27 +1,51 @@
-"""What a read of the log gives: bytes in memory, or a region of a segment's file for sendfile (being filled in)."""
+"""What a read of the log gives: bytes in memory, or a region of a segment's file for sendfile.
+
+Owns: a hold on the open file. Never does: I/O. Invariant: the descriptor is valid until `close`, even when the segment
+is deleted meanwhile.
+"""
 
 from typing import NamedTuple
+
+from .descriptors import Descriptor
 
 
 class FileRegion:
     """Bytes `position` to `position + len(self)` of an open segment; `close` gives the descriptor back."""
 
-    fd: int
-    position: int
+    __slots__ = ("_descriptor", "_length", "fd", "position")
 
-    def __len__(self) -> int: ...
-    def close(self) -> None: ...
+    def __init__(self, descriptor: Descriptor, position: int, length: int) -> None:
+        """Holds the descriptor from now on."""
+        self._descriptor: Descriptor | None = descriptor.hold()
+        self.fd = descriptor.fd
+        self.position = position
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def close(self) -> None:
+        """Gives the descriptor back; a second call does nothing."""
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            descriptor.release()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class ReadResult(NamedTuple):
-    """`data`: whole batches, the last one perhaps cut; `first_offset` of the first batch, -1 when empty."""
+    """`data`: batches from the one that holds the offset on, the last one perhaps cut; empty when there is nothing.
+
+    `first_offset` is the offset asked for.
+    """
 
     data: bytes | FileRegion
     first_offset: int
 
 
 class TimestampAndOffset(NamedTuple):
-    """A record found by its time."""
+    """A record found by its time: its own timestamp (ms) and offset."""
 
     timestamp: int
     offset: int

@@ -1,0 +1,64 @@
+"""Open files, shared between a log, its readers and a limit on how many are open at once.
+
+Owns: the descriptors. Never does: reading or writing. Invariant: a descriptor stays open while anybody holds it, even
+when its segment was closed, evicted or deleted meanwhile.
+"""
+
+from collections import OrderedDict
+from pathlib import Path
+
+from .files import Files
+
+DEFAULT_MAX_OPEN = 4096
+
+
+class Descriptor:
+    """An open file with a count of its holders; closed when the last one lets go."""
+
+    __slots__ = ("_files", "_holders", "fd")
+
+    def __init__(self, files: Files, fd: int) -> None:
+        self._files = files
+        self._holders = 1
+        self.fd = fd
+
+    def hold(self) -> "Descriptor":
+        """One more holder, who calls `release` later."""
+        self._holders += 1
+        return self
+
+    def release(self) -> None:
+        """One holder fewer."""
+        self._holders -= 1
+        if self._holders == 0:
+            fd, self.fd = self.fd, -1
+            self._files.close(fd)
+
+
+class DescriptorCache:
+    """Opens files on demand and keeps at most `max_open` open, closing the least recently opened first."""
+
+    def __init__(self, files: Files, max_open: int = DEFAULT_MAX_OPEN) -> None:
+        self.files = files
+        self.max_open = max_open
+        self._open: OrderedDict[Path, Descriptor] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def get(self, path: Path, flags: int) -> Descriptor:
+        """The file's descriptor, which the caller holds only until the next call here, or longer by `hold`."""
+        descriptor = self._open.get(path)
+        if descriptor is None:
+            descriptor = self._open[path] = Descriptor(self.files, self.files.open(path, flags))
+            while len(self._open) > self.max_open:
+                self._open.popitem(last=False)[1].release()
+        elif len(self._open) > self.max_open >> 1:
+            self._open.move_to_end(path)
+        return descriptor
+
+    def forget(self, path: Path) -> None:
+        """Lets a file go: it was renamed or removed, or its log is closed."""
+        descriptor = self._open.pop(path, None)
+        if descriptor is not None:
+            descriptor.release()

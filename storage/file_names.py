@@ -1,0 +1,70 @@
+"""The names of files and directories in a log directory.
+
+Pure. `<topic>-<partition>/` holds `%020d.log`, `.index`, `.timeindex`, `.txnindex` and `.snapshot`; a suffix behind the
+name says that something is half done. Source: Kafka's LogFileUtils, LocalLog.parseTopicPartitionName.
+"""
+
+from pathlib import Path
+
+LOG_SUFFIX = ".log"
+OFFSET_INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
+
+DELETED_SUFFIX = ".deleted"  # renamed, to be removed after file.delete.delay.ms
+CLEANED_SUFFIX = ".cleaned"  # being written by the cleaner: worthless after a crash
+SWAP_SUFFIX = ".swap"  # written whole by the cleaner: replaces the segments it covers
+SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"  # a KRaft snapshot: none of a log's business
+
+DELETE_DIRECTORY_SUFFIX = "-delete"
+FUTURE_DIRECTORY_SUFFIX = "-future"
+STRAY_DIRECTORY_SUFFIX = "-stray"
+METADATA_TOPIC = "__cluster_metadata"
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+
+MAX_NAME_LENGTH = 255
+
+
+def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
+    """The path of one of a segment's files, or of the producer snapshot at an offset."""
+    return directory / f"{base_offset:020d}{suffix}"
+
+
+def base_offset_of(name: str) -> int | None:
+    """The offset in a file's name, None for a name that begins otherwise."""
+    digits = name.partition(".")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() else None
+
+
+def partition_directory_name(topic: str, partition: int) -> str:
+    """The directory of a partition."""
+    return f"{topic}-{partition}"
+
+
+def parse_partition_directory(name: str) -> tuple[str, int] | None:
+    """(topic, partition) that a directory's name means, None for a name that is no partition's.
+
+    Names with a suffix (`-delete`, `-future`, `-stray`) are parsed by what stands before their unique part.
+    """
+    if name.endswith((DELETE_DIRECTORY_SUFFIX, FUTURE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX)):
+        name, dot, _ = name.rpartition(".")
+        if not dot:
+            return None
+    topic, dash, partition = name.rpartition("-")
+    if not dash or not topic or not (partition.isascii() and partition.isdigit()):
+        return None
+    return topic, int(partition)
+
+
+def renamed_directory_name(topic: str, partition: int, unique: str, suffix: str) -> str:
+    """The name of a partition's directory that is to go or is stray: `<topic>-<partition>.<unique><suffix>`.
+
+    Cut to what a file system takes, at the end of the topic's name, as Kafka does for `-delete`.
+    """
+    rest = f"-{partition}.{unique}{suffix}"
+    return topic[: MAX_NAME_LENGTH - len(rest)] + rest

@@ -1,0 +1,402 @@
+"""Opens a partition's directory: finishes what a crash left half done, recovers segments, rebuilds state.
+
+After a clean stop nothing but the tail of the last segment is read. Otherwise every segment from the recovery point on
+is checked batch by batch (CRC, offsets), cut at the first damage, and its indexes, leader epochs and producers are
+rebuilt; what follows a cut is removed. Never does: serving. Source: Kafka's LogLoader, LogSegment.recover,
+UnifiedLog.rebuildProducerState.
+"""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..protocol.records.batch import BatchHeader, check_crc
+from ..protocol.records.control import (
+    ControlRecordType,
+    EndTransactionMarker,
+    control_record_type,
+    end_transaction_marker,
+)
+from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+from ..protocol.records.record import iterate_records
+from .batch_scan import scan_places
+from .descriptors import DescriptorCache
+from .errors import CorruptCheckpointError, CorruptSnapshotError
+from .file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIXES,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_DELETED_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    base_offset_of,
+    segment_path,
+)
+from .files import READ_ONLY, Files
+from .leader_epochs import LeaderEpochs
+from .log_config import LogConfig
+from .log_segments import LogSegments
+from .producer_snapshots import ProducerSnapshots
+from .producer_state import ProducerState, is_expired
+from .segment import MAX_RELATIVE_OFFSET, Segment
+from .transaction_index import AbortedTransaction
+
+logger = logging.getLogger(__name__)
+
+TEMPORARY_SUFFIX = ".tmp"
+DAMAGE = (CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError)
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """What a log consists of once it is open. `was_recovered`: batches were checked; they are to be synced."""
+
+    segments: LogSegments
+    leader_epochs: LeaderEpochs
+    producer_state: ProducerState
+    snapshots: ProducerSnapshots
+    last_snapshot_offset: int
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    was_recovered: bool
+
+
+class LogLoader:
+    """Loads one directory; used once."""
+
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        descriptors: DescriptorCache,
+        *,
+        now_ms: int,
+        recovery_point: int,
+        log_start_offset: int,
+        clean_shutdown: bool,
+        jitter_ms: int,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.descriptors = descriptors
+        self.files = descriptors.files
+        self.now_ms = now_ms
+        self.recovery_point = recovery_point
+        self.log_start_offset = log_start_offset
+        self.clean_shutdown = clean_shutdown
+        self.jitter_ms = jitter_ms
+        self.segments = LogSegments()
+        self.state = ProducerState()
+
+    def load(self) -> LoadedLog:
+        """Opens the log. Raises OSError."""
+        self.files.make_directory(self.directory)
+        finish_interrupted_work(self.files, self.directory)
+        names = self._load_segments()
+        self.snapshots = ProducerSnapshots(self.directory, self.files, names)
+        self.leader_epochs = self._load_leader_epochs()
+        was_recovered = not self.clean_shutdown and len(self.segments) > 0
+        if was_recovered:
+            self._recover()
+        log_end_offset = self._settle_ends()
+        self.leader_epochs.truncate_from_end(log_end_offset)
+        self.leader_epochs.truncate_from_start(self.log_start_offset)
+        start = max(self.log_start_offset, self.segments.first.base_offset)
+        self.snapshots.remove_strays(self.segments.base_offsets)
+        if was_recovered and len(self.segments) and self.state.map_end_offset == log_end_offset:
+            last_snapshot = self.snapshots.latest_offset or 0
+        else:
+            last_snapshot = rebuild_producers(
+                self.state,
+                self.snapshots,
+                self.segments,
+                start,
+                log_end_offset,
+                self.now_ms,
+                self.config.producer_id_expiration_ms,
+                clean_shutdown=self.clean_shutdown,
+            )
+        recovery_point = log_end_offset if self.clean_shutdown else min(self.recovery_point, log_end_offset)
+        return LoadedLog(
+            self.segments,
+            self.leader_epochs,
+            self.state,
+            self.snapshots,
+            last_snapshot,
+            start,
+            log_end_offset,
+            recovery_point,
+            was_recovered,
+        )
+
+    def _load_segments(self) -> list[str]:
+        """Takes in the segments there are; the names of all files."""
+        entries = [entry for entry in self.files.list(self.directory) if entry.is_file()]
+        names = {entry.name for entry in entries}
+        for entry in entries:
+            base_offset = base_offset_of(entry.name)
+            if base_offset is None:
+                continue
+            if entry.name.endswith(INDEX_SUFFIXES):
+                if f"{base_offset:020d}{LOG_SUFFIX}" not in names:
+                    logger.warning("Found an orphaned index file %s, with no corresponding log file.", entry.path)
+                    self.files.remove(Path(entry.path))
+            elif entry.name.endswith(LOG_SUFFIX):
+                self.segments.add(
+                    Segment(
+                        self.directory,
+                        base_offset,
+                        entry.stat().st_size,
+                        self.descriptors,
+                        index_interval_bytes=self.config.index_interval_bytes,
+                        jitter_ms=self.jitter_ms,
+                        created_ms=self.now_ms,
+                    )
+                )
+        return sorted(names)
+
+    def _load_leader_epochs(self) -> LeaderEpochs:
+        try:
+            return LeaderEpochs(self.directory, self.files)
+        except CorruptCheckpointError as damage:
+            # Kafka takes the directory offline here. The batches say the same, so they are asked, from the first on.
+            logger.warning("%s; rebuilding it from the log", damage)
+            self.files.remove(self.directory / LEADER_EPOCH_CHECKPOINT)
+            epochs = LeaderEpochs(self.directory, self.files)
+            for segment in self.segments:
+                for _, header in segment.headers():
+                    if header.partition_leader_epoch > epochs.latest:
+                        epochs.assign(header.partition_leader_epoch, header.base_offset)
+            return epochs
+
+    # Recovery ----------------------------------------------------------------
+
+    def _recover(self) -> None:
+        """Checks the segments from the recovery point on; cuts at the first damage and drops what follows."""
+        unflushed = self.segments.reaching(self.recovery_point)
+        first = unflushed[0]
+        rebuild_producers(
+            self.state,
+            self.snapshots,
+            self.segments,
+            self.log_start_offset,
+            first.base_offset,
+            self.now_ms,
+            self.config.producer_id_expiration_ms,
+            clean_shutdown=False,
+        )
+        for index, segment in enumerate(unflushed):
+            if index and self.state.map_end_offset <= segment.base_offset:
+                self.state.map_end_offset = segment.base_offset
+                self.snapshots.write(segment.base_offset, self.state.producers.values(), sync=False)
+            valid = self._recover_segment(segment)
+            if valid < segment.size:
+                logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
+                segment.cut_to(valid)
+                segment.finish_recovery()
+                for later in unflushed[index + 1 :]:
+                    logger.warning("%s: removed, it follows a damaged segment", later.path)
+                    self.segments.remove(later)
+                    remove_segment_files(self.files, later)
+                    self.snapshots.remove(later.base_offset)
+                return
+            segment.finish_recovery()
+
+    def _recover_segment(self, segment: Segment) -> int:
+        """Rebuilds what is known of one segment; how many of its bytes are whole, valid batches."""
+        segment.start_recovery()
+        valid = 0
+        next_offset = segment.base_offset
+        try:
+            for position, header, batch in segment.batches():
+                check_crc(batch, 0, header)
+                if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                    raise CorruptRecordError(f"batch at {position} has offset {header.base_offset}, not {next_offset}")
+                apply_to_producers(self.state, segment, header, batch)
+                segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
+                if header.partition_leader_epoch > self.leader_epochs.latest:
+                    self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+                next_offset = header.next_offset
+                valid = position + header.size_in_bytes
+        except DAMAGE as damage:
+            logger.warning(
+                "Found invalid messages in log segment %s at byte offset %d: %s", segment.path, valid, damage
+            )
+        return valid
+
+    def _settle_ends(self) -> int:
+        """The log end offset; a log that ends before its start, or has no segment, begins anew at its start."""
+        if len(self.segments):
+            log_end_offset = self.segments.active.next_offset()
+            if log_end_offset >= self.log_start_offset:
+                return log_end_offset
+            logger.warning(
+                "%s: all segments removed, the log ends at %d, before its start at %d",
+                self.directory,
+                log_end_offset,
+                self.log_start_offset,
+            )
+            for segment in self.segments:
+                self.segments.remove(segment)
+                remove_segment_files(self.files, segment)
+            for offset in self.snapshots.offsets:
+                self.snapshots.remove(offset)
+            self.leader_epochs.clear()
+            self.state.reset(self.log_start_offset)
+        self.segments.add(
+            Segment.create(
+                self.directory,
+                self.log_start_offset,
+                self.descriptors,
+                index_interval_bytes=self.config.index_interval_bytes,
+                jitter_ms=self.jitter_ms,
+                created_ms=self.now_ms,
+            )
+        )
+        return self.log_start_offset
+
+
+def finish_interrupted_work(files: Files, directory: Path) -> None:
+    """Removes what was deleted or half cleaned, and puts in place what the cleaner had written whole (`.swap`).
+
+    Segments that a `.swap` file covers are removed before it takes their place. A `.swap` at or behind a `.cleaned`
+    belongs to a split that did not end: it goes. Source: Kafka's LogLoader.load, passes one to three.
+    """
+    names = [entry.name for entry in files.list(directory) if entry.is_file()]
+    cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
+    least_cleaned = min((offset for name in cleaned if (offset := base_offset_of(name)) is not None), default=None)
+    swaps: list[str] = []
+    for name in names:
+        if name.endswith(SWAP_SUFFIX):
+            offset = base_offset_of(name)
+            if least_cleaned is None or offset is None or offset < least_cleaned:
+                swaps.append(name)
+            else:
+                files.remove(directory / name)
+        elif name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
+            name.endswith(DELETED_SUFFIX) and not name.endswith(SNAPSHOT_DELETED_SUFFIX)
+        ):
+            files.remove(directory / name)
+    covered = [_swap_range(files, directory / name) for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+    if covered:
+        low, high = min(first for first, _ in covered), max(end for _, end in covered)
+        for name in names:
+            offset = base_offset_of(name)
+            if offset is not None and low <= offset < high and name.endswith((*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)):
+                logger.info("%s: removed, it was compacted into another segment", directory / name)
+                files.remove(directory / name)
+    for name in swaps:
+        files.rename(directory / name, directory / name.removesuffix(SWAP_SUFFIX))
+    if swaps:
+        files.sync_directory(directory)
+
+
+def _swap_range(files: Files, path: Path) -> tuple[int, int]:
+    """(first offset, end offset) of a `.log.swap` file."""
+    first = base_offset_of(path.name)
+    assert first is not None
+    fd = files.open(path, READ_ONLY)
+    try:
+        end = first
+        for place in scan_places(files, fd, 0, files.size(fd)):
+            end = place.last_offset + 1
+        return first, end
+    finally:
+        files.close(fd)
+
+
+def remove_segment_files(files: Files, segment: Segment) -> None:
+    """Removes a segment's files at once."""
+    segment.forget_files()
+    for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
+        files.remove(segment_path(segment.directory, segment.base_offset, suffix))
+
+
+def read_marker(batch: memoryview | bytes, header: BatchHeader) -> tuple[EndTransactionMarker, int] | None:
+    """(marker, its timestamp) of a control batch; None for one without records, or of another control type.
+
+    Raises InvalidRecordError for malformed bytes.
+    """
+    for record in iterate_records(batch, header):
+        if control_record_type(record.key) in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+            return end_transaction_marker(record.key, record.value), record.timestamp
+        return None
+    return None
+
+
+def apply_to_producers(
+    state: ProducerState, segment: Segment, header: BatchHeader, batch: memoryview | bytes, *, index: bool = True
+) -> None:
+    """Takes a batch of the log into the producer state; an abort goes into the segment's index too, with `index`."""
+    if header.has_producer_id:
+        if not header.is_control:
+            state.apply(header, header.base_offset)
+        elif (found := read_marker(batch, header)) is not None:
+            marker, timestamp = found
+            completed = state.apply_marker(header, marker, header.base_offset, timestamp)
+            if completed is not None and completed.is_aborted and index:
+                stable = state.last_stable_offset_after(completed)
+                segment.transaction_index.append(
+                    AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+                )
+    state.map_end_offset = header.next_offset
+
+
+def rebuild_producers(
+    state: ProducerState,
+    snapshots: ProducerSnapshots,
+    segments: LogSegments,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+    expiration_ms: int,
+    *,
+    clean_shutdown: bool,
+) -> int:
+    """Makes `state` what it was at `log_end_offset`, from the newest usable snapshot and the log behind it.
+
+    Snapshots out of range are removed. A log that was closed cleanly and has no snapshot had no producers: it is not
+    read. Returns the offset of the newest snapshot, 0 without one.
+    """
+    if clean_shutdown and snapshots.latest_offset is None:
+        state.reset(log_end_offset)
+        return 0
+    for offset in snapshots.offsets:
+        if offset > log_end_offset or offset <= log_start_offset:
+            snapshots.remove(offset)
+    start = log_start_offset
+    state.reset(start)
+    while (latest := snapshots.latest_offset) is not None:
+        try:
+            entries = snapshots.read(latest)
+        except CorruptSnapshotError as damage:
+            logger.warning("%s: %s; an older one is used", snapshots.path(latest), damage)
+            snapshots.remove(latest)
+            continue
+        state.reset(latest, (entry for entry in entries if not is_expired(entry, now_ms, expiration_ms)))
+        start = latest
+        break
+    if start < log_end_offset:
+        for segment in segments.reaching(start):
+            if segment.base_offset >= log_end_offset:
+                break
+            _replay_segment(state, segment, start, log_end_offset)
+    state.map_end_offset = log_end_offset
+    state.forget_unreplicated(log_end_offset)
+    return snapshots.latest_offset or 0
+
+
+def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int) -> None:
+    """Takes the batches of one segment from `start` to `end` into the state; reads markers only, else headers."""
+    place = segment.find(start)
+    if place is None:
+        return
+    for position, header in segment.headers(place.position):
+        if header.base_offset >= end:
+            return
+        batch = segment.read_bytes(position, header.size_in_bytes) if header.is_control else b""
+        apply_to_producers(state, segment, header, batch, index=False)

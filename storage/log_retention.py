@@ -1,0 +1,86 @@
+"""Which segments retention removes, and files that wait to be removed.
+
+Pure but for `RemovalQueue.remove_due`. Only whole segments go, from the oldest on, and only those wholly below the high
+watermark. Source: Kafka's UnifiedLog.deleteOldSegments; LocalLog.deleteSegmentFiles.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .files import Files
+from .log_config import LogConfig
+
+
+class SegmentFacts(NamedTuple):
+    """What retention needs to know of a segment; `end_offset` is exclusive, `largest_timestamp` ms."""
+
+    end_offset: int
+    size: int
+    largest_timestamp: Callable[[], int]
+
+
+def breached_segments(
+    facts: Sequence[SegmentFacts], config: LogConfig, *, log_start_offset: int, high_watermark: int, now_ms: int
+) -> tuple[int, str]:
+    """How many of the oldest segments are to go, and why (empty when none).
+
+    The reasons are tried in Kafka's order: below the log's start, beyond retention.bytes, older than retention.ms; each
+    looks at what the one before leaves.
+    """
+    removable = 0
+    while removable < len(facts) and facts[removable].end_offset <= high_watermark and facts[removable].size:
+        removable += 1
+    count = 0
+    reasons = []
+    while count < min(removable, len(facts) - 1) and facts[count].end_offset <= log_start_offset:
+        count += 1
+    if count:
+        reasons.append(f"log start offset {log_start_offset} breached")
+    if config.is_deleted:
+        before = count
+        excess = sum(fact.size for fact in facts[count:]) - config.retention_bytes
+        while config.retention_bytes >= 0 and count < removable and excess - facts[count].size >= 0:
+            excess -= facts[count].size
+            count += 1
+        if count > before:
+            reasons.append(f"retention size {config.retention_bytes} bytes breached")
+        before = count
+        while (
+            config.retention_ms >= 0
+            and count < removable
+            and now_ms - facts[count].largest_timestamp() > config.retention_ms
+        ):
+            count += 1
+        if count > before:
+            reasons.append(f"retention time {config.retention_ms} ms breached")
+    return count, ", ".join(reasons)
+
+
+class RemovalQueue:
+    """Files that were renamed to `.deleted` and are removed when readers have had time to let go."""
+
+    __slots__ = ("_files", "_waiting")
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._waiting: list[tuple[int, list[Path]]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, paths: list[Path], due_ms: int) -> None:
+        """Removes the files once it is `due_ms`."""
+        self._waiting.append((due_ms, paths))
+
+    def remove_due(self, now_ms: int) -> int:
+        """Removes what is due; how many files. Raises OSError, and tries again next time."""
+        removed = 0
+        for entry in list(self._waiting):
+            due_ms, paths = entry
+            if due_ms <= now_ms:
+                for path in paths:
+                    self._files.remove(path)
+                removed += len(paths)
+                self._waiting.remove(entry)
+        return removed
