@@ -123,7 +123,7 @@ class _Decoder(Source):
         self.indent()
         self.line("if count > 127:")
         self.line(f"    count, position = {self._runtime('read_unsigned_varint')}(buffer, position - 1)")
-        self.line(f"{self._runtime('check_tagged_field_count')}(count, end - position)")
+        self.line(f"{self._runtime('check_tagged_field_count')}(count, position, end)")
         self.line("for _ in range(count):")
         self.indent()
         tag, limit = f"tag{depth}", f"limit{depth}"

@@ -54,7 +54,7 @@ VARINTS: Final = tuple(unsigned_varint(value) for value in range(128))
 def read_unknown_tagged_fields(buffer: Buffer, position: int) -> tuple[list[tuple[int, bytes]], int]:
     """The tagged fields of a structure that defines none itself; ``position`` is that of their count."""
     count, position = read_unsigned_varint(buffer, position)
-    check_tagged_field_count(count, len(buffer) - position)
+    check_tagged_field_count(count, position, len(buffer))
     fields = []
     for _ in range(count):
         tag, position, end = read_tag(buffer, position)
@@ -75,10 +75,10 @@ def read_tag(buffer: Buffer, position: int) -> tuple[int, int, int]:
     return tag, position, end
 
 
-def check_tagged_field_count(count: int, left: int) -> None:
+def check_tagged_field_count(count: int, position: int, end: int) -> None:
     """Refuses more tagged fields than the bytes left can hold: each needs a tag and a size."""
-    if count * 2 > left:
-        raise ProtocolError(f"{count} tagged fields cannot be in {left} bytes")
+    if count * 2 > end - position:
+        raise ProtocolError(f"{count} tagged fields cannot be in {end - position} bytes", f"byte {position}")
 
 
 def check_tagged_field_end(tag: int, position: int, end: int) -> None:

@@ -57,7 +57,10 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 def encode_request(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """A request as a whole frame, its 4-byte size included. Raises ProtocolError for what cannot be written."""
     body = encoder(type(message), version)(message)
-    client = b"" if client_id is None else client_id.encode()
+    try:
+        client = b"" if client_id is None else client_id.encode()
+    except UnicodeEncodeError as error:
+        raise ProtocolError(f"a client id that cannot be encoded: {error}", "client_id") from None
     if len(client) > _MAX_CLIENT_ID_BYTES:
         raise ProtocolError(f"a client id of {len(client)} bytes is longer than {_MAX_CLIENT_ID_BYTES}", "client_id")
     tail = _NO_TAGGED_FIELDS if request_header_version(message.API_KEY, version) == 2 else b""
