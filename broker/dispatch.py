@@ -88,7 +88,9 @@ class Dispatcher:
             # What stands behind the last field is left unread, as Kafka leaves it.
             request, _ = route.decode(frame, position)
         except ProtocolError as error:
-            connection.refuse(f"{route.name} v{version}, client id {client_id!r}: {error}")
+            from ..protocol.reference.dissect import explain  # construct: only once a frame was refused
+
+            connection.refuse(f"{explain(frame, error)}; client id {client_id!r}")
             return
         now_ms = time.time_ns() // 1_000_000
         connection.last_used_ms = self._broker.timers.now_ms()

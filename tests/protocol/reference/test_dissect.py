@@ -80,7 +80,10 @@ def test_the_work_of_an_explanation_is_bounded() -> None:
     assert len(found.notes) == 5
     assert found.fault
     assert "more than 5 fields" in found.fault
-    assert "more than 5000 fields" in explain(frame[:-1])
+    assert "more than 1000 fields" in explain(frame[:-1])
+    refusal = ProtocolError("the bytes end inside the message", "byte 7")
+    assert explain(frame[:-1], refusal) == "Produce v9: the bytes end inside the message (byte 7)"
+    assert explain(FRAME[4:-1], refusal).startswith("Produce v9: tagged_fields: the bytes end")
 
 
 def test_a_size_that_is_not_the_frame_s_is_a_fault() -> None:

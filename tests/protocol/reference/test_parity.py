@@ -18,7 +18,7 @@ from odradek.protocol.messages.structure import Structure
 from odradek.protocol.reference import wire
 
 SEED = 20261121
-INSTANCES, INSTANCES_LONG = 24, 1000
+INSTANCES, INSTANCES_LONG = 24, 2000
 CUT_INSTANCES = 3
 """Of so many instances the truncations are tried: every one of short messages, a sample of long ones."""
 CUTS = 40
