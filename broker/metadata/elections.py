@@ -110,9 +110,7 @@ def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool)
     return records
 
 
-def elect_leaders(
-    image: MetadataImage, request: ElectLeadersRequest, version: int, controller: Controller
-) -> Decision[ElectLeadersResponse]:
+def elect_leaders(image: MetadataImage, request: ElectLeadersRequest, version: int) -> Decision[ElectLeadersResponse]:
     """Elects the preferred leader, or an unclean one, of the partitions asked for; null means all.
 
     Of all partitions only those are answered that needed an election.

@@ -12,6 +12,7 @@ Source: Kafka's QuorumController and BrokerLifecycleManager.
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
@@ -69,6 +70,9 @@ class MetadataService:
         self.broker_epoch = -1
         """The offset of our RegisterBroker record; -1 before :meth:`start`."""
         self.log = log
+        self.directory_id = directory_ids[0]
+        """The directory of the metadata log: the voter's."""
+        self.controller_endpoint = controller_endpoint(controller.config)
         self._directory_ids = directory_ids
         self._clean_epoch = clean_epoch
         self._subscribers: list[Subscriber] = []
@@ -101,11 +105,7 @@ class MetadataService:
                     f"start with --override node.id={meta.node_id} to serve this directory"
                 ]
             )
-        voter = next(iter(config.controller_listeners), None)
-        endpoint = (
-            ("CONTROLLER", "localhost", 9093) if voter is None else (voter.name, voter.host or "localhost", voter.port)
-        )
-        log = MetadataLog.open(directory, config.node_id, endpoint, now_ms)
+        log = MetadataLog.open(directory, config.node_id, controller_endpoint(config), now_ms)
         controller = Controller(config.node_id, config, random_uuid)
         service = cls(log, controller, meta.cluster_id, directory_ids, directory.previous_broker_epoch)
         service._load()
@@ -223,3 +223,18 @@ class MetadataService:
         self.commit(records, now_ms)
         self._producer_ids = iter(block)
         return next(self._producer_ids)
+
+
+def controller_endpoint(config: ServerConfig) -> tuple[str, str, int]:
+    """Listener, host and port of the voter: the first controller listener, or Kafka's usual one if there is none."""
+    for listener in config.controller_listeners:
+        return listener.name, listener.host or "localhost", listener.port
+    return "CONTROLLER", "localhost", 9093
+
+
+class HasMetadata(Protocol):
+    """What the handlers of metadata APIs need of a broker."""
+
+    @property
+    def metadata(self) -> MetadataService:
+        """The metadata service."""

@@ -30,7 +30,7 @@ def delete_topics(
     """Deletes topics by name or, from version 6 on, by id; what is asked for twice is refused."""
     decision: Decision[DeleteTopicsResponse] = Decision(DeleteTopicsResponse())
     results = decision.response.responses
-    asked = _asked(request, version)
+    asked = asked_topics(request, version)
     if not controller.config.get_boolean("delete.topic.enable"):
         code = ErrorCode.TOPIC_DELETION_DISABLED if version >= DELETION_DISABLED_SINCE else ErrorCode.INVALID_REQUEST
         results += [_deletion(name, topic_id, ApiError(code)) for name, topic_id in asked]
@@ -58,7 +58,8 @@ def delete_topics(
     return decision
 
 
-def _asked(request: DeleteTopicsRequest, version: int) -> list[tuple[str | None, bytes]]:
+def asked_topics(request: DeleteTopicsRequest, version: int) -> list[tuple[str | None, bytes]]:
+    """What a request names: pairs of a name (or None) and a topic id (or zero bytes)."""
     if version >= NAMES_AND_IDS_SINCE:
         return [(topic.name, topic.topic_id) for topic in request.topics]
     return [(name, ZERO_UUID) for name in request.topic_names]

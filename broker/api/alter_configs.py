@@ -1,0 +1,36 @@
+"""AlterConfigs (33): replaces all configs of a resource; what is not named is deleted. The older API.
+
+Versions: 0 to 2. 1: throttled answers. 2: flexible.
+Errors, for each resource: INVALID_REQUEST, INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
+BROKER_ID_NOT_REGISTERED, POLICY_VIOLATION, KAFKA_STORAGE_ERROR.
+Source: KIP-133; ``ConfigAdminManager``, ``ConfigurationControlManager.legacyAlterConfigs``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
+from ..metadata.configs import alter_configs
+from ..metadata.service import HasMetadata
+from ..request import RequestContext
+
+API_KEY = ApiKey.ALTER_CONFIGS
+
+
+def handle(
+    broker: HasMetadata,
+    request: AlterConfigsRequest,
+    context: RequestContext,
+    reply: Callable[[AlterConfigsResponse], None],
+) -> None:
+    """Decides, writes the records, answers."""
+    metadata = broker.metadata
+    decision = alter_configs(metadata.image, request, metadata.controller)
+    try:
+        response = metadata.carry_out(decision, context.now_ms)
+    except KafkaError as error:
+        response = decision.response
+        for one in response.responses:
+            one.error_code, one.error_message = error.error_code, error.message
+    reply(response)

@@ -1,0 +1,40 @@
+"""CreatePartitions (37): adds partitions to topics; they are served when this answers.
+
+Versions: 0 to 3. 1: throttled answers. 2: flexible. 3: THROTTLING_QUOTA_EXCEEDED may be answered (it is not, yet).
+Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not more than there are),
+INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, INVALID_REQUEST (named twice), POLICY_VIOLATION,
+KAFKA_STORAGE_ERROR.
+Source: KIP-195; ``ControllerApis.createPartitions``, ``ReplicationControlManager.createPartitions``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
+from ..metadata.service import HasMetadata
+from ..metadata.topic_changes import create_partitions
+from ..request import RequestContext
+
+API_KEY = ApiKey.CREATE_PARTITIONS
+
+
+def handle(
+    broker: HasMetadata,
+    request: CreatePartitionsRequest,
+    context: RequestContext,
+    reply: Callable[[CreatePartitionsResponse], None],
+) -> None:
+    """Decides, writes the records, answers."""
+    metadata = broker.metadata
+    decision = create_partitions(metadata.image, request)
+    try:
+        response = metadata.carry_out(decision, context.now_ms)
+    except KafkaError as error:
+        response = CreatePartitionsResponse(
+            results=[
+                CreatePartitionsResponse.CreatePartitionsTopicResult(topic.name, error.error_code, error.message)
+                for topic in request.topics
+            ]
+        )
+    reply(response)

@@ -1,0 +1,43 @@
+"""CreateTopics (19): creates topics; they are served when this answers.
+
+Versions: 0 to 7. 1: validate only, error messages. 2: throttle time. 4: -1 for the default number of partitions and
+replicas. 5: flexible; the topic's configs, partitions and replicas in the answer. 7: the topic's id.
+Errors, for each topic: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
+INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (named twice), POLICY_VIOLATION (more than 10,000 records),
+KAFKA_STORAGE_ERROR.
+Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ..metadata.service import HasMetadata
+from ..metadata.topics import create_topics
+from ..request import RequestContext
+
+API_KEY = ApiKey.CREATE_TOPICS
+
+
+def handle(
+    broker: HasMetadata,
+    request: CreateTopicsRequest,
+    context: RequestContext,
+    reply: Callable[[CreateTopicsResponse], None],
+) -> None:
+    """Decides, writes the records, answers."""
+    metadata = broker.metadata
+    decision = create_topics(metadata.image, request, metadata.controller)
+    try:
+        response = metadata.carry_out(decision, context.now_ms)
+    except KafkaError as error:
+        response = CreateTopicsResponse(
+            topics=[
+                CreateTopicsResponse.CreatableTopicResult(
+                    name=topic.name, error_code=error.error_code, error_message=error.message
+                )
+                for topic in request.topics
+            ]
+        )
+    reply(response)

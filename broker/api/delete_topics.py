@@ -1,0 +1,39 @@
+"""DeleteTopics (20): deletes topics; they are gone when this answers.
+
+Versions: 0 to 6. 1: throttle time. 3: TOPIC_DELETION_DISABLED. 4: flexible. 5: error messages. 6: topics by id.
+Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (named twice, both ways or not at
+all), TOPIC_DELETION_DISABLED (delete.topic.enable; INVALID_REQUEST before version 3), KAFKA_STORAGE_ERROR.
+Source: ``ControllerApis.deleteTopics``, ``ReplicationControlManager.deleteTopics``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
+from ..metadata.service import HasMetadata
+from ..metadata.topic_changes import asked_topics, delete_topics
+from ..request import RequestContext
+
+API_KEY = ApiKey.DELETE_TOPICS
+
+
+def handle(
+    broker: HasMetadata,
+    request: DeleteTopicsRequest,
+    context: RequestContext,
+    reply: Callable[[DeleteTopicsResponse], None],
+) -> None:
+    """Decides, writes the records, answers."""
+    metadata = broker.metadata
+    decision = delete_topics(metadata.image, request, context.api_version, metadata.controller)
+    try:
+        response = metadata.carry_out(decision, context.now_ms)
+    except KafkaError as error:
+        response = DeleteTopicsResponse(
+            responses=[
+                DeleteTopicsResponse.DeletableTopicResult(name, topic_id, error.error_code, error.message)
+                for name, topic_id in asked_topics(request, context.api_version)
+            ]
+        )
+    reply(response)

@@ -1,0 +1,69 @@
+"""DescribeQuorum (55): the quorum of the metadata log, which is this node alone.
+
+Versions: 0 to 2. 1: times of the last fetch. 2: directory ids, listeners, error messages.
+Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION for anything but partition 0 of ``__cluster_metadata`` alone.
+Source: KIP-595, KIP-853; ``KafkaRaftClient.handleDescribeQuorumRequest``, ``LeaderState.describeQuorum``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from ..metadata.image import METADATA_TOPIC
+from ..metadata.service import HasMetadata
+from ..request import RequestContext
+
+API_KEY = ApiKey.DESCRIBE_QUORUM
+DIRECTORIES_SINCE = 2
+
+
+def handle(
+    broker: HasMetadata,
+    request: DescribeQuorumRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeQuorumResponse], None],
+) -> None:
+    """Answers from the metadata log."""
+    asked = [(topic.topic_name, one.partition_index) for topic in request.topics for one in topic.partitions]
+    if len(request.topics) != 1 or asked != [(METADATA_TOPIC, 0)]:
+        reply(_refusal(request))
+        return
+    metadata = broker.metadata
+    log_end_offset = metadata.log.log_end_offset
+    voter = DescribeQuorumResponse.ReplicaState(
+        replica_id=metadata.node_id,
+        log_end_offset=log_end_offset,
+        last_fetch_timestamp=context.now_ms,
+        last_caught_up_timestamp=context.now_ms,
+    )
+    response = DescribeQuorumResponse(error_message=None)
+    if context.api_version >= DIRECTORIES_SINCE:
+        voter.replica_directory_id = metadata.directory_id
+        name, host, port = metadata.controller_endpoint
+        listener = DescribeQuorumResponse.Listener(name, host, port)
+        response.nodes = [DescribeQuorumResponse.Node(metadata.node_id, [listener])]
+    partition = DescribeQuorumResponse.PartitionData(
+        partition_index=0,
+        error_message=None,
+        leader_id=metadata.node_id,
+        leader_epoch=metadata.log.leader_epoch,
+        high_watermark=log_end_offset,
+        current_voters=[voter],
+    )
+    response.topics = [DescribeQuorumResponse.TopicData(METADATA_TOPIC, [partition])]
+    reply(response)
+
+
+def _refusal(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topics = []
+    for topic in request.topics:
+        partitions = [
+            DescribeQuorumResponse.PartitionData(
+                partition_index=one.partition_index, error_code=code, error_message=code.message
+            )
+            for one in topic.partitions
+        ]
+        topics.append(DescribeQuorumResponse.TopicData(topic.topic_name, partitions))
+    return DescribeQuorumResponse(error_message=None, topics=topics)

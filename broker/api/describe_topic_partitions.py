@@ -1,0 +1,110 @@
+"""DescribeTopicPartitions (75): topics and their partitions in pages (KIP-966).
+
+Versions: 0. Topics come in alphabetical order; ``next_cursor`` names where the next page begins. A page holds at most
+``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``.
+Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (a cursor that is not in
+the list, or a negative partition).
+Source: ``DescribeTopicPartitionsRequestHandler``, ``KRaftMetadataCache.describeTopicResponse``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
+from ..internal_topics import is_internal
+from ..metadata.authorized_operations import TOPIC_OPERATIONS
+from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
+from ..metadata.partition_view import offline_replicas
+from ..metadata.service import HasMetadata
+from ..metadata.topic_names import is_legal
+from ..request import RequestContext
+
+API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
+
+Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
+Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
+
+
+def handle(
+    broker: HasMetadata,
+    request: DescribeTopicPartitionsRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeTopicPartitionsResponse], None],
+) -> None:
+    """Answers one page."""
+    image = broker.metadata.image
+    cursor = request.cursor
+    first = "" if cursor is None else cursor.topic_name
+    everything = not request.topics
+    names = image.topics_by_name.keys() if everything else {topic.name for topic in request.topics}
+    names = {name for name in names if name >= first}
+    bad_cursor = cursor is not None and (cursor.partition_index < 0 or (not everything and first not in names))
+    if bad_cursor:
+        reply(_refusal(request))
+        return
+    most = broker.metadata.controller.config.get_int("max.request.partition.size.limit")
+    limit = max(min(most, request.response_partition_limit), 1)
+    start = 0 if cursor is None else cursor.partition_index
+    reply(_page(image, sorted(names), everything, first, start, limit, context.listener_name))
+
+
+def _refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    topics = [Topic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name) for topic in request.topics]
+    return DescribeTopicPartitionsResponse(topics=topics)
+
+
+def _page(
+    image: MetadataImage, names: list[str], everything: bool, first: str, start: int, limit: int, listener_name: str
+) -> DescribeTopicPartitionsResponse:
+    """The topics of ``names`` from partition ``start`` of the topic ``first`` on."""
+    response = DescribeTopicPartitionsResponse(next_cursor=None)
+    remaining = limit
+    for name in names:
+        if remaining == 0:
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, 0)
+            break
+        topic = image.topics_by_name.get(name)
+        if topic is None:
+            if not everything:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+                response.topics.append(
+                    Topic(
+                        error_code=code,
+                        name=name,
+                        is_internal=is_internal(name),
+                        topic_authorized_operations=TOPIC_OPERATIONS,
+                    )
+                )
+            continue
+        begin = start if name == first else 0
+        end = min(len(topic.partitions), begin + remaining)
+        partitions = [_partition(image, index, topic.partitions[index], listener_name) for index in range(begin, end)]
+        response.topics.append(
+            Topic(
+                name=name,
+                topic_id=topic.topic_id,
+                is_internal=is_internal(name),
+                partitions=partitions,
+                topic_authorized_operations=TOPIC_OPERATIONS,
+            )
+        )
+        if end < len(topic.partitions):
+            response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, end)
+            break
+        remaining -= len(partitions)
+    return response
+
+
+def _partition(image: MetadataImage, index: int, partition: PartitionImage, listener_name: str) -> Partition:
+    has_leader = image.endpoint(partition.leader, listener_name) is not None
+    return Partition(
+        partition_index=index,
+        leader_id=partition.leader if has_leader else NO_LEADER,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=list(partition.eligible_leader_replicas),
+        last_known_elr=list(partition.last_known_elr),
+        offline_replicas=offline_replicas(image, partition, listener_name),
+    )

@@ -1,0 +1,36 @@
+"""IncrementalAlterConfigs (44): sets, deletes, extends and shortens single config keys.
+
+Versions: 0 to 1. 1: flexible.
+Errors, for each resource: INVALID_REQUEST, INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION,
+BROKER_ID_NOT_REGISTERED, POLICY_VIOLATION, KAFKA_STORAGE_ERROR.
+Source: KIP-339; ``ConfigAdminManager``, ``ConfigurationControlManager.incrementalAlterConfigs``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from ..metadata.configs import incremental_alter_configs
+from ..metadata.service import HasMetadata
+from ..request import RequestContext
+
+API_KEY = ApiKey.INCREMENTAL_ALTER_CONFIGS
+
+
+def handle(
+    broker: HasMetadata,
+    request: IncrementalAlterConfigsRequest,
+    context: RequestContext,
+    reply: Callable[[IncrementalAlterConfigsResponse], None],
+) -> None:
+    """Decides, writes the records, answers."""
+    metadata = broker.metadata
+    decision = incremental_alter_configs(metadata.image, request, metadata.controller)
+    try:
+        response = metadata.carry_out(decision, context.now_ms)
+    except KafkaError as error:
+        response = decision.response
+        for one in response.responses:
+            one.error_code, one.error_message = error.error_code, error.message
+    reply(response)

@@ -1,0 +1,56 @@
+"""ListConfigResources (74): the names that configs are, or can be, set for.
+
+Versions: 0 to 1. 0: client metrics subscriptions (when it was ListClientMetricsResources). 1: the types asked for, all
+if none is named: topics, brokers and their loggers, client metrics subscriptions, groups that have configs.
+Errors: UNSUPPORTED_VERSION (a type that can't be listed).
+Source: KIP-714, KIP-1142; ``KafkaApis.handleListConfigResources``.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.configs import ListConfigResourcesRequest, ListConfigResourcesResponse
+from ..metadata.image import MetadataImage, ResourceType
+from ..metadata.service import HasMetadata
+from ..request import RequestContext
+
+API_KEY = ApiKey.LIST_CONFIG_RESOURCES
+LISTED = (
+    ResourceType.TOPIC,
+    ResourceType.BROKER,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.GROUP,
+)
+
+
+def handle(
+    broker: HasMetadata,
+    request: ListConfigResourcesRequest,
+    context: RequestContext,
+    reply: Callable[[ListConfigResourcesResponse], None],
+) -> None:
+    """Answers from the image."""
+    if context.api_version == 0:
+        types = [int(ResourceType.CLIENT_METRICS)]
+    else:
+        types = list(dict.fromkeys(request.resource_types)) or [int(kind) for kind in LISTED]
+    response = ListConfigResourcesResponse()
+    if not set(types) <= set(LISTED):
+        response.error_code = ErrorCode.UNSUPPORTED_VERSION
+        types = []
+    for kind in types:
+        for name in _names(broker.metadata.image, kind, context.listener_name):
+            response.config_resources.append(ListConfigResourcesResponse.ConfigResource(name, kind))
+    reply(response)
+
+
+def _names(image: MetadataImage, kind: int, listener_name: str) -> Iterator[str]:
+    if kind == ResourceType.TOPIC:
+        yield from image.topics_by_name
+    elif kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
+        for broker, _ in image.alive_endpoints(listener_name):
+            yield str(broker.broker_id)
+    else:
+        yield from (name for resource_type, name in image.configs if resource_type == kind)

@@ -1,0 +1,46 @@
+"""ListPartitionReassignments (46): the partitions whose replicas are being moved.
+
+Versions: 0. Null lists all of them; topics that are not known are left out.
+Errors: none of its own. A single broker moves nothing, but a directory that comes from a cluster may hold moves.
+Source: KIP-455; ``ReplicationControlManager.listPartitionReassignments``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
+from ..metadata.service import HasMetadata
+from ..request import RequestContext
+
+API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
+
+
+def handle(
+    broker: HasMetadata,
+    request: ListPartitionReassignmentsRequest,
+    context: RequestContext,
+    reply: Callable[[ListPartitionReassignmentsResponse], None],
+) -> None:
+    """Answers from the image."""
+    image = broker.metadata.image
+    if request.topics is None:
+        asked = [(topic.name, list(topic.partitions)) for topic in image.topics_by_name.values()]
+    else:
+        asked = [(topic.name, topic.partition_indexes) for topic in request.topics]
+    response = ListPartitionReassignmentsResponse(error_message=None)
+    for name, indexes in asked:
+        moving = []
+        for index in indexes:
+            partition = image.partition(name, index)
+            if partition is not None and partition.is_reassigning:
+                moving.append(
+                    ListPartitionReassignmentsResponse.OngoingPartitionReassignment(
+                        index,
+                        list(partition.replicas),
+                        list(partition.adding_replicas),
+                        list(partition.removing_replicas),
+                    )
+                )
+        if moving:
+            response.topics.append(ListPartitionReassignmentsResponse.OngoingTopicReassignment(name, moving))
+    reply(response)

@@ -1,0 +1,160 @@
+"""Metadata (3): brokers, topics and who leads their partitions; creates topics that are asked for and not there.
+
+Versions: 0 to 13. 0: an empty list means all topics, and replicas that are not there are named no more. 1: null means
+all, empty none; rack, controller, internal topics. 2: cluster id. 3: throttle time. 4: the client says whether topics
+may be created. 5: offline replicas. 6: LISTENER_NOT_FOUND instead of LEADER_NOT_AVAILABLE. 7: leader epoch.
+8: authorized operations. 9: flexible. 10: topic ids in the answer. 11: no operations on the cluster. 12: topics by id.
+13: an error of the whole answer.
+Errors, for each topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION,
+INVALID_REPLICATION_FACTOR (creation), INVALID_REQUEST (an id, or no name, before version 12), KAFKA_STORAGE_ERROR; for
+each partition: LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND, REPLICA_NOT_AVAILABLE.
+A topic that is created by this request is answered with its leaders: Kafka answers UNKNOWN_TOPIC_OR_PARTITION first.
+Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicMetadata``, ``AutoTopicCreationManager``.
+"""
+
+from collections.abc import Callable, Iterable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
+from ...protocol.messages.structure import ZERO_UUID
+from ..internal_topics import is_internal
+from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from ..metadata.partition_view import offline_replicas
+from ..metadata.service import HasMetadata
+from ..metadata.topic_names import is_legal
+from ..request import RequestContext
+
+API_KEY = ApiKey.METADATA
+BY_ID_SINCE = 12
+LISTENER_NOT_FOUND_SINCE = 6
+OPERATIONS_SINCE = 8
+CLUSTER_OPERATIONS_UNTIL = 10
+
+Topic = MetadataResponse.MetadataResponseTopic
+Partition = MetadataResponse.MetadataResponsePartition
+
+
+def handle(
+    broker: HasMetadata, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
+) -> None:
+    """Answers from the image, after creating what is to be created."""
+    version = context.api_version
+    asked = request.topics
+    if version == 0 and not asked:
+        asked = None
+    if asked is not None and version < BY_ID_SINCE and any(_needs_id(topic) for topic in asked):
+        reply(_refusal(asked))
+        return
+    metadata = broker.metadata
+    image = metadata.image
+    answers: list[Topic] = []
+    if asked is None:
+        answers = [_describe(image, topic, context) for topic in image.topics_by_name.values()]
+    elif ids := {topic.topic_id: None for topic in asked if topic.topic_id != ZERO_UUID}:
+        for topic_id in ids:
+            known = image.topics_by_id.get(topic_id)
+            if known is None:
+                unknown = Topic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+                answers.append(unknown)
+            else:
+                answers.append(_describe(image, known, context))
+    else:
+        answers = _by_name(broker, request, {topic.name or "": None for topic in asked}, context)
+    if version >= OPERATIONS_SINCE and request.include_topic_authorized_operations:
+        for answer in answers:
+            if answer.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
+                answer.topic_authorized_operations = TOPIC_OPERATIONS
+    asks_cluster = OPERATIONS_SINCE <= version <= CLUSTER_OPERATIONS_UNTIL
+    asks_cluster = asks_cluster and request.include_cluster_authorized_operations
+    brokers = [
+        MetadataResponse.MetadataResponseBroker(one.broker_id, endpoint.host, endpoint.port, one.rack)
+        for one, endpoint in image.alive_endpoints(context.listener_name)
+    ]
+    reply(
+        MetadataResponse(
+            brokers=brokers,
+            cluster_id=metadata.cluster_id,
+            controller_id=metadata.node_id,
+            topics=answers,
+            cluster_authorized_operations=CLUSTER_OPERATIONS if asks_cluster else NOT_ASKED,
+        )
+    )
+
+
+def _needs_id(topic: MetadataRequest.MetadataRequestTopic) -> bool:
+    return topic.name is None or topic.topic_id != ZERO_UUID
+
+
+def _refusal(asked: Iterable[MetadataRequest.MetadataRequestTopic]) -> MetadataResponse:
+    topics = [
+        Topic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name or "", topic_id=topic.topic_id) for topic in asked
+    ]
+    return MetadataResponse(topics=topics)
+
+
+def _by_name(
+    broker: HasMetadata, request: MetadataRequest, names: Iterable[str], context: RequestContext
+) -> list[Topic]:
+    """The topics asked for by name: those that are there, then the others."""
+    metadata = broker.metadata
+    topics = metadata.image.topics_by_name
+    missing = [name for name in names if name not in topics]
+    found = [name for name in names if name in topics]
+    errors = {
+        name: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+        for name in missing
+    }
+    creatable = [name for name in missing if is_legal(name)]
+    if (
+        creatable
+        and request.allow_auto_topic_creation
+        and metadata.controller.config.get_boolean("auto.create.topics.enable")
+    ):
+        try:
+            errors |= metadata.auto_create(creatable, context.now_ms)
+        except KafkaError as error:
+            errors |= dict.fromkeys(creatable, error.error_code)
+    answers = [_describe(metadata.image, topics[name], context) for name in found]
+    for name, code in errors.items():
+        if code is ErrorCode.NONE:
+            answers.append(_describe(metadata.image, topics[name], context))
+        else:
+            answers.append(Topic(error_code=code, name=name, is_internal=is_internal(name)))
+    return answers
+
+
+def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext) -> Topic:
+    return Topic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=is_internal(topic.name),
+        partitions=[_partition(image, index, topic.partitions[index], context) for index in sorted(topic.partitions)],
+    )
+
+
+def _partition(image: MetadataImage, index: int, partition: PartitionImage, context: RequestContext) -> Partition:
+    listener, version = context.listener_name, context.api_version
+    replicas, isr = list(partition.replicas), list(partition.isr)
+    if version == 0:
+        # This version's error for a replica that is not there needs it to be missing from the list.
+        replicas = [one for one in replicas if image.endpoint(one, listener)]
+        isr = [one for one in isr if image.endpoint(one, listener)]
+    error = ErrorCode.NONE
+    if image.endpoint(partition.leader, listener) is None:
+        known = partition.leader in image.brokers
+        missing = known and version >= LISTENER_NOT_FOUND_SINCE
+        error = ErrorCode.LISTENER_NOT_FOUND if missing else ErrorCode.LEADER_NOT_AVAILABLE
+    elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
+        error = ErrorCode.REPLICA_NOT_AVAILABLE
+    has_leader = error in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE)
+    return Partition(
+        error_code=error,
+        partition_index=index,
+        leader_id=partition.leader if has_leader else NO_LEADER,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=offline_replicas(image, partition, listener),
+    )
