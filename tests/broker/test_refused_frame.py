@@ -1,0 +1,29 @@
+"""A frame that the codec refuses: the connection is closed with one line that names the field."""
+
+from typing import Any, cast
+
+from odradek.broker.connection import Connection
+from odradek.broker.dispatch import Dispatcher
+from odradek.protocol import header
+from odradek.protocol.messages.metadata import MetadataRequest
+
+
+class RefusedConnection:
+    """Keeps the reasons for which it was closed."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def refuse(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_the_line_names_api_version_field_and_client() -> None:
+    request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name="spool")])
+    frame = header.encode_request(request, 8, 1, "thread")[4:].replace(b"\x00\x05spool", b"\x70\x05spool")
+    connection = RefusedConnection()
+    Dispatcher(cast(Any, None)).dispatch(cast(Connection, connection), memoryview(frame), True)
+    (reason,) = connection.reasons
+    assert reason == (
+        "Metadata v8: topics[0].name: 28677 bytes announced and 8 left, in the field at byte 20; client id 'thread'"
+    )
