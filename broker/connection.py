@@ -168,6 +168,12 @@ class Connection(asyncio.BufferedProtocol):
             if self.transport is not None:
                 self.transport.close()
 
+    def abort(self) -> None:
+        """Breaks the connection: what was not sent yet never is."""
+        self._closing = True
+        if self.transport is not None:
+            self.transport.abort()
+
     @property
     def is_busy(self) -> bool:
         """Whether a request is in service or an answer is still being sent."""

@@ -84,3 +84,8 @@ class Connections:
         """Closes every connection (shutdown)."""
         for connection in list(self._open.values()):
             connection.close()
+
+    def abort_all(self) -> None:
+        """Breaks every connection, whatever was still to be sent (a crash)."""
+        for connection in list(self._open.values()):
+            connection.abort()

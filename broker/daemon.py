@@ -135,7 +135,7 @@ class Daemon:
         self._broker.take_dynamic_configs(image)
         self._hosting = Hosting(self._directories, partitions, self._log_config, clock_ms)
         for directory in self._directories:
-            directory.load_logs(self._log_config, now_ms, self._is_stray)
+            directory.load_logs(self._log_config, now_ms, is_stray=self._is_stray)
         metadata.start(self.advertised(), now_ms)
         metadata.ensure_topic(OFFSETS_TOPIC, now_ms)
         for topic in metadata.image.topics_by_name.values():
@@ -265,8 +265,15 @@ class Daemon:
             directory.close(broker.metadata.broker_epoch)
         self._directories = []
 
+    async def crash(self) -> None:
+        """Ends as a crash does: connections break, nothing is flushed, no checkpoint, no marker (for tests)."""
+        self.broker.connections.abort_all()
+        self._give_up()
+        # One turn of the loop lets the transports and the listeners close.
+        await asyncio.sleep(0)
+
     def _give_up(self) -> None:
-        """Undoes a start that failed."""
+        """Undoes a start that failed, or a start."""
         if self._timers is not None:
             self._timers.close()
         for server in self._servers:

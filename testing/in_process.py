@@ -1,0 +1,150 @@
+"""A broker in a thread of this process: the real one, with an event loop, a port and files of its own.
+
+Owns: the thread, and handing orders to its loop. Never does: touching the broker from another thread. Invariant: when
+:meth:`InProcessBroker.start` returns, it serves; when ``stop`` or ``kill`` returns, its port, its lock and its files
+are free. All methods may be called from any thread.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..broker.commands import loop_factory
+from ..broker.config.server_config import ServerConfig
+from ..broker.daemon import Daemon
+
+HOST = "127.0.0.1"
+TEST_DEFAULTS: Mapping[str, str] = {
+    # A group's first members need not wait for others in a test (Kafka's default: 3 s).
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""What a broker for tests has otherwise than Kafka's defaults, by Kafka's keys."""
+
+
+class InProcessBroker:
+    """A broker on 127.0.0.1 with its data in ``directory``; may be stopped, killed and started again on both.
+
+    ``configs`` are Kafka's keys with their values as text. The environment is not read: what a test sees depends on the
+    test alone.
+    """
+
+    def __init__(self, directory: Path, configs: Mapping[str, str] | None = None) -> None:
+        self.log_dir = directory / "logs"
+        """The log directory (``log.dirs``)."""
+        self._configs = {**TEST_DEFAULTS, **(configs or {})}
+        self._port = 0
+        self._turn = threading.RLock()
+        self._running: _Running | None = None
+
+    @property
+    def host(self) -> str:
+        """The address that it listens on."""
+        return HOST
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on; the same after a restart."""
+        assert self._port, "the broker was never started"
+        return self._port
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``host:port``, as clients want it."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it serves now."""
+        return self._running is not None
+
+    def start(self) -> None:
+        """Starts it, on its old port and data if it ran before; returns when it serves.
+
+        Raises what keeps a broker from starting: ConfigError, BindError, DirectoryLockedError, KafkaError, OSError.
+        """
+        with self._turn:
+            assert self._running is None, "the broker runs already"
+            keys = {
+                "listeners": f"PLAINTEXT://{HOST}:{self._port}",
+                "log.dirs": str(self.log_dir),
+                **self._configs,
+            }
+            config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
+            running = _Running(config)
+            running.start()
+            self._running = running
+            self._port = running.daemon.listeners[0].port
+
+    def stop(self) -> None:
+        """Stops it cleanly, as SIGTERM does; harmless when it does not run. The data stays."""
+        with self._turn:
+            running, self._running = self._running, None
+            if running is not None:
+                running.end(running.daemon.stop)
+
+    def kill(self) -> None:
+        """Stops it as a crash does: connections break, nothing is flushed or marked clean. The data stays."""
+        with self._turn:
+            running, self._running = self._running, None
+            if running is not None:
+                running.end(running.daemon.crash)
+
+    def restart(self) -> None:
+        """Stops it cleanly and starts it again on its port and data."""
+        with self._turn:
+            self.stop()
+            self.start()
+
+    def __enter__(self) -> "InProcessBroker":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class _Running:
+    """A daemon on an event loop in a thread of its own."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.daemon = Daemon(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._looping = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="odradek", daemon=True)
+
+    def start(self) -> None:
+        """Returns when the daemon serves; raises what kept it from that."""
+        self._thread.start()
+        self._looping.wait()
+        try:
+            self._await(self.daemon.start())
+        except BaseException:
+            self._end_loop()
+            raise
+
+    def end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Ends the daemon by one of its coroutines, then its loop and thread; raises what went wrong."""
+        try:
+            self._await(how())
+        finally:
+            self._end_loop()
+
+    def _await(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def _end_loop(self) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            self._loop = runner.get_loop()
+            self._loop.call_soon(self._looping.set)
+            self._loop.run_forever()
