@@ -18,16 +18,16 @@ from ..protocol.records.errors import CorruptRecordError
 from .append_plan import AppendInfo, AppendOrigin, AppendPlan, plan_append
 from .descriptors import DescriptorCache
 from .errors import OffsetOutOfRangeError, RecordListTooLargeError, StorageError
-from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, segment_path
 from .files import Buffer, Files
 from .log_config import LogConfig
+from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
-from .log_loader import LogLoader, apply_to_producers, read_marker, rebuild_producers, remove_segment_files
-from .log_retention import RemovalQueue, SegmentFacts, breached_segments
+from .log_loader import LogLoader, apply_to_producers, read_marker, rebuild_producers
+from .log_retention import SegmentFacts, breached_segments
 from .meta_properties import read_partition_metadata, write_partition_metadata
 from .producer_state import BatchMetadata
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
-from .segment import MAX_RELATIVE_OFFSET, Segment
+from .segment import Segment
 from .transaction_index import AbortedTransaction
 
 __all__ = [
@@ -41,12 +41,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-
-REGION_BYTES = 64 * 1024
-"""Reads of this size and more are answered as a region of the file, for sendfile."""
-LOADED_INDEXES = 4
-"""How many older segments keep their indexes in memory after a read."""
-NOTHING = ReadResult(b"", -1)
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -92,18 +86,17 @@ class Log:
         self.last_flushed_ms = now_ms
         self.failure: OSError | None = None
         """Why nothing can be done here any more: a sync failed, and nobody knows what is on the disk."""
+        self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_ms)
+        self._files = descriptors.files
         self._snapshots = loaded.snapshots
         self._last_snapshot_offset = loaded.last_snapshot_offset
         self._high_watermark: int | None = None
-        self._files = descriptors.files
-        self._descriptors = descriptors
-        self._removals = RemovalQueue(descriptors.files)
-        self._jitter_ms = loader.jitter_ms
-        self._unsynced_paths: list[Path] = []
-        self._has_new_names = True
-        self._indexes_in_use: list[Segment] = []
         self._is_open = True
-        self._after_load(loaded.was_recovered)
+        if loaded.was_recovered and self.log_end_offset > self.recovery_point:
+            flush = self.prepare_flush()
+            flush.sync()
+            self.complete_flush(flush, now_ms)
+        self._take_snapshot()
 
     @classmethod
     def open(
@@ -145,13 +138,6 @@ class Log:
         except OSError as error:
             raise StorageError(f"{directory}: {error}") from error
         return log
-
-    def _after_load(self, was_recovered: bool) -> None:
-        if was_recovered and self.log_end_offset > self.recovery_point:
-            flush = self.prepare_flush()
-            flush.sync()
-            self.complete_flush(flush, self.last_flushed_ms)
-        self._take_snapshot(sync=False)
 
     def __repr__(self) -> str:
         return f"Log({self.directory}, {self.log_start_offset} to {self.log_end_offset})"
@@ -341,19 +327,9 @@ class Log:
 
     def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
         """The segment to append to, a new one when the active one is full or old. Raises OSError."""
-        active = self.segments.active
-        config = self.config
-        if (
-            active.size > config.segment_bytes - size
-            or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
-            or (
-                active.size > 0
-                and active.time_waited_for_roll(now_ms, max_timestamp) > config.segment_ms - active.jitter_ms
-            )
-            or active.index_is_full(config.segment_index_bytes)
-        ):
+        if self._log_files.needs_roll(size, max_timestamp, last_offset, now_ms):
             return self._roll(now_ms, first_offset)
-        return active
+        return self.segments.active
 
     @_on_disk
     def roll(self, now_ms: int) -> None:
@@ -366,28 +342,17 @@ class Log:
         if base_offset == active.base_offset:
             return active
         self.producer_state.map_end_offset = base_offset
-        self._take_snapshot(sync=False)
-        active.become_inactive()
-        segment = Segment.create(
-            self.directory,
-            base_offset,
-            self._descriptors,
-            index_interval_bytes=self.config.index_interval_bytes,
-            jitter_ms=self._jitter_ms,
-            created_ms=now_ms,
-        )
-        self._has_new_names = True
-        self.segments.add(segment)
-        return segment
+        self._take_snapshot()
+        return self._log_files.roll(base_offset, now_ms)
 
-    def _take_snapshot(self, *, sync: bool) -> None:
+    def _take_snapshot(self) -> None:
         """Writes the producers down as they are at the end of what the state has seen, once for each offset."""
         offset = self.producer_state.map_end_offset
         if offset > self._last_snapshot_offset:
-            self._snapshots.write(offset, self.producer_state.producers.values(), sync=sync)
-            self._unsynced_paths.append(self._snapshots.path(offset))
+            self._snapshots.write(offset, self.producer_state.producers.values(), sync=False)
             self._last_snapshot_offset = offset
-            self._has_new_names = True
+            self._log_files.unsynced_paths.append(self._snapshots.path(offset))
+            self._log_files.unsynced_directories.add(self.directory)
 
     # Reading -----------------------------------------------------------------
 
@@ -407,74 +372,28 @@ class Log:
                 f"Received request for offset {offset}, but we only have log segments from offset "
                 f"{self.log_start_offset} to {end_offset}."
             )
-        bound = end_offset if upper_bound_offset is None else min(upper_bound_offset, end_offset)
-        if offset >= bound:
+        bound = None if upper_bound_offset is None or upper_bound_offset >= end_offset else upper_bound_offset
+        if offset >= (end_offset if bound is None else bound):
             return NOTHING
         try:
-            return self._read(offset, max_bytes, bound, min_one_batch)
+            return self._log_files.read(offset, max_bytes, bound, min_one_batch=min_one_batch)
         except OSError as error:
             raise self.storage_error(error) from error
-
-    def _read(self, offset: int, max_bytes: int, bound: int, min_one_batch: bool) -> ReadResult:
-        active = self.segments.active
-        segment: Segment | None = active if offset >= active.base_offset else self.segments.floor(offset)
-        segment = segment or self.segments.first
-        while segment is not None:
-            if segment is not active:
-                self._use_indexes(segment)
-            place = segment.find(offset)
-            following = None if segment is active else self.segments.after(segment)
-            if place is None:
-                segment = following
-                continue
-            end = segment.size
-            if bound < self.log_end_offset and (following is None or bound < following.base_offset):
-                limit = segment.find(bound)
-                end = end if limit is None else limit.position
-            wanted = max(max_bytes, place.size) if min_one_batch else max_bytes
-            length = min(end - place.position, wanted)
-            if wanted < place.size or length <= 0:
-                return NOTHING
-            if length < REGION_BYTES:
-                return ReadResult(segment.read_bytes(place.position, length), offset)
-            return ReadResult(FileRegion(segment.hold_open(), place.position, length), offset)
-        return NOTHING
-
-    def _use_indexes(self, segment: Segment) -> None:
-        """Keeps the indexes of only a few older segments in memory."""
-        in_use = self._indexes_in_use
-        if segment not in in_use:
-            in_use.append(segment)
-            if len(in_use) > LOADED_INDEXES:
-                in_use.pop(0).unload_indexes()
 
     @_on_disk
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
         """The first record whose own timestamp is `timestamp` or later; None when there is none."""
-        for segment in self.segments:
-            if segment.size and segment.largest_timestamp >= timestamp:
-                self._use_indexes(segment)
-                found = segment.find_timestamp(timestamp, self.log_start_offset)
-                if found is not None:
-                    return found
-        return None
+        return self._log_files.offset_for_timestamp(timestamp, self.log_start_offset)
 
     @_on_disk
     def max_timestamp(self) -> TimestampAndOffset | None:
         """The first record that has the log's greatest timestamp; None where no record has one."""
-        newest = max(self.segments, key=lambda segment: segment.max_timestamp)
-        return newest.find_max_timestamp()
+        return self._log_files.max_timestamp()
 
     @_on_disk
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that a read of the range meets, in the order of their markers."""
-        found: list[AbortedTransaction] = []
-        for segment in self.segments.reaching(fetch_offset):
-            entries, is_complete = segment.transaction_index.collect(fetch_offset, upper_bound_offset)
-            found += entries
-            if is_complete:
-                break
-        return found
+        return self._log_files.aborted_transactions(fetch_offset, upper_bound_offset)
 
     # Removing ----------------------------------------------------------------
 
@@ -487,12 +406,7 @@ class Log:
         if offset < self.segments.first.base_offset:
             self._start_anew_at(offset)
             return True
-        for segment in self.segments:
-            if segment.base_offset > offset:
-                self.segments.remove(segment)
-                remove_segment_files(self._files, segment)
-        self.segments.active.truncate_to(offset)
-        self._has_new_names = True
+        self._log_files.truncate_to(offset)
         self.leader_epochs.truncate_from_end(offset)
         self._clamp_to(offset)
         return True
@@ -503,20 +417,7 @@ class Log:
         self._start_anew_at(offset)
 
     def _start_anew_at(self, offset: int) -> None:
-        for segment in self.segments:
-            self.segments.remove(segment)
-            remove_segment_files(self._files, segment)
-        self.segments.add(
-            Segment.create(
-                self.directory,
-                offset,
-                self._descriptors,
-                index_interval_bytes=self.config.index_interval_bytes,
-                jitter_ms=self._jitter_ms,
-                created_ms=self.last_flushed_ms,
-            )
-        )
-        self._has_new_names = True
+        self._log_files.start_anew_at(offset, self.last_flushed_ms)
         self.leader_epochs.clear()
         self.log_start_offset = offset
         for snapshot in self._snapshots.offsets:
@@ -525,7 +426,6 @@ class Log:
 
     def _clamp_to(self, offset: int) -> None:
         """The log ends at `offset` now."""
-        self._indexes_in_use = []
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
@@ -587,32 +487,17 @@ class Log:
             self._roll(now_ms, self.log_end_offset)
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
         for segment in segments[:count]:
-            self._remove_later(segment, now_ms + self.config.file_delete_delay_ms)
+            snapshot = (
+                [self._snapshots.path(segment.base_offset)] if self._snapshots.forget(segment.base_offset) else []
+            )
+            self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
         self.increment_log_start_offset(self.segments.first.base_offset)
         return count
-
-    def _remove_later(self, segment: Segment, due_ms: int) -> None:
-        """Takes a segment out of the log; its files wait under another name."""
-        paths = [segment_path(self.directory, segment.base_offset, suffix) for suffix in SEGMENT_SUFFIXES]
-        if self._snapshots.forget(segment.base_offset):
-            paths.append(self._snapshots.path(segment.base_offset))
-        renamed = []
-        for path in paths:
-            if self._files.exists(path):
-                target = path.with_name(path.name + DELETED_SUFFIX)
-                self._files.rename(path, target)
-                renamed.append(target)
-        segment.forget_files()
-        self.segments.remove(segment)
-        if segment in self._indexes_in_use:
-            self._indexes_in_use.remove(segment)
-        self._removals.add(renamed, due_ms)
-        self._has_new_names = True
 
     @_on_disk
     def remove_deleted_files(self, now_ms: int) -> int:
         """Removes the `.deleted` files whose time has come; how many."""
-        return self._removals.remove_due(now_ms)
+        return self._log_files.removals.remove_due(now_ms)
 
     def remove_expired_producers(self, now_ms: int) -> None:
         """Forgets producers that have been idle for producer.id.expiration.ms."""
@@ -627,19 +512,21 @@ class Log:
 
     def prepare_flush(self) -> Flush:
         """The first step of a flush (log_flush.py). Raises OSError."""
+        files = self._log_files
         segments = self.segments.reaching(min(self.recovery_point, self.log_end_offset))
-        paths = list(self._unsynced_paths)
         for segment in segments:
-            paths += segment.save_indexes()
+            files.unsynced_paths += segment.save_indexes()
         if not self.leader_epochs.is_saved:
             self.leader_epochs.save(sync=False)
-            paths.append(self.leader_epochs.path)
-            self._has_new_names = True
+            files.unsynced_paths.append(self.leader_epochs.path)
+            files.unsynced_directories.add(self.directory)
         descriptors = [segment.hold_open() for segment in segments]
-        directory = self.directory if self._has_new_names else None
-        self._has_new_names = False
-        self._unsynced_paths = []
-        return Flush(self._files, self.log_end_offset, descriptors, paths, directory)
+        flush = Flush(
+            self._files, self.log_end_offset, descriptors, files.unsynced_paths, sorted(files.unsynced_directories)
+        )
+        files.unsynced_paths = []
+        files.unsynced_directories = set()
+        return flush
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
         """The last step of a flush whose `sync` has returned."""
@@ -668,29 +555,38 @@ class Log:
 
     def update_config(self, config: LogConfig) -> None:
         """A topic's configuration was altered: it holds at once."""
-        self.config = config
+        self.config = self._log_files.config = config
         for segment in self.segments:
             segment.index_interval_bytes = config.index_interval_bytes
 
     def close(self) -> None:
-        """Flushes, writes the producer snapshot and the trimmed indexes, and lets the files go."""
+        """Writes the producer snapshot and the last index entries, flushes, and lets the files go."""
         if not self._is_open:
             return
         self.check_usable()
         try:
-            self._take_snapshot(sync=True)
-            self.leader_epochs.save()
-            for segment in self.segments:
-                segment.close()
+            self._take_snapshot()
+            self.segments.active.seal()
         except OSError as error:
             raise self.storage_error(error) from error
-        self.flush()
+        if self.is_dirty:
+            self.flush()
         self.abandon()
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether a flush would find something to write."""
+        files = self._log_files
+        return bool(
+            self.unflushed_records
+            or files.unsynced_paths
+            or not self.leader_epochs.is_saved
+            or not self.segments.active.indexes_are_saved
+        )
 
     def abandon(self) -> None:
         """Lets the files go and writes nothing: for logs to be deleted, and for tests of a crash."""
-        for segment in self.segments:
-            segment.forget_files()
+        self._log_files.forget_files()
         self._is_open = False
 
     def move_to(self, directory: Path) -> None:
@@ -698,8 +594,7 @@ class Log:
         self.directory = directory
         self.leader_epochs.move_to(directory)
         self._snapshots.move_to(directory)
-        for segment in self.segments:
-            segment.move_to(directory)
+        self._log_files.move_to(directory)
 
 
 def buffer_of(buffer: Buffer, plan: AppendPlan) -> memoryview | bytes:

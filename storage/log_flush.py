@@ -16,16 +16,16 @@ from .files import EXISTING, Files
 class Flush:
     """What one flush syncs. `offset`: all below it is durable once `sync` has returned."""
 
-    __slots__ = ("_descriptors", "_directory", "_files", "_paths", "offset")
+    __slots__ = ("_descriptors", "_directories", "_files", "_paths", "offset")
 
     def __init__(
-        self, files: Files, offset: int, descriptors: list[Descriptor], paths: list[Path], directory: Path | None
+        self, files: Files, offset: int, descriptors: list[Descriptor], paths: list[Path], directories: list[Path]
     ) -> None:
-        """Holds the descriptors; `paths` are synced by name, `directory` for names that are new in it."""
+        """Holds the descriptors; `paths` are synced by name, `directories` for names that are new in them."""
         self._files = files
         self._descriptors = [descriptor.hold() for descriptor in descriptors]
         self._paths = paths
-        self._directory = directory
+        self._directories = directories
         self.offset = offset
 
     def sync(self) -> None:
@@ -41,8 +41,9 @@ class Flush:
                 self._files.sync(fd)
             finally:
                 self._files.close(fd)
-        if self._directory is not None and self._files.exists(self._directory):
-            self._files.sync_directory(self._directory)
+        for directory in self._directories:
+            if self._files.exists(directory):
+                self._files.sync_directory(directory)
 
     def release(self) -> None:
         """Lets the files go."""

@@ -285,11 +285,11 @@ class Segment:
             recent[1].append(last_offset)
             recent[2].append(position)
 
-    def become_inactive(self) -> None:
-        """The log was rolled: the last time index entry is made, the indexes go to disk."""
+    def become_inactive(self) -> list[Path]:
+        """The log is rolled: the last time index entry is made, the indexes are written; the paths written."""
         self._load_max_timestamp()
         self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
-        self.save_indexes()
+        return self.save_indexes()
 
     def truncate_to(self, offset: int) -> None:
         """Removes the batch that holds `offset`, and all behind it."""
@@ -320,14 +320,19 @@ class Segment:
         self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
         self.save_indexes()
 
-    def close(self) -> None:
-        """Lets the files go; a last time index entry is made and the indexes are written."""
+    def seal(self) -> None:
+        """The log is closed: the last time index entry is made, and nothing is left behind the last batch."""
         if self._max_timestamp != UNKNOWN_TIMESTAMP:
             self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
-        self.save_indexes()
         if self._tail_is_dirty:
             self._files.truncate(self.hold_open().fd, self.size)
-        self.forget_files()
+            self._tail_is_dirty = False
+
+    @property
+    def indexes_are_saved(self) -> bool:
+        """Whether the indexes on disk are those in memory."""
+        indexes = (self._offset_index, self._time_index, self._transaction_index)
+        return all(index is None or index.saved_entries == len(index) for index in indexes)
 
     def forget_files(self) -> None:
         """Lets the descriptors go without writing anything."""

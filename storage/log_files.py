@@ -1,0 +1,193 @@
+"""The files of one log: its segments and the directory they lie in.
+
+Owns: the segments, what of them is not yet synced, what waits to be removed. Never does: knowing producers, epochs or
+the high watermark (`Log` does). Invariant: an operation that raises OSError has left the segments as they were, or can
+be repeated. Source: Kafka's LocalLog.
+"""
+
+from pathlib import Path
+
+from .descriptors import DescriptorCache
+from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, segment_path
+from .log_config import LogConfig
+from .log_loader import remove_segment_files
+from .log_retention import RemovalQueue
+from .log_segments import LogSegments
+from .read_result import FileRegion, ReadResult, TimestampAndOffset
+from .segment import MAX_RELATIVE_OFFSET, Segment
+from .transaction_index import AbortedTransaction
+
+REGION_BYTES = 64 * 1024
+"""Reads of this size and more are answered as a region of the file, for sendfile."""
+LOADED_INDEXES = 4
+"""How many older segments keep their indexes in memory after a read."""
+NOTHING = ReadResult(b"", -1)
+
+
+class LogFiles:
+    """The segments of a log. Methods raise OSError."""
+
+    def __init__(
+        self, directory: Path, config: LogConfig, descriptors: DescriptorCache, segments: LogSegments, jitter_ms: int
+    ) -> None:
+        """Takes over the segments that the loader has opened."""
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.removals = RemovalQueue(descriptors.files)
+        self.unsynced_paths: list[Path] = []
+        self.unsynced_directories: set[Path] = {directory, directory.parent}
+        """Directories in which names are new since the last flush: at first that of the partition itself."""
+        self._files = descriptors.files
+        self._descriptors = descriptors
+        self._jitter_ms = jitter_ms
+        self._indexes_in_use: list[Segment] = []
+
+    def needs_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
+        """Whether so many bytes up to `last_offset` must go to a new segment: by size, age, offset or full index."""
+        active = self.segments.active
+        config = self.config
+        return (
+            active.size > config.segment_bytes - size
+            or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
+            or (
+                active.size > 0
+                and active.time_waited_for_roll(now_ms, max_timestamp) > config.segment_ms - active.jitter_ms
+            )
+            or active.index_is_full(config.segment_index_bytes)
+        )
+
+    def roll(self, base_offset: int, now_ms: int) -> Segment:
+        """Closes the active segment's indexes and begins a new segment."""
+        self.unsynced_paths += self.segments.active.become_inactive()
+        return self.add_segment(base_offset, now_ms)
+
+    def add_segment(self, base_offset: int, now_ms: int) -> Segment:
+        """A new, empty segment at the end."""
+        segment = Segment.create(
+            self.directory,
+            base_offset,
+            self._descriptors,
+            index_interval_bytes=self.config.index_interval_bytes,
+            jitter_ms=self._jitter_ms,
+            created_ms=now_ms,
+        )
+        self.unsynced_directories.add(self.directory)
+        self.segments.add(segment)
+        return segment
+
+    # Reading -----------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, bound: int | None, *, min_one_batch: bool) -> ReadResult:
+        """Reads from the batch that holds `offset`, or the next there is, up to the batch that holds `bound`.
+
+        `bound` None: to the end. See `Log.read`.
+        """
+        active = self.segments.active
+        segment: Segment | None = active if offset >= active.base_offset else self.segments.floor(offset)
+        segment = segment or self.segments.first
+        while segment is not None:
+            if segment is not active:
+                self._use_indexes(segment)
+            place = segment.find(offset)
+            following = None if segment is active else self.segments.after(segment)
+            if place is None:
+                segment = following
+                continue
+            end = segment.size
+            if bound is not None and (following is None or bound < following.base_offset):
+                limit = segment.find(bound)
+                end = end if limit is None else limit.position
+            wanted = max(max_bytes, place.size) if min_one_batch else max_bytes
+            length = min(end - place.position, wanted)
+            if wanted < place.size or length <= 0:
+                return NOTHING
+            if length < REGION_BYTES:
+                return ReadResult(segment.read_bytes(place.position, length), offset)
+            return ReadResult(FileRegion(segment.hold_open(), place.position, length), offset)
+        return NOTHING
+
+    def _use_indexes(self, segment: Segment) -> None:
+        """Keeps the indexes of only a few older segments in memory."""
+        in_use = self._indexes_in_use
+        if segment not in in_use:
+            in_use.append(segment)
+            if len(in_use) > LOADED_INDEXES:
+                in_use.pop(0).unload_indexes()
+
+    def offset_for_timestamp(self, timestamp: int, starting_offset: int) -> TimestampAndOffset | None:
+        """The first record from `starting_offset` on whose own timestamp is `timestamp` or later."""
+        for segment in self.segments:
+            if segment.size and segment.largest_timestamp >= timestamp:
+                self._use_indexes(segment)
+                found = segment.find_timestamp(timestamp, starting_offset)
+                if found is not None:
+                    return found
+        return None
+
+    def max_timestamp(self) -> TimestampAndOffset | None:
+        """The first record that has the greatest timestamp of all."""
+        newest = max(self.segments, key=lambda segment: segment.max_timestamp)
+        return newest.find_max_timestamp()
+
+    def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions that touch `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments.reaching(fetch_offset):
+            entries, is_complete = segment.transaction_index.collect(fetch_offset, upper_bound_offset)
+            found += entries
+            if is_complete:
+                break
+        return found
+
+    # Removing ----------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> None:
+        """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment."""
+        for segment in self.segments:
+            if segment.base_offset > offset:
+                self.remove_now(segment)
+        self.segments.active.truncate_to(offset)
+
+    def start_anew_at(self, offset: int, now_ms: int) -> None:
+        """Removes every segment; an empty one at `offset` remains."""
+        for segment in self.segments:
+            self.remove_now(segment)
+        self.add_segment(offset, now_ms)
+
+    def remove_now(self, segment: Segment) -> None:
+        """Takes a segment out and removes its files."""
+        self._take_out(segment)
+        remove_segment_files(self._files, segment)
+
+    def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
+        """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""
+        renamed = []
+        for path in [
+            *(segment_path(self.directory, segment.base_offset, suffix) for suffix in SEGMENT_SUFFIXES),
+            *more,
+        ]:
+            if self._files.exists(path):
+                target = path.with_name(path.name + DELETED_SUFFIX)
+                self._files.rename(path, target)
+                renamed.append(target)
+        segment.forget_files()
+        self._take_out(segment)
+        self.removals.add(renamed, due_ms)
+
+    def _take_out(self, segment: Segment) -> None:
+        self.segments.remove(segment)
+        self.unsynced_directories.add(self.directory)
+        if segment in self._indexes_in_use:
+            self._indexes_in_use.remove(segment)
+
+    def forget_files(self) -> None:
+        """Lets the descriptors go; writes nothing."""
+        for segment in self.segments:
+            segment.forget_files()
+
+    def move_to(self, directory: Path) -> None:
+        """The partition's directory was renamed."""
+        self.directory = directory
+        for segment in self.segments:
+            segment.move_to(directory)
