@@ -11,7 +11,7 @@ The receive buffer is shared by all connections of the loop: a frame is a view t
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..protocol.errors import ProtocolError
 from ..protocol.framing import FrameReader
@@ -72,8 +72,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client connected; refused at once where the limits of connections are reached."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # uvloop's transports are not asyncio.Transport by class, only by what they do.
+        self.transport = transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         if peer:
             self.client_host, self.client_port = peer[0], peer[1]
