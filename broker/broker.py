@@ -27,7 +27,7 @@ class Broker:
         config: ServerConfig,
         metadata: MetadataService,
         partitions: Partitions,
-        groups: GroupCoordinator,
+        group_coordinator: GroupCoordinator,
         timers: LoopTimers,
         connections: Connections,
         random: Random,
@@ -36,7 +36,7 @@ class Broker:
         self.config = config
         self.metadata = metadata
         self.partitions = partitions
-        self.groups = groups
+        self.group_coordinator = group_coordinator
         self.timers = timers
         self.connections = connections
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")

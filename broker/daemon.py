@@ -185,7 +185,7 @@ class Daemon:
         for topic in delta.deleted_topics.values():
             self._hosting.drop_topic(topic.name, clock_ms())
         if delta.deleted_topics:
-            self.broker.groups.topics_deleted({topic.name for topic in delta.deleted_topics.values()})
+            self.broker.group_coordinator.topics_deleted({topic.name for topic in delta.deleted_topics.values()})
         if self.broker.configs_changed(image, delta):
             self._hosting.reconfigure_all()
         for topic_id in {topic_id for topic_id, _ in delta.changed_partitions}:
@@ -205,7 +205,7 @@ class Daemon:
         """Loads the groups of every partition of the offsets topic that has files; the others are empty."""
         for index, partition in self.broker.partitions.of_topic(OFFSETS_TOPIC).items():
             if partition.open_log is not None:
-                self.broker.groups.elect(index, OffsetsLog(partition))
+                self.broker.group_coordinator.elect(index, OffsetsLog(partition))
 
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
@@ -254,7 +254,7 @@ class Daemon:
         for server in self._servers:
             server.close()
         broker = self.broker
-        broker.groups.shutdown()
+        broker.group_coordinator.shutdown()
         broker.connections.close_all()
         # One turn of the loop lets the transports close.
         await asyncio.sleep(0)
