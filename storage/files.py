@@ -84,6 +84,15 @@ class Files:
         """When a file was last written, ms since 1970."""
         return path.stat().st_mtime_ns // 1_000_000
 
+    def copy_attributes(self, owner: Path, times: Path, target: Path) -> None:
+        """Gives `target` the owner, group and mode of one file and the access and modification times of another."""
+        status = owner.stat()
+        os.chmod(target, status.st_mode & 0o7777)
+        if (status.st_uid, status.st_gid) != ((now := target.stat()).st_uid, now.st_gid):
+            os.chown(target, status.st_uid, status.st_gid)
+        modified = times.stat()
+        os.utime(target, ns=(modified.st_atime_ns, modified.st_mtime_ns))
+
     def read_file(self, path: Path) -> bytes:
         """All bytes of a file."""
         descriptor = self.open(path, READ_ONLY)

@@ -1,0 +1,63 @@
+"""The indexes of a cleaned segment, made while its batches are written.
+
+Pure. As if the batches were appended one by one: an entry in front of a batch once more than index.interval.bytes were
+written since the last, a last time index entry at the end. Source: Kafka's LogSegment (append, onBecomeInactiveSegment).
+"""
+
+from collections.abc import Iterable
+
+from ...protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from ..file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from ..offset_index import OffsetIndex
+from ..time_index import TimeIndex
+from ..transaction_index import AbortedTransaction, TransactionIndex
+
+
+class CleanedIndexes:
+    """The three indexes of one segment to be; `size` is the bytes of the log file so far."""
+
+    __slots__ = (
+        "_bytes_since_entry",
+        "_index_interval_bytes",
+        "_max_timestamp",
+        "_max_timestamp_offset",
+        "_offsets",
+        "_times",
+        "_transactions",
+        "size",
+    )
+
+    def __init__(self, base_offset: int, index_interval_bytes: int) -> None:
+        self._offsets = OffsetIndex(base_offset)
+        self._times = TimeIndex(base_offset)
+        self._transactions = TransactionIndex(base_offset)
+        self._index_interval_bytes = index_interval_bytes
+        self._bytes_since_entry = 0
+        self._max_timestamp = NO_TIMESTAMP
+        self._max_timestamp_offset = base_offset
+        self.size = 0
+
+    def append(self, header: BatchHeader) -> None:
+        """The batch with this header comes next in the file."""
+        if header.max_timestamp > self._max_timestamp:
+            self._max_timestamp = header.max_timestamp
+            self._max_timestamp_offset = header.last_offset
+        if self._bytes_since_entry > self._index_interval_bytes:
+            self._offsets.append(header.last_offset, self.size)
+            self._times.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += header.size_in_bytes
+        self.size += header.size_in_bytes
+
+    def append_aborted(self, entries: Iterable[AbortedTransaction]) -> None:
+        """Aborted transactions whose marker was written."""
+        for entry in entries:
+            self._transactions.append(entry)
+
+    def files(self) -> dict[str, bytes]:
+        """The bytes of each index file by suffix, once all batches are in; no transaction index without entries."""
+        self._times.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+        files = {OFFSET_INDEX_SUFFIX: self._offsets.to_bytes(), TIME_INDEX_SUFFIX: self._times.to_bytes()}
+        if len(self._transactions):
+            files[TRANSACTION_INDEX_SUFFIX] = self._transactions.to_bytes()
+        return files

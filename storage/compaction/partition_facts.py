@@ -1,0 +1,140 @@
+"""A partition's directory as the cleaner sees it: its segments, its end, its producers.
+
+Reads only, through the file layer. Every batch header is looked at once; of the records only markers are. Source:
+Kafka's LogSegments, ProducerStateManager.loadFromSnapshot.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...protocol.records.batch import NO_TIMESTAMP
+from ..batch_scan import scan_headers
+from ..errors import CorruptSnapshotError
+from ..file_names import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    base_offset_of,
+    segment_path,
+)
+from ..files import READ_ONLY, Files
+from ..log_loader import read_marker
+from ..producer_snapshots import ProducerSnapshots
+from ..producer_state import ProducerState
+from ..transaction_index import AbortedTransaction, TransactionIndex
+from .grouping import SegmentFacts
+from .retention import LastRecord
+
+
+@dataclass(slots=True)
+class PartitionFacts:
+    """Segments in order (the last is the active one), what lies behind each, and the producers at the log's end."""
+
+    segments: list[SegmentFacts]
+    next_offsets: dict[int, int]
+    """Segment's base offset -> the offset behind its last batch."""
+    producers: ProducerState
+    transaction_indexes: list[tuple[int, TransactionIndex]]
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.next_offsets[self.segments[-1].base_offset]
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest undecided transaction begins."""
+        return self.producers.first_undecided_offset
+
+    def last_records(self) -> dict[int, LastRecord]:
+        """The last record of each producer that is still known."""
+        return {
+            producer_id: LastRecord(entry.last_offset if entry.last_offset >= 0 else None, entry.producer_epoch)
+            for producer_id, entry in self.producers.producers.items()
+        }
+
+    def aborted_between(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions that touch `[start_offset, end_offset)`."""
+        found: list[AbortedTransaction] = []
+        for base_offset, index in self.transaction_indexes:
+            if self.next_offsets[base_offset] <= start_offset:
+                continue
+            entries, is_complete = index.collect(start_offset, end_offset)
+            found += entries
+            if is_complete:
+                break
+        return found
+
+
+def read_partition(files: Files, directory: Path, *, now_ms: int, producer_id_expiration_ms: int) -> PartitionFacts:
+    """Reads a directory. Producers that are idle for `producer_id_expiration_ms` at `now_ms` are not known any more.
+
+    Raises CorruptRecordError, CorruptIndexError (transaction index), OSError.
+    """
+    names = [entry.name for entry in files.list(directory) if entry.is_file()]
+    bases = sorted(base for name in names if name.endswith(LOG_SUFFIX) and (base := base_offset_of(name)) is not None)
+    producers, replay_from = _newest_snapshot(files, directory, names)
+    facts = PartitionFacts([], {}, producers, [])
+    for base_offset in bases:
+        facts.segments.append(_read_segment(files, directory, base_offset, facts, replay_from))
+        if f"{base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" in names:
+            data = files.read_file(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
+            facts.transaction_indexes.append((base_offset, TransactionIndex(base_offset, data)))
+    producers.remove_expired(now_ms, producer_id_expiration_ms)
+    return facts
+
+
+def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tuple[ProducerState, int]:
+    """(state, offset) of the newest snapshot that can be read; an empty state at 0 without one."""
+    snapshots = ProducerSnapshots(directory, files, names)
+    state = ProducerState()
+    for offset in reversed(snapshots.offsets):
+        try:
+            state.reset(offset, snapshots.read(offset))
+        except CorruptSnapshotError:
+            continue  # an older one and more of the log say the same
+        return state, offset
+    return state, 0
+
+
+def _read_segment(
+    files: Files, directory: Path, base_offset: int, facts: PartitionFacts, replay_from: int
+) -> SegmentFacts:
+    path = segment_path(directory, base_offset, LOG_SUFFIX)
+    largest_timestamp = NO_TIMESTAMP
+    next_offset = base_offset
+    fd = files.open(path, READ_ONLY)
+    try:
+        size = files.size(fd)
+        for position, header in scan_headers(files, fd, 0, size):
+            largest_timestamp = max(largest_timestamp, header.max_timestamp)
+            next_offset = header.next_offset
+            if not header.has_producer_id or header.base_offset < replay_from:
+                continue
+            if not header.is_control:
+                facts.producers.apply(header, header.base_offset)
+            elif (found := read_marker(files.read(fd, header.size_in_bytes, position), header)) is not None:
+                facts.producers.apply_marker(header, found[0], header.base_offset, found[1])
+    finally:
+        files.close(fd)
+    facts.next_offsets[base_offset] = next_offset
+    return SegmentFacts(
+        base_offset,
+        size,
+        _size_of(files, segment_path(directory, base_offset, OFFSET_INDEX_SUFFIX)),
+        _size_of(files, segment_path(directory, base_offset, TIME_INDEX_SUFFIX)),
+        largest_timestamp if largest_timestamp >= 0 else files.modified_ms(path),
+    )
+
+
+def _size_of(files: Files, path: Path) -> int:
+    """A file's length, 0 without the file."""
+    if not files.exists(path):
+        return 0
+    fd = files.open(path, READ_ONLY)
+    try:
+        return files.size(fd)
+    finally:
+        files.close(fd)

@@ -1,0 +1,49 @@
+"""Puts cleaned segments in the place of those they were made from, so that a crash leaves the old log or the new one.
+
+`<base>.log.cleaned` -> `.swap`, from the last base to the first; the old segments' files -> `.deleted`; `.swap` ->
+final name, from the first base to the last. Whoever opens the directory next (`log_loader.finish_interrupted_work`, or
+Kafka itself) goes back while a `.cleaned` is there and forward afterwards. Source: Kafka's LocalLog.replaceSegments,
+LogLoader.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    segment_path,
+)
+from ..files import Files
+
+
+def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: Sequence[int]) -> None:
+    """Replaces the segments `old_bases` by the cleaned ones `new_bases`: neighbours, each list rising. Raises OSError.
+
+    The cleaned files must be durable already. Segments between the first and the last new base that are not replaced
+    must not exist: after a crash they would be removed.
+    """
+    for base_offset in reversed(new_bases):
+        _rename(files, directory, base_offset, CLEANED_SUFFIX, SWAP_SUFFIX)
+    files.sync_directory(directory)
+    for base_offset in old_bases:
+        _rename(files, directory, base_offset, "", DELETED_SUFFIX)
+    for base_offset in new_bases:
+        _rename(files, directory, base_offset, SWAP_SUFFIX, "")
+    files.sync_directory(directory)
+    for base_offset in old_bases:
+        for suffix in SEGMENT_SUFFIXES:
+            files.remove(segment_path(directory, base_offset, suffix + DELETED_SUFFIX))
+        if base_offset not in new_bases:
+            files.remove(segment_path(directory, base_offset, SNAPSHOT_SUFFIX))
+
+
+def _rename(files: Files, directory: Path, base_offset: int, old_suffix: str, new_suffix: str) -> None:
+    """Renames each of a segment's files that is there: log, offset index, time index, transaction index."""
+    for suffix in SEGMENT_SUFFIXES:
+        source = segment_path(directory, base_offset, suffix + old_suffix)
+        if files.exists(source):
+            files.rename(source, segment_path(directory, base_offset, suffix + new_suffix))
