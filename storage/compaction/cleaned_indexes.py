@@ -1,7 +1,7 @@
 """The indexes of a cleaned segment, made while its batches are written.
 
 Pure. As if the batches were appended one by one: an entry in front of a batch once more than index.interval.bytes were
-written since the last, a last time index entry at the end. Source: Kafka's LogSegment (append, onBecomeInactiveSegment).
+written since the last, a last time index entry at the end. Source: append and onBecomeInactiveSegment of LogSegment.
 """
 
 from collections.abc import Iterable
