@@ -5,12 +5,15 @@ Source: ControllerApis.createTopics, ReplicationControlManager.createTopics.
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from operator import attrgetter
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import TopicRecord
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
-from ..config.describe import describe_topic
+from ..config.definition import server_keys, topic_keys
+from ..config.describe import ConfigSource, describe_topic
 from .configs import ConfigOperation, OperationType, alter_resource
 from .decision import ApiError, Controller, Decision
 from .image import METADATA_TOPIC, MetadataImage, ResourceType
@@ -71,27 +74,39 @@ def _create_topic(
     topic_id = controller.random_uuid()
     records: list[Message] = [TopicRecord(topic.name, topic_id), *config_records]
     records += [placer.partition_record(topic_id, index, replicas[index]) for index in sorted(replicas)]
-    node = str(controller.node_id)
-    described = describe_topic(
-        controller.config,
-        overrides,
-        image.config_of(ResourceType.BROKER, ""),
-        image.config_of(ResourceType.BROKER, node),
-    )
     result = Result(
         name=topic.name,
         topic_id=topic_id,
         error_message=None,
         num_partitions=len(replicas),
         replication_factor=len(replicas[0]),
-        configs=[
-            CreateTopicsResponse.CreatableTopicConfigs(
-                entry.name, entry.value, entry.read_only, entry.source, entry.is_sensitive
-            )
-            for entry in sorted(described, key=lambda entry: entry.name)
-        ],
+        configs=list(_effective_configs(image, overrides, controller)),
     )
     return result, records
+
+
+def _effective_configs(
+    image: MetadataImage, overrides: dict[str, str], controller: Controller
+) -> Iterator[CreateTopicsResponse.CreatableTopicConfigs]:
+    """The configs that a topic with these overrides has, and where each comes from: by any key that sets the same,
+    which DescribeConfigs says of one key only (KafkaConfigSchema.resolveEffectiveTopicConfig)."""
+    node = image.config_of(ResourceType.BROKER, str(controller.node_id))
+    cluster = image.config_of(ResourceType.BROKER, "")
+    layers = (
+        (ConfigSource.DYNAMIC_BROKER_CONFIG, node),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, cluster),
+        (ConfigSource.STATIC_BROKER_CONFIG, controller.config.originals),
+    )
+    for entry in sorted(describe_topic(controller.config, overrides, cluster, node), key=attrgetter("name")):
+        source = ConfigSource.DYNAMIC_TOPIC_CONFIG
+        if entry.name not in overrides:
+            server_key = topic_keys()[entry.name].server_key
+            names = () if server_key is None else server_keys()[server_key].synonyms
+            sources = (source for source, layer in layers if any(name in layer for name in names))
+            source = next(sources, ConfigSource.DEFAULT_CONFIG)
+        yield CreateTopicsResponse.CreatableTopicConfigs(
+            entry.name, entry.value, entry.read_only, source, entry.is_sensitive
+        )
 
 
 def _topic_configs(

@@ -1,0 +1,120 @@
+"""The metadata log both ways: a real Kafka 4.3.1 opens ours, we open a real Kafka's."""
+
+from pathlib import Path
+
+import pytest
+from support.metadata_images import Topic, numbered_uuids
+from support.metadata_service import open_service
+from support.real_kafka import RealKafka
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.topics import create_topics
+from odradek.protocol.messages.metadata_records import UserScramCredentialRecord
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.storage.log_directory import LogDirectory
+
+pytestmark = pytest.mark.java
+
+NOW_MS = 1_795_000_000_000
+TOPIC_COMMAND = "org.apache.kafka.tools.TopicCommand"
+CONFIG_COMMAND = "kafka.admin.ConfigCommand"
+COMPACTED = CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", "compact")
+
+
+def create(service: MetadataService, *topics: CreateTopicsRequest.CreatableTopic) -> None:
+    decision = create_topics(service.image, CreateTopicsRequest(list(topics)), service.controller)
+    response = service.carry_out(decision, NOW_MS)
+    assert [topic.error_code for topic in response.topics] == [0] * len(topics)
+
+
+def ok(kafka: RealKafka, tool: str, *arguments: str) -> str:
+    result = kafka.run_tool(tool, "--bootstrap-server", kafka.bootstrap_servers, *arguments)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_dump_log_segments_decodes_our_metadata_log(tmp_path: Path) -> None:
+    for _ in range(2):
+        with open_service(tmp_path / "logs") as service:
+            create(service, Topic(f"t{service.log.leader_epoch}", 2, 1, configs=[COMPACTED]))
+    kafka = RealKafka(tmp_path)
+    metadata = tmp_path / "logs" / "__cluster_metadata-0"
+    dump = "org.apache.kafka.tools.DumpLogSegments"
+    for name in ("00000000000000000000.log", "00000000000000000000-0000000000.checkpoint"):
+        result = kafka.run_tool(dump, "--cluster-metadata-decoder", "--files", metadata / name)
+        assert result.returncode == 0, result.stderr
+        assert "Skipping" not in result.stdout
+        assert "rror" not in result.stdout + result.stderr
+        if name.endswith(".log"):
+            for what in ("REGISTER_BROKER_RECORD", "FEATURE_LEVEL_RECORD", '"name":"t2"', "LeaderChange"):
+                assert what in result.stdout
+        else:
+            assert "KRaftVoters" in result.stdout
+
+
+@pytest.mark.parametrize("dynamic_quorum", [False, True], ids=["static", "dynamic"])
+def test_real_kafka_starts_on_our_directory_and_we_on_it_again(tmp_path: Path, dynamic_quorum: bool) -> None:
+    with open_service(tmp_path / "logs") as service:
+        service.ensure_topic("__consumer_offsets", NOW_MS)
+        create(service, Topic("ours", 3, 1, configs=[COMPACTED]))
+        ids = {name: topic.topic_id for name, topic in service.image.topics_by_name.items()}
+    with RealKafka(tmp_path, dynamic_quorum=dynamic_quorum) as kafka:
+        described = ok(kafka, TOPIC_COMMAND, "--describe", "--topic", "ours")
+        assert described.count("Leader: 1") == 3
+        assert "cleanup.policy=compact" in described
+        ok(kafka, TOPIC_COMMAND, "--create", "--topic", "theirs", "--partitions", "2", "--config", "retention.ms=5000")
+        ok(kafka, TOPIC_COMMAND, "--delete", "--topic", "ours")
+        complaints = [line for line in kafka.output.splitlines() if "DuplicateBrokerRegistration" in line]
+        assert not complaints, "the fencing record of our stop lets Kafka register at once"
+    with open_service(tmp_path / "logs") as service:
+        topics = service.image.topics_by_name
+        assert set(topics) == {"__consumer_offsets", "theirs"}
+        assert topics["__consumer_offsets"].topic_id == ids["__consumer_offsets"]
+        assert service.image.config_of(ResourceType.TOPIC, "theirs") == {"retention.ms": "5000"}
+        for topic in topics.values():
+            assert {one.leader for one in topic.partitions.values()} == {1}
+            assert {one.isr for one in topic.partitions.values()} == {(1,)}
+            assert {one.eligible_leader_replicas for one in topic.partitions.values()} == {()}
+
+
+def test_our_image_is_what_a_real_kafka_wrote(tmp_path: Path) -> None:
+    with RealKafka(tmp_path) as kafka:
+        ok(kafka, TOPIC_COMMAND, "--create", "--topic", "t", "--partitions", "3", "--config", "segment.ms=70000")
+        ok(kafka, CONFIG_COMMAND, "--alter", "--topic", "t", "--add-config", "cleanup.policy=compact")
+        users = ["--alter", "--entity-type", "users", "--entity-name", "u"]
+        ok(kafka, CONFIG_COMMAND, *users, "--add-config", "SCRAM-SHA-256=[iterations=4096,password=p]")
+        ok(kafka, CONFIG_COMMAND, *users, "--add-config", "producer_byte_rate=1024")
+        everyone = ["--alter", "--entity-type", "brokers", "--entity-default"]
+        ok(kafka, CONFIG_COMMAND, *everyone, "--add-config", "log.cleaner.threads=2")
+    service = open_image(tmp_path)
+    image = service.image
+    assert image.features["metadata.version"] == 30
+    assert image.features["transaction.version"] == 2
+    assert "transaction.version" not in service.finalized_features()
+    assert service.finalized_features()["kraft.version"] == 1
+    assert image.config_of(ResourceType.TOPIC, "t") == {"segment.ms": "70000", "cleanup.policy": "compact"}
+    assert image.config_of(ResourceType.BROKER, "") == {"min.insync.replicas": "1", "log.cleaner.threads": "2"}
+    assert image.client_quotas == {(("user", "u"),): {"producer_byte_rate": 1024.0}}
+    [credential] = [one.message for one in image.kept.values() if isinstance(one.message, UserScramCredentialRecord)]
+    assert (credential.name, credential.iterations) == ("u", 4096)
+    assert image.brokers[1].fenced, "a Kafka that was stopped has fenced itself"
+    for partition in image.topics_by_name["t"].partitions.values():
+        assert (partition.leader, partition.isr, partition.eligible_leader_replicas) == (-1, (), (1,))
+        assert partition.leader_recovery_state is LeaderRecoveryState.RECOVERED
+
+
+def open_image(tmp_path: Path) -> MetadataService:
+    """The service of a directory as it was left, before it is started; the lock is given back."""
+    directory = LogDirectory.open(tmp_path / "logs")
+    assert directory.meta is not None
+    service = MetadataService.open(
+        directory,
+        ServerConfig.load(None, ["node.id=1"], {}),
+        directory_ids=[directory.meta.directory_id],
+        now_ms=NOW_MS,
+        random_uuid=numbered_uuids(),
+    )
+    directory.abandon()
+    return service

@@ -1,0 +1,60 @@
+"""Metadata images for tests: made as a broker makes them, by replaying records."""
+
+from collections.abc import Callable, Iterable
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.decision import Controller, Decision, Response
+from odradek.broker.metadata.image import Endpoint, MetadataDelta, MetadataImage
+from odradek.broker.metadata.registration import bootstrap_records, registration_records
+from odradek.broker.metadata.replay import replay
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+
+NODE_ID = 1
+DIRECTORY = bytes(range(16, 32))
+ENDPOINT = Endpoint("PLAINTEXT", "127.0.0.1", 9092)
+Topic = CreateTopicsRequest.CreatableTopic
+
+
+def numbered_uuids() -> Callable[[], bytes]:
+    """A source of ids that gives 1, 2, 3 … as 16 bytes, above the reserved ones."""
+    last = 255
+
+    def next_uuid() -> bytes:
+        nonlocal last
+        last += 1
+        return last.to_bytes(16, "big")
+
+    return next_uuid
+
+
+def controller(*overrides: str, node_id: int = NODE_ID) -> Controller:
+    """A controller core with a configuration of ``key=value`` overrides."""
+    config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
+    return Controller(node_id, config, numbered_uuids())
+
+
+def apply(image: MetadataImage, records: Iterable[Message]) -> MetadataDelta:
+    """Replays records; what they changed."""
+    delta = MetadataDelta()
+    for record in records:
+        replay(image, record, delta)
+    return delta
+
+
+def started(core: Controller, *other_brokers: int, directories: tuple[bytes, ...] = (DIRECTORY,)) -> MetadataImage:
+    """The image of a fresh cluster whose broker has registered; ``other_brokers`` too, with their own directories."""
+    image = MetadataImage()
+    apply(image, bootstrap_records())
+    apply(image, registration_records(core, [ENDPOINT], directories, 5))
+    for broker_id in other_brokers:
+        other = Controller(broker_id, core.config, core.random_uuid)
+        endpoint = Endpoint("PLAINTEXT", "127.0.0.1", 9092 + broker_id)
+        apply(image, registration_records(other, [endpoint], [broker_id.to_bytes(16, "big")], 100 + broker_id))
+    return image
+
+
+def carry_out(image: MetadataImage, decision: Decision[Response]) -> Response:
+    """Replays a decision's records; its response."""
+    apply(image, decision.records)
+    return decision.response
