@@ -3,12 +3,11 @@
 Owns: numbers and names (Kafka's ``ApiKeys``). Never does: importing a message family before a class of it is asked for.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from .table import FOREVER, message
+from .messages.apis import APIS
 
 
 class ApiKey(IntEnum):
@@ -109,8 +108,7 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
 
 
-@dataclass(frozen=True, slots=True)
-class ApiDescription:
+class ApiDescription(NamedTuple):
     """What the table says of one API."""
 
     name: str
@@ -142,18 +140,5 @@ class ApiDescription:
 @cache
 def api(key: int) -> ApiDescription:
     """The API with this key. Raises KeyError for a key that Kafka does not have."""
-    name = _NAMES.get(key)
-    if name is None:
-        raise KeyError(key)
-    request = message(f"{name}Request")
-    return ApiDescription(
-        name,
-        ApiKey(key),
-        (request.versions.lowest, request.versions.highest),
-        request.flexible_versions.lowest if request.flexible_versions else FOREVER,
-        request.listeners,
-        request.latest_version_unstable,
-    )
-
-
-_NAMES: dict[int, str] = {key.value: key.name.title().replace("_", "") for key in ApiKey}
+    name, versions, flexible_since, listeners, latest_version_unstable = APIS[key]
+    return ApiDescription(name, ApiKey(key), versions, flexible_since, listeners, latest_version_unstable)

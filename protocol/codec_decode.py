@@ -181,6 +181,10 @@ class _Decoder(Source):
     def _variable(self, kind: str, compact: bool, nullable: bool, target: str, path: str) -> None:
         """A string, bytes or records."""
         self._length(compact, kind != "string", "size")
+        if compact and kind == "string":
+            # Only a varint of more than one byte can be too large: this stands in its branch.
+            self.line(f"    if size > {runtime.MAX_STRING_BYTES + 1}:")
+            self.line(f"        raise {self._runtime('string_refusal')}({path!r}, size - 1)")
         if nullable:
             self.line("if size < 1:" if compact else "if size < 0:")
             self.line(f"    {target} = None")
@@ -191,8 +195,6 @@ class _Decoder(Source):
         refusals = ["stop > end"]
         if not nullable:
             refusals.append("size < 1" if compact else "size < 0")
-        if compact and kind == "string":
-            refusals.append(f"size > {runtime.MAX_STRING_BYTES + 1}")
         self.line(f"if {' or '.join(refusals)}:")
         self.line(f"    raise {self._runtime('length_refusal')}({path!r}, {length}, end - position)")
         value = {

@@ -123,7 +123,11 @@ class _Encoder(Source):
         """The condition that a field has a value other than its default."""
         if field.default is None:
             return f"{value} is not None"
-        return f"{value} != {default_source(self, field)}"
+        if not field.is_structure or field.is_array:
+            return f"{value} != {default_source(self, field)}"
+        # Field by field: making a structure of defaults to compare with would cost ten times as much.
+        inner = [self._differs(f, f"{value}.{f.attribute}") for f in self.union[field.type].fields]
+        return " or ".join([f"{value} is None", *inner, f"{value}.unknown_tagged_fields"])
 
     def _tagged_fields(self, structure: StructureSpec, value: str, path: str, depth: int) -> None:
         known = structure.tagged_fields(self.version)

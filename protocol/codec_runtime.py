@@ -156,9 +156,7 @@ def length_refusal(where: str, size: int, left: int) -> ProtocolError:
     """For a string, bytes or records of an impossible length."""
     if size < 0:
         return null_refusal(where)
-    if size > left:
-        return ProtocolError(f"{size} bytes are announced, {left} are left", where)
-    return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)
+    return ProtocolError(f"{size} bytes are announced, {left} are left", where)
 
 
 def count_refusal(where: str, count: int, left: int) -> ProtocolError:
@@ -189,7 +187,7 @@ def foreign_tag_refusal(where: str, tag: int, version: int) -> ProtocolError:
 
 
 def string_refusal(where: str, size: int) -> ProtocolError:
-    """For a string too long to be written."""
+    """For a string longer than Kafka's, to be written or read."""
     return ProtocolError(f"a string of {size} bytes is longer than {MAX_STRING_BYTES}", where)
 
 

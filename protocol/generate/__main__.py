@@ -6,7 +6,7 @@ from pathlib import Path
 from ..table import MessageSpec, messages
 from .classes import module_source
 from .families import families, family_of
-from .index import index_source
+from .index import apis_source, index_source
 
 DIRECTORY = Path(__file__).parent.parent / "messages"
 
@@ -18,6 +18,7 @@ def generated() -> dict[str, str]:
         members[family_of(spec)].append(spec)
     files = {f"{family}.py": module_source(about, members[family]) for family, about in families().items()}
     files["__init__.py"] = index_source(members)
+    files["apis.py"] = apis_source(messages())
     return files
 
 

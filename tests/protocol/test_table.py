@@ -117,10 +117,13 @@ def test_every_api_has_its_classes() -> None:
         assert description.key is key
         assert {description.request_class().API_KEY, description.response_class().API_KEY} == {key}
         assert description.versions == description.request_class().VERSIONS
+        assert description.name.upper() == key.name.replace("_", "")
     assert api(ApiKey.INIT_PRODUCER_ID).latest_version_unstable
     assert api(ApiKey.LEADER_AND_ISR).versions == (0, -1)
     with pytest.raises(KeyError):
         api(93)
+    with pytest.raises(KeyError):
+        message("NoSuchRequest")
 
 
 def test_error_codes_have_kafkas_text() -> None:
