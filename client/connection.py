@@ -177,17 +177,15 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called by the loop: answers go to those who wait."""
         try:
-            answers = self._exchange.receive(data)
+            for pending, message in self._exchange.receive(data):
+                timer = self._timers.pop(pending.correlation_id, None)
+                if timer is not None:
+                    timer.cancel()
+                future: asyncio.Future[Any] = pending.token
+                if not future.done():
+                    future.set_result(message)
         except ProtocolError as error:
             self._fail(BrokerConnectionError(f"{self.address}: {error}"))
-            return
-        for pending, message in answers:
-            timer = self._timers.pop(pending.correlation_id, None)
-            if timer is not None:
-                timer.cancel()
-            future: asyncio.Future[Any] = pending.token
-            if not future.done():
-                future.set_result(message)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by the loop."""

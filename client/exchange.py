@@ -7,6 +7,7 @@ KIP-511 and ``NetworkClient.handleApiVersionsResponse`` for the fallback when th
 """
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,16 +87,20 @@ class Exchange:
             self._pending.append(PendingRequest(correlation_id, name, response_type, version, token))
         return correlation_id, frame
 
-    def receive(self, data: bytes) -> list[tuple[PendingRequest, Message]]:
-        """Takes bytes; the responses that they complete, each with its request. Raises ProtocolError."""
+    def receive(self, data: bytes) -> Iterator[tuple[PendingRequest, Message]]:
+        """Takes bytes; yields the responses that they complete, each with its request.
+
+        Raises ProtocolError; the request whose answer it was is still in ``pending`` then.
+        """
         if not self._answered_any:
             _recognise_other_protocols(data)
-        return [self._response(frame) for frame in self._frames.feed(memoryview(data))]
+        for frame in self._frames.feed(memoryview(data)):
+            yield self._response(frame)
 
     def _response(self, frame: memoryview) -> tuple[PendingRequest, Message]:
         if not self._pending:
             raise ProtocolError("a response came that no request waits for", "correlation id")
-        pending = self._pending.popleft()
+        pending = self._pending[0]
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         if correlation_id != pending.correlation_id:
             raise ProtocolError(
@@ -108,6 +113,7 @@ class Exchange:
         _, position = decode(ResponseHeader, header_version, frame)
         message, _ = decode(pending.response_type, version, frame, position)
         self._answered_any = True
+        self._pending.popleft()
         return pending, message
 
     def api_versions_request(self, max_version: int | None = None) -> tuple[ApiVersionsRequest, int]:
