@@ -92,6 +92,7 @@ class Log:
         self._last_snapshot_offset = loaded.last_snapshot_offset
         self._high_watermark: int | None = None
         self._is_open = True
+        self.producer_state.forget_unreplicated(self.log_end_offset)
         if loaded.was_recovered and self.log_end_offset > self.recovery_point:
             flush = self.prepare_flush()
             flush.sync()
@@ -119,7 +120,8 @@ class Log:
         `jitter_ms` (below segment.jitter.ms) makes segments roll so much earlier. Raises StorageError,
         CorruptCheckpointError.
         """
-        descriptors = descriptors or DescriptorCache(files or Files())
+        if descriptors is None:
+            descriptors = DescriptorCache(Files() if files is None else files)
         loader = LogLoader(
             directory,
             config,
@@ -486,12 +488,12 @@ class Log:
         if count == len(segments):
             self._roll(now_ms, self.log_end_offset)
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
+        self.increment_log_start_offset(ends[count - 1])
         for segment in segments[:count]:
             snapshot = (
                 [self._snapshots.path(segment.base_offset)] if self._snapshots.forget(segment.base_offset) else []
             )
             self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
-        self.increment_log_start_offset(self.segments.first.base_offset)
         return count
 
     @_on_disk

@@ -94,7 +94,7 @@ class LogDirectory:
         `chance` gives segments their jitter and removed directories their unique names. Raises DirectoryLockedError,
         CorruptCheckpointError (meta.properties), StorageError.
         """
-        files = files or Files()
+        files = Files() if files is None else files
         try:
             files.make_directory(path)
             lock = DirectoryLock(path)

@@ -5,6 +5,7 @@ the high watermark (`Log` does). Invariant: an operation that raises OSError has
 be repeated. Source: Kafka's LocalLog.
 """
 
+import logging
 from pathlib import Path
 
 from .descriptors import DescriptorCache
@@ -16,6 +17,8 @@ from .log_segments import LogSegments
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment import MAX_RELATIVE_OFFSET, Segment
 from .transaction_index import AbortedTransaction
+
+logger = logging.getLogger(__name__)
 
 REGION_BYTES = 64 * 1024
 """Reads of this size and more are answered as a region of the file, for sendfile."""
@@ -162,18 +165,22 @@ class LogFiles:
 
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
         """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""
-        renamed = []
+        self._take_out(segment)
+        segment.forget_files()
         for path in [
             *(segment_path(self.directory, segment.base_offset, suffix) for suffix in SEGMENT_SUFFIXES),
             *more,
         ]:
-            if self._files.exists(path):
-                target = path.with_name(path.name + DELETED_SUFFIX)
+            if not self._files.exists(path):
+                continue
+            target = path.with_name(path.name + DELETED_SUFFIX)
+            try:
                 self._files.rename(path, target)
-                renamed.append(target)
-        segment.forget_files()
-        self._take_out(segment)
-        self.removals.add(renamed, due_ms)
+            except OSError as error:
+                # It goes under its own name. A crash before that brings back a segment below the log's start.
+                logger.warning("%s: can't be renamed: %s", path, error)
+                target = path
+            self.removals.add([target], due_ms)
 
     def _take_out(self, segment: Segment) -> None:
         self.segments.remove(segment)

@@ -19,7 +19,7 @@ from .batch_scan import BatchPlace, scan_batches, scan_headers, scan_places
 from .descriptors import Descriptor, DescriptorCache
 from .errors import CorruptIndexError
 from .file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
-from .files import CREATE, Buffer
+from .files import CREATE, EXISTING, Buffer
 from .offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from .offset_index import OffsetIndex
 from .read_result import TimestampAndOffset
@@ -112,7 +112,7 @@ class Segment:
             created_ms=created_ms,
         )
         files = descriptors.files
-        files.truncate(segment.hold_open().fd, 0)
+        files.truncate(descriptors.get(segment.path, CREATE).fd, 0)
         for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             _overwrite(descriptors, segment_path(directory, base_offset, suffix), b"")
         files.remove(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
@@ -228,7 +228,7 @@ class Segment:
 
     def hold_open(self) -> Descriptor:
         """The log file's descriptor; hold it to keep it beyond the next call into storage."""
-        return self._descriptors.get(self.path, CREATE)
+        return self._descriptors.get(self.path, EXISTING)
 
     def write(self, parts: Sequence[Buffer], size: int) -> int:
         """Writes batches that are given in parts, together `size` bytes; the position where they begin.
