@@ -2,7 +2,7 @@
 
 Versions: 0 to 6. 1: throttle time. 3: authorized operations. 4: group.instance.id. 5: flexible. 6: error message, and
 GROUP_ID_NOT_FOUND where earlier versions only say Dead (KIP-1043).
-Errors of each group: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+Errors of each group (also of the group "", which is none): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
 COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.describeGroups``.
 """
@@ -58,9 +58,6 @@ def _describe(broker: Broker, group_id: str, version: int, done: Callable[[Descr
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 
-    if not group_id:
-        done(refused(ErrorCode.INVALID_GROUP_ID))
-        return
     try:
         shard = broker.group_coordinator.shard_of(group_id)
     except KafkaError as error:

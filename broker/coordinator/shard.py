@@ -1,7 +1,8 @@
 """Carries out what the core of one partition decides.
 
 Owns: the way from a decision to log, timers and replies, and whether the partition is loaded. Never does: deciding.
-Invariants: a reply to a write leaves only when its records are as durable as configured; while loading every request is
+Invariants: a reply leaves only when everything decided before it is as durable as configured (a follower's assignment
+too, whose record the leader's request brought); while loading every request is
 answered COORDINATOR_LOAD_IN_PROGRESS, never from what was read so far. Source: ``CoordinatorRuntime``.
 
 A heartbeat costs one decision, one timer set and one reply: no task, no await, nothing appended.
@@ -15,7 +16,7 @@ from typing import Any
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.records.builder import BatchBuilder
 from ..groups.core import NO_PRODUCER_ID, GroupCore
-from ..groups.effects import Effects, SetTimer, TimerEvent, TimerKey
+from ..groups.effects import Effects, SetTimer, TimerEvent, TimerKey, Token
 from ..groups.records import CoordinatorRecord
 from .errors import client_error
 from .interfaces import CoordinatorLog, TimerHandle, Timers
@@ -27,6 +28,7 @@ Decision = Callable[[GroupCore, Effects], None]
 Query = Callable[[GroupCore], Any]
 Reply = Callable[[Any], None]
 ErrorResponse = Callable[[ErrorCode], Any]
+Replies = list[tuple[Token, Any]]
 
 
 class ShardState(Enum):
@@ -95,7 +97,7 @@ class CoordinatorShard:
         if self.state is ShardState.ACTIVE:
             effects = Effects(self._clock_ms())
             self.core.on_unloaded(effects)
-            self._send(effects)
+            _release(effects.replies, None, None)
         self.state = ShardState.UNLOADED
         for handle in self._timer_handles.values():
             handle.cancel()
@@ -140,12 +142,15 @@ class CoordinatorShard:
     # --- effects
 
     def _carry_out(self, effects: Effects, reply: Reply | None, error_response: ErrorResponse | None) -> None:
-        self._send(effects)
+        self._set_timers(effects)
         response = effects.response
         if not effects.records:
-            if response is not None and reply is not None:
-                reply(response)
+            if effects.replies or response is not None:
+                self._release_when_durable(effects.replies, response, reply)
             return
+        if effects.replies:
+            # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
+            self._release_when_durable(effects.replies, None, None)
         error = self._append(effects.records, effects.now_ms)
         follow = Effects(effects.now_ms)
         if effects.appended is not None:
@@ -154,21 +159,18 @@ class CoordinatorShard:
         if error and error_response is not None and response is not None:
             response = error_response(error)
 
-        def release() -> None:
-            for token, answer in follow.replies:
-                token(answer)
-            if response is not None and reply is not None:
-                reply(response)
-
         if error:
-            release()
+            _release(follow.replies, response, reply)
         else:
-            self._log.when_durable(release)
+            self._release_when_durable(follow.replies, response, reply)
         if follow.records:
             followed = Effects(follow.now_ms)
             followed.records = follow.records
             followed.appended = follow.appended
             self._carry_out(followed, None, None)
+
+    def _release_when_durable(self, replies: Replies, response: Any, reply: Reply | None) -> None:
+        self._log.when_durable(lambda: _release(replies, response, reply))
 
     def _append(self, records: list[CoordinatorRecord], now_ms: int) -> ErrorCode:
         builder = BatchBuilder()
@@ -182,11 +184,6 @@ class CoordinatorShard:
         for index, record in enumerate(records):
             self.core.replay(record, offset + index, NO_PRODUCER_ID, now_ms)
         return ErrorCode.NONE
-
-    def _send(self, effects: Effects) -> None:
-        self._set_timers(effects)
-        for token, response in effects.replies:
-            token(response)
 
     def _set_timers(self, effects: Effects) -> None:
         for timer in effects.timers:
@@ -212,3 +209,10 @@ class CoordinatorShard:
         effects = Effects(self._clock_ms())
         self.core.handle_timer(event, effects)
         self._carry_out(effects, None, None)
+
+
+def _release(replies: Replies, response: Any, reply: Reply | None) -> None:
+    for token, answer in replies:
+        token(answer)
+    if response is not None and reply is not None:
+        reply(response)

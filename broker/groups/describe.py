@@ -16,7 +16,7 @@ from .states import GroupState
 if TYPE_CHECKING:
     from .core import GroupCore
 
-GROUP_TYPE = "Classic"
+GROUP_TYPE = "classic"
 GROUP_ID_NOT_FOUND_SINCE = 6
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
@@ -63,7 +63,7 @@ def list_groups(
     """The groups in one of the states and of one of the types; an empty filter lets all through."""
     states = {state.strip().lower() for state in states_filter}
     types = {group_type.strip().lower() for group_type in types_filter}
-    if types and GROUP_TYPE.lower() not in types:
+    if types and GROUP_TYPE not in types:
         return []
     return [
         ListGroupsResponse.ListedGroup(

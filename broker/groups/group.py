@@ -227,6 +227,10 @@ class ClassicGroup:
         if self.leader_id == old_member_id:
             self.leader_id = new_member_id
         self.static_members[group_instance_id] = new_member_id
+        if old_member_id in self.pending_sync_members:
+            # Kafka goes on waiting for the old id, which can never synchronise: a rebalance for nothing.
+            del self.pending_sync_members[old_member_id]
+            self.pending_sync_members[new_member_id] = None
         return new
 
     def elect_joined_leader(self) -> bool:

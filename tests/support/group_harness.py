@@ -1,6 +1,6 @@
 """The group coordinator with everything around it in memory: log, clock, timers, topics. Virtual time, no I/O.
 
-Requests go through the handlers of ``broker/api``, as from a connection; answers come back in the order they were given.
+Requests go through the handlers of ``broker/api``, as from a connection; answers come in the order they were given.
 """
 
 from collections.abc import Callable, Iterator

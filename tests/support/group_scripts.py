@@ -12,8 +12,8 @@ A script is a text of blocks: commands, a line ``----``, what they led to, an em
     timers                     how long until the next timer
 
 Values: ``protocols=name:metadata,…``, ``assignments=member:bytes,…``, ``members=member,/instance,member/instance``,
-``topics=t:0@5;u:0@7/metadata`` (commits), ``topics=t:0,1`` (other requests; ``*``: null), ``groups=g=t:0,1+h=*`` (OffsetFetch from version 8 on). ``#t`` in the
-place of a topic's name is its id.
+``topics=t:0@5;u:0@7/metadata`` (commits), ``topics=t:0,1`` (other requests; ``*``: null), ``groups=g=t:0,1+h=*``
+(OffsetFetch from version 8 on). ``#t`` in the place of a topic's name is its id.
 What it led to: ``a < …`` an answer with the fields that are not at their default, ``log: …`` a record appended.
 """
 
@@ -37,9 +37,17 @@ _API = re.compile(r"(\w+): (\w+) (\d+) ?(.*)")
 
 
 def run_script(path: Path) -> tuple[str, str]:
-    """Runs a script: its text, and the text with what really happened. The file is rewritten where the variable says."""
+    """Runs a script: its text, and the text with what really happened. The variable makes it rewrite the file."""
     text = path.read_text()
-    player = _Player()
+    result = play_script(text, ScriptPlayer())
+    if os.environ.get(REWRITE_VARIABLE):
+        path.write_text(result)
+        return result, result
+    return text, result
+
+
+def play_script(text: str, player: "ScriptPlayer") -> str:
+    """Plays all commands; the script with what they led to."""
     blocks = []
     for block in text.rstrip("\n").split("\n\n"):
         commands = block.partition("\n----")[0]
@@ -49,14 +57,12 @@ def run_script(path: Path) -> tuple[str, str]:
                 lines += player.play(line)
         is_comment = all(line.startswith("#") for line in commands.splitlines())
         blocks.append(commands if is_comment else "\n".join([commands, "----", *lines]))
-    result = "\n\n".join(blocks) + "\n"
-    if os.environ.get(REWRITE_VARIABLE):
-        path.write_text(result)
-        return result, result
-    return text, result
+    return "\n\n".join(blocks) + "\n"
 
 
-class _Player:
+class ScriptPlayer:
+    """Carries out the commands of a script."""
+
     def __init__(self) -> None:
         self._config = GroupCoordinatorConfig(offsets_topic_num_partitions=1)
         self._start()
@@ -66,14 +72,22 @@ class _Player:
         self._lines: list[str] = []
         self._harness.log.on_append = lambda records: self._lines.extend(map(describe_record, records))
 
+    def send(self, harness: Harness, client: str, api_key: ApiKey, version: int, request: Any) -> None:
+        """Sends a request; to be extended."""
+        harness.send(client, api_key, version, request)
+
+    def take_answer(self, client: str, response: Any) -> None:
+        """Sees each answer; to be extended."""
+
     def play(self, line: str) -> list[str]:
+        """One command; what it led to."""
         self._lines = []
         harness = self._harness
         word, _, rest = line.partition(" ")
         if match := _API.fullmatch(line):
             client, name, version, fields = match.groups()
             api_key = _api_key(name)
-            harness.send(client, api_key, int(version), _request(api_key, fields))
+            self.send(harness, client, api_key, int(version), _request(api_key, fields))
         elif word == "wait":
             harness.timers.advance(int(rest))
         elif word == "fail":
@@ -98,6 +112,7 @@ class _Player:
         lines = self._lines
         while self._harness.answers:
             client, response = self._harness.answers.pop(0)
+            self.take_answer(client, response)
             lines.append(f"{client} < {describe(response) or 'ok'}")
         return lines
 

@@ -124,7 +124,8 @@ class GroupSimulator:
             self._check_books()
         for member in self.members:
             if member.alive and self.harness.config.group_max_size >= len(self.members):
-                assert member.in_generation and not member.waiting, f"{member} is stuck"
+                assert member.in_generation, f"{member} is stuck"
+                assert not member.waiting, f"{member} is stuck"
         for group_id in GROUPS:
             group = self.harness.core.groups.get(group_id)
             living = [member for member in self.members if member.in_generation and member.group_id == group_id]
@@ -132,7 +133,8 @@ class GroupSimulator:
                 assert group is None or group.state is GroupState.EMPTY, f"{group} without a living member"
                 continue
             assert group.state is GroupState.STABLE
-            assert sorted(sum((member.partitions for member in living), [])) == list(range(PARTITIONS))
+            owned = sorted(partition for member in living for partition in member.partitions)
+            assert owned == list(range(PARTITIONS))
         self._check_offsets()
 
     # --- members
@@ -145,18 +147,18 @@ class GroupSimulator:
                 member.start_over()
             return
         choice = self.random.random()
-        if choice < 0.02:
+        if choice < 0.006:
             # Gone without a word; a static one may come back before its session ends.
             self._remember(member)
             member.alive = member.waiting = member.in_generation = False
         elif member.waiting:
             return
-        elif choice < 0.05 and member.in_generation:
+        elif choice < 0.02 and member.in_generation:
             self._leave(member)
-        elif choice < 0.08 and member.in_generation:
+        elif choice < 0.035 and member.in_generation:
             self._remember(member)
             member.join_again()
-        elif choice < 0.35 and member.partitions:
+        elif choice < 0.4 and member.partitions:
             self._commit(member)
         else:
             self._work(member)
