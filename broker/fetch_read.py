@@ -17,6 +17,7 @@ from .partitions import ZERO_UUID, Partitions
 
 READ_COMMITTED = 1
 NO_RECORDS = b""
+NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 @dataclass(slots=True, frozen=True)
@@ -76,6 +77,9 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
         except KafkaError as error:
             completes = True
             read = PartitionRead(want, None, failed(want.index, error.error_code), error=True)
+            if error.error_code in NOT_THERE:
+                # Kafka answers these before it reads, with an empty list where the others have null.
+                read.data.aborted_transactions = []
         if read.data.diverging_epoch.epoch >= 0 or read.data.diverging_epoch.end_offset >= 0:
             completes = True
         total += read.records_bytes

@@ -12,7 +12,7 @@ TEXT_FORMAT = "[%(asctime)s,%(msecs)03d] %(levelname)s %(message)s (%(name)s)"
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: time (UTC), level, logger, message, and the exception where there is one."""
 
-    converter = staticmethod(time.gmtime)  # type: ignore[assignment]  # the standard library's own way to say UTC
+    converter = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of one event."""

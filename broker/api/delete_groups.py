@@ -1,7 +1,7 @@
 """DeleteGroups (42): deletes empty groups with their offsets.
 
 Versions: 0 to 2. 2: flexible.
-Errors of each group: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS,
+Errors of each group: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS,
 NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupCoordinatorShard.deleteGroups``.
 """
@@ -40,9 +40,6 @@ def handle(
     results: list[Result] = []
     by_shard: dict[CoordinatorShard, list[str]] = {}
     for group_id in dict.fromkeys(request.groups_names):
-        if not group_id:
-            results += _refused([group_id], ErrorCode.INVALID_GROUP_ID)
-            continue
         try:
             by_shard.setdefault(broker.group_coordinator.shard_of(group_id), []).append(group_id)
         except KafkaError as error:

@@ -19,7 +19,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ..fetch_read import FetchLimits, FetchRead, PartitionRead, read_partitions, topic_id_of
+from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions, topic_id_of
 from ..fetch_session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
 from ..fetch_wait import Cancellable, FetchWait
 from ..partitions import Partitions
@@ -88,7 +88,8 @@ def handle(
 
 
 def _wanted(request: FetchRequest) -> list[SessionPartition]:
-    return [
+    """The partitions in the order of the request; of one that is named twice the last wish, as Kafka takes it."""
+    wanted = (
         SessionPartition(
             topic.topic_id,
             topic.topic,
@@ -100,7 +101,8 @@ def _wanted(request: FetchRequest) -> list[SessionPartition]:
         )
         for topic in request.topics
         for partition in topic.partitions
-    ]
+    )
+    return list({partition.key: partition for partition in wanted}.values())
 
 
 def _forgotten(request: FetchRequest) -> list[PartitionKey]:
@@ -129,6 +131,8 @@ def _response(fetch: FetchContext, read: FetchRead) -> FetchResponse:
             if fetch.incremental and partition_read.records_bytes > 0:
                 session.served(partition_read.wanted.key)
         reads = named
+    # Kafka answers first what it did not have to read for.
+    reads = sorted(reads, key=lambda read: read.data.error_code not in NOT_THERE)
     return FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=_by_topic(reads))
 
 

@@ -49,27 +49,28 @@ def handle(
     reply: Callable[[ListOffsetsResponse], None],
 ) -> None:
     """Looks up each partition's offset."""
-    asked = Counter(
-        (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
-    )
-    topics = []
+    asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
+    by_topic: dict[str, dict[int, Answer]] = {}
     for topic in request.topics:
-        answers = []
+        answers = by_topic.setdefault(topic.name, {})
         for wanted in topic.partitions:
+            index = wanted.partition_index
             try:
-                if asked[topic.name, wanted.partition_index] > 1:
+                if asked[topic.name, index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
-                partition = broker.partitions.get(topic.name, wanted.partition_index)
-                partition.check_leader_epoch(wanted.current_leader_epoch)
-                answers.append(_answer(partition, wanted, request.isolation_level, context))
+                answers[index] = _answer(broker.partitions, topic.name, wanted, request.isolation_level, context)
             except KafkaError as error:
-                answers.append(Answer(partition_index=wanted.partition_index, error_code=error.error_code))
-        topics.append(ListOffsetsResponse.ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+                answers[index] = Answer(partition_index=index, error_code=error.error_code)
+    topics = [
+        ListOffsetsResponse.ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
+        for name, answers in by_topic.items()
+    ]
     reply(ListOffsetsResponse(topics=topics))
 
 
 def _answer(
-    partition: Partition,
+    partitions: Partitions,
+    topic: str,
     wanted: ListOffsetsRequest.ListOffsetsPartition,
     isolation_level: int,
     context: RequestContext,
@@ -78,6 +79,8 @@ def _answer(
     version = context.api_version
     if version < SINCE_VERSION.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    partition = partitions.get(topic, wanted.partition_index)
+    partition.check_leader_epoch(wanted.current_leader_epoch)
     log = partition.log
     readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
     if version == 0:
@@ -88,10 +91,10 @@ def _answer(
     answer = Answer(partition_index=wanted.partition_index)
     if wanted.timestamp == LATEST:
         answer.offset, answer.leader_epoch = readable, partition.leader_epoch
-    elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD):
+    elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
         answer.offset = log.log_start_offset
         answer.leader_epoch = log.epoch_of(answer.offset)
-    elif wanted.timestamp != LATEST_TIERED:
+    elif wanted.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         found = log.max_timestamp() if wanted.timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(wanted.timestamp)
         # What a reader of this isolation level can't see yet has no offset for it.
         if found is not None and found.offset < readable:

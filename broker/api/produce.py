@@ -19,6 +19,8 @@ from typing import Protocol, cast
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
+from ...protocol.records.batch import BatchHeader
+from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
 from ...storage.log import AppendOrigin
 from ..internal_topics import is_internal
@@ -29,6 +31,13 @@ from ..request import ConnectionRefusal, RequestContext
 API_KEY = ApiKey.PRODUCE
 ADMIN_CLIENT_ID = "__admin_client"
 """The client id that may write to internal topics (``AdminUtils.ADMIN_CLIENT_ID``)."""
+
+
+UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and closing is the only answer its client gets"
+
+TopicData = ProduceRequest.TopicProduceData
+PartitionData = ProduceRequest.PartitionProduceData
+Batch = tuple[BatchHeader, memoryview] | KafkaError
 
 
 class Broker(Protocol):
@@ -46,34 +55,69 @@ def handle(
     reply: Callable[[ProduceResponse | None], None],
 ) -> None:
     """Appends each partition's batch, answers, then wakes up who waits for them."""
+    try:
+        batches = _check(request, context.api_version)
+    except KafkaError as error:
+        _answer_all(request, error, reply)
+        return
     grown: list[tuple[Partition, int]] = []
     failed = False
-    topics: list[ProduceResponse.TopicProduceResponse] = []
-    for topic in request.topic_data:
-        answers: list[ProduceResponse.PartitionProduceResponse] = []
-        for data in topic.partition_data:
-            try:
-                answer = _append(broker, request, topic, data, context, grown)
-            except KafkaError as error:
-                failed = True
-                answer = _refusal(data.index, error)
-            answers.append(answer)
-        topics.append(ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id, answers))
+    topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
+    for topic, data, batch in batches:
+        answered = topics.get((topic.name, topic.topic_id))
+        if answered is None:
+            answered = ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id)
+            topics[topic.name, topic.topic_id] = answered
+        try:
+            answer = _append(broker, request, topic, data, batch, context, grown)
+        except KafkaError as error:
+            failed = True
+            answer = _refusal(data.index, error)
+        answered.partition_responses.append(answer)
     if request.acks != 0:
-        reply(ProduceResponse(topics))
+        reply(ProduceResponse(list(topics.values())))
     elif not failed:
         reply(None)
     for partition, appended_bytes in grown:
         partition.notify(appended_bytes)
     if failed and request.acks == 0:
-        raise ConnectionRefusal("a Produce request with acks=0 failed, and closing is the only answer its client gets")
+        raise ConnectionRefusal(UNANSWERED_FAILURE)
+
+
+def _check(request: ProduceRequest, version: int) -> list[tuple[TopicData, PartitionData, Batch]]:
+    """The batch of each partition, or what is wrong with it.
+
+    Raises KafkaError for what fails the whole request, in Kafka's way: a batch that is none, or transactional data
+    without a transactional id.
+    """
+    batches: dict[tuple[str, bytes, int], tuple[TopicData, PartitionData, Batch]] = {}
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            # A decoded records field is a view of the frame, or null.
+            records = cast("memoryview", b"" if data.records is None else data.records)
+            batch: Batch
+            try:
+                header = read_produced_header(records, version)
+            except CorruptRecordError:
+                raise
+            except KafkaError as error:
+                batch = error
+            else:
+                if header.is_transactional and request.transactional_id is None:
+                    raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
+                batch = (header, records[: header.size_in_bytes])
+            # Of a partition that is named twice Kafka takes the last batch.
+            batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
+    return list(batches.values())
 
 
 def _append(
     broker: Broker,
     request: ProduceRequest,
-    topic: ProduceRequest.TopicProduceData,
-    data: ProduceRequest.PartitionProduceData,
+    topic: TopicData,
+    data: PartitionData,
+    batch: Batch,
     context: RequestContext,
     grown: list[tuple[Partition, int]],
 ) -> ProduceResponse.PartitionProduceResponse:
@@ -84,25 +128,34 @@ def _append(
         if not name:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
     partition = broker.partitions.get(name, data.index)
-    # A decoded records field is a view of the frame, or null.
-    records = cast("memoryview", b"" if data.records is None else data.records)
-    header = read_produced_header(records, context.api_version)
+    if isinstance(batch, KafkaError):
+        raise batch
+    header, records = batch
     if request.acks not in (-1, 0, 1):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if is_internal(name) and context.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
     if header.is_transactional:
-        if request.transactional_id is None:
-            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         # Nobody can have opened a transaction here, so the producer id is not one of this transactional id.
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
-    records = records[: header.size_in_bytes]
     appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT)
     grown.append((partition, len(records)))
     return ProduceResponse.PartitionProduceResponse(
         data.index, ErrorCode.NONE, appended.first_offset, appended.log_append_time, appended.log_start_offset
     )
+
+
+def _answer_all(request: ProduceRequest, error: KafkaError, reply: Callable[[ProduceResponse | None], None]) -> None:
+    """Answers every partition with one error."""
+    if request.acks == 0:
+        raise ConnectionRefusal(UNANSWERED_FAILURE)
+    topics = [
+        ProduceResponse.TopicProduceResponse(
+            topic.name, topic.topic_id, [_refusal(data.index, error) for data in topic.partition_data]
+        )
+        for topic in request.topic_data
+    ]
+    reply(ProduceResponse(topics))
 
 
 def _refusal(index: int, error: KafkaError) -> ProduceResponse.PartitionProduceResponse:

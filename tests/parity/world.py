@@ -35,12 +35,19 @@ DIFFERENT_ANYWAY = frozenset(
     {"throttleTimeMs", "clusterId", "host", "port", "rack", "errorMessage", "message", "memberId", "leader"}
     | {"logAppendTimeMs", "producerId", "sessionId", "topicId", "clientHost", "finalizedFeaturesEpoch"}
     | {"incarnationId", "directoryId", "lastFetchTimestamp", "lastCaughtUpTimestamp", "nodeEndpoints"}
+    | {"supportedFeatures", "finalizedFeatures", "apiKeys"}
 )
 """Fields that are ids, times, hosts or texts: they differ between any two brokers."""
 
 UNORDERED = frozenset(
-    {"topics", "responses", "groups", "results", "configs", "resources", "brokers", "apiKeys", "configResources"}
-    | {"replicaElectionResults", "partitionResult", "partitions", "coordinators", "supportedFeatures"}
+    {"topics", "responses", "groups", "results", "configs", "resources", "brokers", "configResources"}
+    | {
+        "replicaElectionResults",
+        "partitionResult",
+        "partitions",
+        "partitionResponses",
+        "coordinators",
+    }
 )
 """Lists whose order says nothing."""
 
