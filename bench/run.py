@@ -55,6 +55,11 @@ def measure(running: Running, scale: float) -> dict[str, float]:
         figures.update({f"{prefix}, {name}": value for name, value in measured.items()})
 
     bootstrap = running.bootstrap
+    workloads.create_topic(bootstrap, "latency")
+    workloads.acked_latency(bootstrap, "latency", 1)
+    figures["first group: subscribe to first message s"] = workloads.first_message(bootstrap, "latency", "first")
+    figures["second group: subscribe to first message s"] = workloads.first_message(bootstrap, "latency", "second")
+    workloads.warm_up(bootstrap, int(100_000 * scale))
     produced_bytes = 0
     cpu_before = running.cpu_seconds()
     for size, count in ((100, int(1_000_000 * scale)), (1024, int(200_000 * scale))):
@@ -69,10 +74,7 @@ def measure(running: Running, scale: float) -> dict[str, float]:
     add("consume 1024 B", workloads.consume(bootstrap, "produce-1024-1", int(200_000 * scale), "bench-1024"))
     consumed = (1_000_000 * 100 + 200_000 * 1024) * scale
     figures["consume, broker CPU s/GB"] = (running.cpu_seconds() - cpu_before) / (consumed / 1e9)
-    workloads.create_topic(bootstrap, "latency")
     add("acked produce", workloads.acked_latency(bootstrap, "latency", int(3000 * scale)))
-    figures["first group: subscribe to first message s"] = workloads.first_message(bootstrap, "latency", "first")
-    figures["second group: subscribe to first message s"] = workloads.first_message(bootstrap, "latency", "second")
     add("commit", workloads.commit_latency(bootstrap, "latency", int(2000 * scale)))
     add("200 connections, one record each", workloads.many_connections(bootstrap, "latency", 200, int(50 * scale)))
     figures["memory after load MB"] = running.memory_mb()

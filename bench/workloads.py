@@ -7,7 +7,6 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -52,14 +51,14 @@ def produce(bootstrap: str, topic: str, count: int, size: int, acks: str) -> Fig
 
 
 def consume(bootstrap: str, topic: str, count: int, group: str) -> Figures:
-    """Consumes ``count`` records from the beginning; timed from the first record to the last."""
+    """Consumes ``count`` records from the beginning; timed from the first record's arrival to the last's."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, 0, 0)])
     got = 0
     size = 0
     begin = 0.0
     while got < count:
-        messages = consumer.consume(10_000, 30)
+        messages = consumer.consume(min(10_000, count - got) if got else 1, 30)
         assert messages, f"no message within 30 s after {got} of {count}"
         if not got:
             begin = time.perf_counter()
@@ -70,6 +69,18 @@ def consume(bootstrap: str, topic: str, count: int, group: str) -> Figures:
     seconds = time.perf_counter() - begin
     consumer.close()
     return {"records/s": got / seconds, "MB/s": size / seconds / 1e6}
+
+
+def warm_up(bootstrap: str, count: int) -> None:
+    """Untimed work of every kind, so that what is timed later runs compiled code: a JVM needs it most."""
+    create_topic(bootstrap, "warm-up")
+    for size in (100, 1024):
+        for acks in ("1", "all"):
+            produce(bootstrap, "warm-up", count, size, acks)
+    consume(bootstrap, "warm-up", 4 * count, "warm-up")
+    acked_latency(bootstrap, "warm-up", 500)
+    commit_latency(bootstrap, "warm-up", 500)
+    many_connections(bootstrap, "warm-up", 50, 10)
 
 
 def percentiles(samples: list[float]) -> Figures:
@@ -159,7 +170,6 @@ def many_connections(bootstrap: str, topic: str, connections: int, rounds: int) 
 def _produce_request(topic: str) -> bytes:
     from odradek.protocol.header import encode_request
     from odradek.protocol.messages.produce import ProduceRequest
-
     from odradek.protocol.records.builder import encode_batch
     from odradek.protocol.records.record import Record
 
@@ -170,17 +180,10 @@ def _produce_request(topic: str) -> bytes:
 
 
 def _read_answer(one: socket.socket) -> bytes:
-    size = struct.unpack(">i", _read_exactly(one, 4))[0]
-    return _read_exactly(one, size)
-
-
-def _read_exactly(one: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count:
-        more = one.recv(count - len(data))
+    """One response frame, in one call to the system where it came in one piece: the driver must cost little."""
+    data = one.recv(4096)
+    while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
+        more = one.recv(4096)
         assert more, "the broker closed the connection"
         data += more
     return data
-
-
-Workload = Callable[[str], Figures]
