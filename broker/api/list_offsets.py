@@ -30,6 +30,8 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+LEADER_EPOCH_SINCE = 4
+"""Older versions have no field for the epoch."""
 
 Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
 
@@ -100,6 +102,8 @@ def _answer(
         if found is not None and found.offset < readable:
             answer.timestamp, answer.offset = found.timestamp, found.offset
             answer.leader_epoch = log.epoch_of(found.offset)
+    if version < LEADER_EPOCH_SINCE:
+        answer.leader_epoch = -1
     return answer
 
 
