@@ -167,9 +167,13 @@ class _Decoder(Source):
             self._flush()
             self.line(f"{target} = {inner}")
             return
-        self._fixed("b", 1, "marker")
-        self._flush()
-        self.line("if marker < 0:")
+        if field.is_tagged(self.version):  # there Kafka writes a varint, 0 for null, instead of a byte, -1 for null
+            self._length(compact=True, wide=True, target="marker")
+            self.line("if marker == 0:")
+        else:
+            self._fixed("b", 1, "marker")
+            self._flush()
+            self.line("if marker < 0:")
         self.line(f"    {target} = None")
         self.line("else:")
         self.indent()

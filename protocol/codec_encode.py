@@ -181,9 +181,10 @@ class _Encoder(Source):
             self.line(f"    raise {self._runtime('null_refusal')}({path!r})")
             self._structure(structure, inner, f"{path}.", depth + 1)
             return
-        pending, self._pending = self._pending, []
+        # Among tagged fields Kafka marks null by the varint 0 instead of the byte -1; otherwise 1 in both cases.
+        pending, null = self._pending, "0" if field.is_tagged(self.version) else "-1"
         self.indent()
-        self._pending = [*pending, ("b", "-1")]
+        self._pending = [*pending, ("b", null)]
         self._flush()
         self.dedent()
         self.line("else:")

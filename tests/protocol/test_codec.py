@@ -12,7 +12,12 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.group_records import ConsumerGroupMemberMetadataValue
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, OffsetFetchRequest
-from odradek.protocol.messages.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
+from odradek.protocol.messages.metadata import (
+    ApiVersionsResponse,
+    DescribeTopicPartitionsRequest,
+    MetadataRequest,
+    MetadataResponse,
+)
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
@@ -193,6 +198,14 @@ def test_nullable_structures_and_their_defaults() -> None:
     member = ConsumerGroupMemberMetadataValue(classic_member_metadata=None)
     again = decode(ConsumerGroupMemberMetadataValue, 0, encode(member, 0))[0]
     assert again.classic_member_metadata is None
+    # As Apache Kafka's class writes it: null in a tagged field is the varint 0, not the byte -1 as elsewhere.
+    written = ConsumerGroupMemberMetadataValue("", "", subscribed_topic_regex="", server_assignor="")
+    written.classic_member_metadata = None
+    assert encode(written, 0).hex() == "010101010101ffffffff0101000100"
+    written.classic_member_metadata = ConsumerGroupMemberMetadataValue.ClassicMemberMetadata(5)
+    assert encode(written, 0).hex() == "010101010101ffffffff0101000701000000050100"
+    cursor = DescribeTopicPartitionsRequest(cursor=None)
+    assert encode(cursor, 0).endswith(b"\xff\x00")
     # Kafka's default is a structure of defaults, not null: it is what an absent tag means.
     absent = ConsumerGroupMemberMetadataValue()
     assert absent.classic_member_metadata == ConsumerGroupMemberMetadataValue.ClassicMemberMetadata()

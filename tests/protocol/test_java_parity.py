@@ -10,7 +10,7 @@ from support.messages import every_version, random_message, seed_of, to_json
 from odradek.protocol.codec import Message, encode
 from odradek.protocol.table import message
 
-INSTANCES = 16
+INSTANCES = 24
 INSTANCES_LONG = 400
 SEED = 431
 
