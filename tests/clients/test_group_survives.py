@@ -1,0 +1,129 @@
+"""A group of three with a member that leaves and one that is killed, over a broker that is killed: nothing is lost.
+
+Every Python client, unmodified; records with keys, headers and each codec. In the default run a few thousand records
+and the shortest session that Kafka allows, so that a killed member is noticed after 6 s; in the ``ci`` run 100,000
+records and every setting of client and broker at its default.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.group_journal import GroupHistory, read_history
+from support.group_member import GroupMember
+from support.numbered_records import by_codec
+from support.our_broker import OurBroker
+from support.python_clients import CLIENTS, PythonClient
+
+TOPIC, GROUP, PARTITIONS = "numbers", "readers", 6
+PATIENCE_S = 180.0
+
+
+class Group:
+    """The members that take part, and their common history."""
+
+    def __init__(self, client: PythonClient, broker: OurBroker, directory: Path, settings: dict[str, Any]) -> None:
+        self._client = client
+        self._broker = broker
+        self._directory = directory
+        self._settings = settings
+        self.members: list[GroupMember] = []
+
+    def join(self) -> GroupMember:
+        """One more member."""
+        journal = self._directory / f"member-{len(self.members) + 1}.journal"
+        servers = self._broker.bootstrap_servers
+        member = GroupMember(self._client.name, servers, TOPIC, GROUP, journal, self._settings)
+        self.members.append(member)
+        return member
+
+    def history(self) -> GroupHistory:
+        """What all members saw so far."""
+        return read_history(member.journal for member in self.members)
+
+    def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> GroupHistory:
+        """Polls the history until it shows what is waited for."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition(history := self.history()):
+            if time.monotonic() > deadline:
+                raise AssertionError(
+                    f"not seen within {PATIENCE_S} s: {what}; {len(history.numbers)} numbers delivered, held "
+                    f"{history.assigned}, committed {history.committed}\n"
+                    f"{''.join(member.log()[-1500:] for member in self.members)}\n{self._broker.log()[-3000:]}"
+                )
+            time.sleep(0.05)
+        assert not history.violations, history.violations[:5]
+        return history
+
+
+@pytest.fixture
+def groups() -> Iterator[list[Group]]:
+    """Where a test puts its groups, so that no member outlives it."""
+    made: list[Group] = []
+    yield made
+    for group in made:
+        for member in group.members:
+            member.kill()
+
+
+def produce(client: PythonClient, broker: OurBroker, first: int, count: int) -> None:
+    for codec, numbers in by_codec(first, count):
+        client.produce(broker.bootstrap_servers, TOPIC, codec, numbers, {})
+
+
+def survive(client: PythonClient, broker: OurBroker, group: Group, count: int) -> None:
+    """The whole walk; ``count`` records in four quarters, and a few more at the end."""
+    client.create_topic(broker.bootstrap_servers, TOPIC, PARTITIONS)
+    quarter = count // 4
+    produce(client, broker, 0, quarter)
+    first, second, third = group.join(), group.join(), group.join()
+    names = [member.journal.stem for member in (first, second, third)]
+    group.wait("three members with two partitions each", lambda h: all(len(h.assigned.get(n, ())) == 2 for n in names))
+    group.wait("the first quarter", lambda h: h.numbers == set(range(quarter)))
+
+    third.leave()
+    produce(client, broker, quarter, quarter)
+    group.wait("the second quarter, by two members", lambda h: h.numbers == set(range(2 * quarter)))
+
+    second.kill()
+    broker.kill()
+    broker.start()
+    produce(client, broker, 2 * quarter, quarter)
+    group.wait("the third quarter, by the one who is left", lambda h: h.numbers == set(range(3 * quarter)))
+
+    produce(client, broker, 3 * quarter, quarter)
+    produced = set(range(4 * quarter))
+    group.wait("the last quarter", lambda h: h.numbers == produced)
+    group.wait("all of it committed", lambda h: sum(h.committed.values()) == len(produced))
+    first.leave()
+
+    broker.kill()
+    broker.start()
+    newcomer = group.join()
+    group.wait("a newcomer with all partitions", lambda h: len(h.assigned.get(newcomer.journal.stem, ())) == PARTITIONS)
+    produce(client, broker, 4 * quarter, 50)
+    group.wait("what came last", lambda h: h.numbers == set(range(4 * quarter + 50)))
+    newcomer.leave()
+    alone = read_history([newcomer.journal])
+    assert alone.numbers == set(range(4 * quarter, 4 * quarter + 50)), "the newcomer got what was committed already"
+    assert not group.history().failures
+    assert broker.stop() == 0
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_group_survives_leaving_dying_and_a_killed_broker(name: str, tmp_path: Path, groups: list[Group]) -> None:
+    client = CLIENTS[name]
+    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+        groups.append(group := Group(client, broker, tmp_path, client.short_session))
+        survive(client, broker, group, 4_000)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_group_survives_with_every_setting_at_its_default(name: str, tmp_path: Path, groups: list[Group]) -> None:
+    client = CLIENTS[name]
+    with OurBroker(tmp_path) as broker:
+        groups.append(group := Group(client, broker, tmp_path, {}))
+        survive(client, broker, group, 100_000)
