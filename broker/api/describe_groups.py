@@ -2,8 +2,8 @@
 
 Versions: 0 to 6. 1: throttle time. 3: authorized operations. 4: group.instance.id. 5: flexible. 6: error message, and
 GROUP_ID_NOT_FOUND where earlier versions only say Dead (KIP-1043).
-Errors of each group (also of the group "", which is none): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
-COORDINATOR_NOT_AVAILABLE.
+Errors of each group (also of the group "", which is none): GROUP_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS,
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.describeGroups``.
 """
 

@@ -88,8 +88,7 @@ def _validate_commit(core: "GroupCore", request: OffsetCommitRequest, api_versio
     generation_id = request.generation_id_or_member_epoch
     if group is None:
         if generation_id < 0:
-            # An admin, or a consumer that manages itself: a simple group is made, even where all offsets are refused.
-            core.groups[request.group_id] = ClassicGroup(request.group_id, effects.now_ms)
+            # An admin, or a consumer that manages itself: replaying the commit makes a simple group.
             return
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)

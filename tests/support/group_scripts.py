@@ -30,6 +30,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import GroupMetadataKey
 from odradek.protocol.messages.groups import OffsetFetchRequest
 from odradek.protocol.messages.structure import Structure
+from odradek.protocol.records.record import iterate_records
 from support.group_harness import START_MS, Harness
 
 REWRITE_VARIABLE = "ODRADEK_REWRITE_SCRIPTS"
@@ -71,6 +72,14 @@ class ScriptPlayer:
         self._harness = Harness(self._config)
         self._lines: list[str] = []
         self._harness.log.on_append = lambda records: self._lines.extend(map(describe_record, records))
+
+    def stored_records(self) -> list[tuple[bytes, bytes | None]]:
+        """Keys and values as they stand in the log."""
+        return [
+            (record.key or b"", record.value)
+            for batch in self._harness.log.batches
+            for record in iterate_records(batch)
+        ]
 
     def send(self, harness: Harness, client: str, api_key: ApiKey, version: int, request: Any) -> None:
         """Sends a request; to be extended."""

@@ -1,0 +1,128 @@
+"""The records of ``__consumer_offsets``: to bytes and back, old and foreign ones, as Kafka's own tools read them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.group_scripts import ScriptPlayer
+from support.java import java_or_skip, run_class
+
+from odradek.broker.groups.records import (
+    CoordinatorRecord,
+    decode_record,
+    group_tombstone,
+    offset_commit_record,
+    offset_tombstone,
+)
+from odradek.protocol.codec import encode
+from odradek.protocol.messages.group_records import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+
+def test_round_trip_with_type_and_version_in_front() -> None:
+    value = OffsetCommitValue(offset=5, leader_epoch=2, metadata="m", commit_timestamp=7, topic_id=b"t" * 16)
+    record = offset_commit_record("g", "topic", 3, value)
+    assert record.key_bytes() == bytes.fromhex("0001") + encode(OffsetCommitKey("g", "topic", 3), 0)
+    value_bytes = record.value_bytes()
+    assert value_bytes is not None
+    assert value_bytes[:2] == bytes.fromhex("0004")
+    decoded = decode_record(record.key_bytes(), value_bytes)
+    assert decoded is not None
+    assert (decoded.key, decoded.value, decoded.value_version) == (record.key, value, 4)
+
+
+def test_a_commit_with_its_own_expiry_is_written_in_version_1() -> None:
+    value = OffsetCommitValue(offset=5, metadata="", commit_timestamp=7, expire_timestamp=9)
+    record = offset_commit_record("g", "t", 0, value)
+    decoded = decode_record(record.key_bytes(), record.value_bytes())
+    assert decoded is not None
+    assert isinstance(decoded.value, OffsetCommitValue)
+    assert (decoded.value_version, decoded.value.expire_timestamp) == (1, 9)
+
+
+@pytest.mark.parametrize("record", [group_tombstone("g"), offset_tombstone("g", "t", 1)])
+def test_tombstones(record: CoordinatorRecord) -> None:
+    assert record.value_bytes() is None
+    decoded = decode_record(record.key_bytes(), None)
+    assert decoded is not None
+    assert (decoded.key, decoded.value) == (record.key, None)
+
+
+def test_the_oldest_key_type_is_read_as_an_offset_commit() -> None:
+    key = b"\x00\x00" + encode(LegacyOffsetCommitKey("g", "t", 4), 0)
+    value = OffsetCommitValue(offset=8, metadata="x", commit_timestamp=1)
+    decoded = decode_record(key, b"\x00\x00" + encode(value, 0))
+    assert decoded is not None
+    assert decoded.key == OffsetCommitKey("g", "t", 4)
+    assert decoded.value == value
+
+
+def test_records_of_other_protocols_are_skipped_when_loading() -> None:
+    key = b"\x00\x03" + encode(ConsumerGroupMetadataKey("modern"), 0)
+    value = b"\x00\x00" + encode(ConsumerGroupMetadataValue(epoch=3), 0)
+    assert decode_record(key, value) is None
+    assert decode_record(b"\x00\x63whatever", b"\x00\x00") is None
+    assert decode_record(b"", b"") is None
+    newer = b"\x00\x05" + encode(GroupMetadataValue(protocol="p", leader="l"), 3)
+    assert decode_record(group_tombstone("g").key_bytes(), newer) is None
+
+
+def _history() -> list[tuple[bytes, bytes | None]]:
+    """The records of a life: a group that forms, commits, empties and is deleted."""
+    player = ScriptPlayer()
+    timeouts = "session_timeout_ms=10000 rebalance_timeout_ms=60000 protocol_type=consumer"
+    for line in (
+        "config group_initial_rebalance_delay_ms=0",
+        f"a: JoinGroup 9 group_id=g {timeouts} group_instance_id=i1 protocols=range:x",
+        "wait 0",
+        "a: SyncGroup 3 group_id=g generation_id=1 member_id=i1-1 group_instance_id=i1 assignments=i1-1:A",
+        "a: OffsetCommit 9 group_id=g generation_id_or_member_epoch=1 member_id=i1-1 topics=t:0@5/note,1@6",
+        "s: OffsetCommit 3 group_id=simple retention_time_ms=1000 topics=u:1@9",
+        "a: LeaveGroup 5 group_id=g members=/i1",
+        "a: DeleteGroups 2 groups_names=g",
+    ):
+        player.play(line)
+    return player.stored_records()
+
+
+@pytest.mark.java
+def test_kafkas_own_formatters_read_what_we_write() -> None:
+    java_or_skip()
+    records = _history()
+    lines = "".join(f"{key.hex()} {'-' if value is None else value.hex()}\n" for key, value in records)
+    result = run_class(Path(__file__).parents[2] / "java" / "GroupRecords.java", standard_input=lines)
+    assert result.returncode == 0, result.stderr
+    shown = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(shown) == len(records)
+    commits = [line for line in shown if line["formatter"] == "offset" and line["value"] is not None]
+    read = [
+        (
+            line["key"]["data"]["topic"],
+            line["key"]["data"]["partition"],
+            line["value"]["version"],
+            line["value"]["data"],
+        )
+        for line in commits
+    ]
+    assert [(topic, partition, int(version), data["offset"]) for topic, partition, version, data in read] == [
+        ("t", 0, 4, 5),
+        ("t", 1, 4, 6),
+        ("u", 1, 1, 9),
+    ]
+    assert read[0][3]["metadata"] == "note"
+    groups = [line for line in shown if line["formatter"] == "group"]
+    generations = [line["value"]["data"]["generation"] for line in groups if line["value"] is not None]
+    assert generations == [0, 1, 2]
+    [member] = groups[1]["value"]["data"]["members"]
+    assert (member["memberId"], member["groupInstanceId"], member["assignment"]) == ("i1-1", "i1", "QQ==")
+    assert [line["value"] for line in shown].count(None) == 3
+    # Kafka's serde, which its coordinator loads with, gives back our bytes exactly.
+    assert [(line["keyBytes"], line["valueBytes"]) for line in shown] == [
+        (key.hex(), None if value is None else value.hex()) for key, value in records
+    ]
