@@ -76,7 +76,7 @@ def _filter(
     kinds = {*exact, *any_name}
     if IP in kinds and len(kinds) > 1:
         raise _bad(
-            "Invalid entity filter component combination, IP filter component should not be used with user or clientId "
+            "Invalid entity filter component combination. IP filter component should not be used with user or clientId "
             "filter component."
         )
     return exact, any_name

@@ -39,11 +39,9 @@ def handle(
 ) -> None:
     """Answers from the configuration and the image."""
     served = set(ResourceType) - {ResourceType.UNKNOWN}
-    unknown = next((one for one in request.resources if one.resource_type not in served), None)
-    if unknown is not None:
+    if any(one.resource_type not in served for one in request.resources):
         # As in Kafka one such resource refuses the whole request.
-        sentence = f"Unexpected resource type UNKNOWN for resource {unknown.resource_name}"
-        refused = [_refusal(one, ApiError(ErrorCode.INVALID_REQUEST, sentence)) for one in request.resources]
+        refused = [_refusal(one, ApiError.of(ErrorCode.INVALID_REQUEST)) for one in request.resources]
         reply(DescribeConfigsResponse(results=refused))
         return
     results = []

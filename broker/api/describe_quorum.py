@@ -37,7 +37,7 @@ def handle(
         last_fetch_timestamp=context.now_ms,
         last_caught_up_timestamp=context.now_ms,
     )
-    response = DescribeQuorumResponse(error_message=None)
+    response = DescribeQuorumResponse()
     if context.api_version >= DIRECTORIES_SINCE:
         voter.replica_directory_id = metadata.directory_id
         name, host, port = metadata.controller_endpoint
@@ -45,7 +45,6 @@ def handle(
         response.nodes = [DescribeQuorumResponse.Node(metadata.node_id, [listener])]
     partition = DescribeQuorumResponse.PartitionData(
         partition_index=0,
-        error_message=None,
         leader_id=metadata.node_id,
         leader_epoch=metadata.log.leader_epoch,
         high_watermark=log_end_offset,
@@ -66,4 +65,4 @@ def _refusal(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
             for one in topic.partitions
         ]
         topics.append(DescribeQuorumResponse.TopicData(topic.topic_name, partitions))
-    return DescribeQuorumResponse(error_message=None, topics=topics)
+    return DescribeQuorumResponse(topics=topics)
