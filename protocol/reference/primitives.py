@@ -249,21 +249,26 @@ class Elements(Subconstruct):
 
 
 class NullableStruct(Subconstruct):
-    """A struct behind one signed byte: below 0 is null, anything else says that it follows (KIP-893)."""
+    """A struct behind one signed byte: below 0 is null, anything else says that it follows (KIP-893).
 
-    def __init__(self, subcon: Construct) -> None:
+    As the value of a tagged field it stands behind a varint instead, where 0 is null (Kafka's generated classes).
+    """
+
+    def __init__(self, subcon: Construct, *, tagged: bool) -> None:
         super().__init__(subcon)
         self.flagbuildnone = True
+        self.presence = UNSIGNED_VARINT if tagged else Int8sb
+        self.null = 0 if tagged else -1
 
     def _parse(self, stream: Reader, context: Any, path: str) -> Any:
-        presence = Int8sb._parsereport(stream, context, path)
+        presence = self.presence._parsereport(stream, context, path)
         note_content(stream, context, path)
-        if presence < 0:
+        if presence <= self.null:
             return None
         return self.subcon._parsereport(stream, context, path)
 
     def _build(self, value: Any, stream: BytesIO, context: Any, path: str) -> Any:
-        Int8sb._build(-1 if value is None else 1, stream, context, path)
+        self.presence._build(self.null if value is None else 1, stream, context, path)
         return value if value is None else self.subcon._build(value, stream, context, path)
 
 

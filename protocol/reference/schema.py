@@ -82,12 +82,13 @@ class VersionLayout:
         nullable = spec.is_nullable(self.version)
         compact = self.is_flexible and (spec.flexible_versions is None or self.version in spec.flexible_versions)
         if not spec.is_array:
-            return self.single(spec.type, nullable=nullable, compact=compact)
+            tagged = spec.is_tagged(self.version)
+            return self.single(spec.type, nullable=nullable, compact=compact, tagged=tagged)
         element, element_least = self.single(spec.element, nullable=False, compact=compact)
         count = COMPACT_LENGTH if compact else FIXED["int32"]
         return Elements(count, element, element_least, spec.element, nullable=nullable), 1 if compact else 4
 
-    def single(self, kind: str, *, nullable: bool, compact: bool) -> tuple[Construct, int]:
+    def single(self, kind: str, *, nullable: bool, compact: bool, tagged: bool = False) -> tuple[Construct, int]:
         """One value of a type."""
         if kind in FIXED:
             return FIXED[kind], FIXED[kind].sizeof()
@@ -97,7 +98,7 @@ class VersionLayout:
         if kind in ("bytes", "records"):
             return SizedBytes(COMPACT_LENGTH if compact else FIXED["int32"], nullable=nullable), 1 if compact else 4
         content, least = self.struct(kind)
-        return (NullableStruct(content), 1) if nullable else (content, least)
+        return (NullableStruct(content, tagged=tagged), 1) if nullable else (content, least)
 
 
 class MessageLayout(Adapter):
