@@ -1,0 +1,36 @@
+"""Which partition a group is in, and the order of Java's hash maps."""
+
+import pytest
+
+from odradek.broker.groups.partitioning import java_hash_code, partition_for
+from odradek.broker.groups.votes import in_hash_map_order
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("spurs", 109657593),
+        ("polygenelubricants", -(2**31)),
+        ("grüße", 98768023),
+        # Outside the basic plane a character is two UTF-16 units.
+        ("\U0001f600", 0xD83D * 31 + 0xDE00),
+    ],
+)
+def test_java_hash_code(text: str, code: int) -> None:
+    assert java_hash_code(text) == code
+
+
+def test_partition_of_a_group() -> None:
+    assert partition_for("spurs", 50) == 43
+    # Integer.MIN_VALUE has no absolute value: Kafka takes 0.
+    assert partition_for("polygenelubricants", 50) == 0
+    assert partition_for("", 50) == 0
+
+
+def test_hash_map_order() -> None:
+    assert in_hash_map_order(["roundrobin", "range"]) == ["range", "roundrobin"]
+    assert in_hash_map_order(["b", "a"]) == ["a", "b"]
+    many = [f"name-{index}" for index in range(40)]
+    assert sorted(in_hash_map_order(many)) == sorted(many)

@@ -1,0 +1,141 @@
+"""The shell around the core: loading, several partitions, what is not served, FindCoordinator."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.group_harness import Harness, MemoryLog, VirtualTimers, image_with_topics
+
+from odradek.broker.api import find_coordinator
+from odradek.broker.coordinator.group_coordinator import GroupCoordinator
+from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.metadata.image import BrokerRegistration, Endpoint
+from odradek.broker.request import RequestContext
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages import groups as messages
+from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.records.builder import BatchBuilder
+
+
+def _coordinator(logs: dict[int, MemoryLog]) -> tuple[GroupCoordinator, VirtualTimers]:
+    timers = VirtualTimers()
+    return GroupCoordinator(GroupCoordinatorConfig(), timers, lambda: timers.now_ms, lambda: "uuid", logs.get), timers
+
+
+def test_a_partition_is_opened_when_a_group_first_needs_it() -> None:
+    coordinator, _ = _coordinator({43: MemoryLog()})
+    assert coordinator.partition_for("spurs") == 43
+    assert coordinator.shard_of("spurs").state is ShardState.ACTIVE
+    assert coordinator.shard_of("spurs") is coordinator.shard_of("spurs")
+    with pytest.raises(KafkaError) as refusal:
+        coordinator.shard_of("somebody elses")
+    assert refusal.value.error_code is ErrorCode.NOT_COORDINATOR
+
+
+def test_after_shutdown_nothing_is_coordinated() -> None:
+    coordinator, _ = _coordinator({43: MemoryLog()})
+    shard = coordinator.shard_of("spurs")
+    coordinator.shutdown()
+    assert shard.state is ShardState.UNLOADED
+    with pytest.raises(KafkaError) as refusal:
+        coordinator.shard_of("spurs")
+    assert refusal.value.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_resigning_answers_parked_requests() -> None:
+    harness = Harness()
+    protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
+    request = messages.JoinGroupRequest("g", 10_000, 10_000, protocol_type="consumer", protocols=[protocol])
+    harness.send("a", ApiKey.JOIN_GROUP, 3, request)
+    assert harness.answers == []
+    harness.coordinator.resign(0)
+    [(_, response)] = harness.answers
+    assert response.error_code == ErrorCode.NOT_COORDINATOR
+    assert harness.timers.next_ms() is None
+
+
+def test_a_broken_record_serves_nothing_of_the_partition() -> None:
+    harness = Harness()
+    builder = BatchBuilder()
+    builder.append(0, b"\x00\x01\x00", b"\x00\x04")
+    harness.log.append(builder.build(), 0)
+    harness.start()
+    assert harness.coordinator.shard_of("g").state is ShardState.FAILED
+    request = messages.OffsetFetchRequest("g", [messages.OffsetFetchRequest.OffsetFetchRequestTopic("t", [0])])
+    response = harness.ask("a", ApiKey.OFFSET_FETCH, 1, request)
+    assert response.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_offsets_of_deleted_topics_are_forgotten() -> None:
+    harness = Harness()
+    partition = messages.OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
+    topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic(name, partitions=[partition]) for name in "tu"]
+    harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
+    harness.coordinator.topics_deleted({"t"})
+    assert list(harness.core.offsets.topics_of("g")) == ["u"]
+    harness.start()
+    assert list(harness.core.offsets.topics_of("g")) == ["u"]
+
+
+def test_pending_transactions_are_loaded_with_their_markers() -> None:
+    from odradek.broker.groups.records import offset_commit_record
+    from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
+
+    harness = Harness()
+    for producer_id, offset in ((1, 5), (2, 6)):
+        record = offset_commit_record("g", "t", producer_id, OffsetCommitValue(offset=offset, commit_timestamp=1))
+        builder = BatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=0, is_transactional=True)
+        builder.append(0, record.key_bytes(), record.value_bytes())
+        harness.log.append(builder.build(), 0)
+    marker = EndTransactionMarker(ControlRecordType.COMMIT, 0)
+    harness.log.append(encode_end_transaction_batch(marker, timestamp=0, producer_id=1, producer_epoch=0), 0)
+    harness.start()
+    offsets = harness.core.offsets
+    assert offsets.get("g", "t", 1).offset == 5
+    assert offsets.get("g", "t", 2) is None
+    assert offsets.has_pending("g", "t", 2)
+
+
+# --- FindCoordinator
+
+
+def _find(version: int, request: messages.FindCoordinatorRequest, topics: list[str], alive: bool = True) -> Any:
+    image = image_with_topics({})
+    endpoint = Endpoint("PLAINTEXT", "broker.example", 9092)
+    image.brokers[1] = BrokerRegistration(1, 0, bytes(16), {"PLAINTEXT": endpoint}, {}, None, not alive, False, ())
+    created = {name: (bytes(16), 50) for name in topics}
+
+    def ensure_topic(name: str, now_ms: int) -> None:
+        created[name] = (bytes(16), 50)
+        image.topics_by_name.update(image_with_topics(created).topics_by_name)
+
+    image.topics_by_name.update(image_with_topics(created).topics_by_name)
+    broker = SimpleNamespace(metadata=SimpleNamespace(image=image, ensure_topic=ensure_topic))
+    context = RequestContext(ApiKey.FIND_COORDINATOR, version, "c", "127.0.0.1", "PLAINTEXT", 0, 0)
+    answers: list[messages.FindCoordinatorResponse] = []
+    find_coordinator.handle(broker, request, context, answers.append)
+    [answer] = answers
+    return answer
+
+
+def test_a_group_finds_its_coordinator_though_nobody_made_the_topic() -> None:
+    answer = _find(0, messages.FindCoordinatorRequest(key="g"), [])
+    assert (answer.error_code, answer.node_id, answer.host, answer.port) == (0, 1, "broker.example", 9092)
+
+
+def test_several_at_once() -> None:
+    answer = _find(4, messages.FindCoordinatorRequest(coordinator_keys=["g", "h"]), ["__consumer_offsets"])
+    assert [(found.key, found.error_code, found.node_id) for found in answer.coordinators] == [("g", 0, 1), ("h", 0, 1)]
+
+
+def test_no_broker_that_listens_there() -> None:
+    answer = _find(3, messages.FindCoordinatorRequest(key="g"), ["__consumer_offsets"], alive=False)
+    assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+
+
+@pytest.mark.parametrize("key_type", [2, 9])
+def test_other_coordinators_are_refused(key_type: int) -> None:
+    answer = _find(6, messages.FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"]), [])
+    assert answer.coordinators[0].error_code == ErrorCode.INVALID_REQUEST
