@@ -27,7 +27,7 @@ class Placer:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"The target replication factor of {replication_factor} cannot be reached because only "
-                f"{len(brokers)} broker(s) are registered.",
+                f"{len(brokers)} broker(s) are registered or some brokers have all their log directories cordoned.",
             )
         usable = sorted(one for one in brokers if not brokers[one].fenced)
         if not usable:

@@ -34,6 +34,11 @@ def controller(*overrides: str, node_id: int = NODE_ID) -> Controller:
     return Controller(node_id, config, numbered_uuids())
 
 
+def directory_of(broker_id: int) -> bytes:
+    """The directory id of one of the other brokers."""
+    return b"directory" + broker_id.to_bytes(7, "big")
+
+
 def apply(image: MetadataImage, records: Iterable[Message]) -> MetadataDelta:
     """Replays records; what they changed."""
     delta = MetadataDelta()
@@ -50,7 +55,7 @@ def started(core: Controller, *other_brokers: int, directories: tuple[bytes, ...
     for broker_id in other_brokers:
         other = Controller(broker_id, core.config, core.random_uuid)
         endpoint = Endpoint("PLAINTEXT", "127.0.0.1", 9092 + broker_id)
-        apply(image, registration_records(other, [endpoint], [broker_id.to_bytes(16, "big")], 100 + broker_id))
+        apply(image, registration_records(other, [endpoint], [directory_of(broker_id)], 100 + broker_id))
     return image
 
 

@@ -1,7 +1,7 @@
 """Creating and deleting topics and adding partitions: Kafka's rules, codes and sentences."""
 
 import pytest
-from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, started
+from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, directory_of, started
 
 from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, MetadataImage, ResourceType
@@ -173,7 +173,7 @@ REFUSED = [
         Topic("t", 1, 3),
         ErrorCode.INVALID_REPLICATION_FACTOR,
         "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
-        "only 2 broker(s) are registered.",
+        "only 2 broker(s) are registered or some brokers have all their log directories cordoned.",
     ),
     (
         manual([1], factor=1),
@@ -243,7 +243,7 @@ def test_manual_assignment_is_taken_as_it_is() -> None:
     partitions = image.topics_by_name["t"].partitions
     assert (result.num_partitions, result.replication_factor) == (2, 2)
     assert [(one.replicas, one.leader) for one in partitions.values()] == [((2, 1), 2), ((1, 2), 1)]
-    assert partitions[0].directories == ((2).to_bytes(16, "big"), DIRECTORY)
+    assert partitions[0].directories == (directory_of(2), DIRECTORY)
 
 
 def test_fenced_broker_is_a_replica_but_not_in_sync() -> None:

@@ -1,0 +1,234 @@
+"""The metadata service on a real directory: what it writes, and what is there after a stop or a crash."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from support.metadata_images import ENDPOINT, Topic
+from support.metadata_service import NOW_MS, open_service
+
+from odradek.broker.config.errors import ConfigError
+from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.broker.metadata.format import control_records
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.records import encode_record
+from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.topics import create_topics
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.metadata_records import (
+    AbortTransactionRecord,
+    AccessControlEntryRecord,
+    BeginTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    EndTransactionRecord,
+    FeatureLevelRecord,
+    NoOpRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.control import ControlRecordType
+from odradek.protocol.records.record import Record
+
+METADATA = "__cluster_metadata-0"
+
+
+def create(service: MetadataService, *names: str, partitions: int = 2) -> None:
+    request = CreateTopicsRequest([Topic(name, partitions, 1) for name in names])
+    response = service.carry_out(create_topics(service.image, request, service.controller), NOW_MS)
+    assert [topic.error_code for topic in response.topics] == [0] * len(names)
+
+
+def written(service: MetadataService) -> list[Message]:
+    return [record.message for record in service.log.load()]
+
+
+def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        epoch = service.broker_epoch
+        assert epoch == 4, "behind LeaderChange, two features and one config"
+        broker = service.image.brokers[1]
+        assert (broker.epoch, broker.fenced, broker.endpoints) == (epoch, False, {"PLAINTEXT": ENDPOINT})
+        assert service.finalized_features() == {
+            "metadata.version": 30,
+            "eligible.leader.replicas.version": 1,
+            "kraft.version": 1,
+        }
+        assert service.finalized_features_epoch() == service.log.log_end_offset - 1
+        first = [type(message) for message in written(service)]
+        assert first[0] is FeatureLevelRecord
+        assert first[-2:] == [RegisterBrokerRecord, BrokerRegistrationChangeRecord]
+    state = json.loads((tmp_path / METADATA / "quorum-state").read_text())
+    assert (state["leaderId"], state["leaderEpoch"], state["data_version"]) == (1, 1, 1)
+    checkpoint = tmp_path / METADATA / "00000000000000000000-0000000000.checkpoint"
+    assert checkpoint.stat().st_mode & 0o777 == 0o444
+    kinds = [kind for kind, _ in control_records(checkpoint.read_bytes())]
+    assert ControlRecordType.KRAFT_VOTERS in kinds
+    log = (tmp_path / METADATA / "00000000000000000000.log").read_bytes()
+    assert [kind for kind, _ in control_records(log)] == [ControlRecordType.LEADER_CHANGE]
+    assert json.loads((tmp_path / ".kafka_cleanshutdown").read_text())["brokerEpoch"] == epoch
+    with open_service(tmp_path, crash=True) as service:
+        fenced = BrokerRegistrationChangeRecord(1, epoch, fenced=1)
+        assert fenced in written(service), "what the first stop wrote"
+
+
+@pytest.mark.parametrize("crash", [False, True], ids=["stopped", "killed"])
+def test_everything_is_there_again_in_new_epochs(tmp_path: Path, crash: bool) -> None:
+    with open_service(tmp_path, crash=crash) as service:
+        create(service, "a", "b")
+        service.commit([AccessControlEntryRecord(id=b"a" * 16, resource_name="r")], NOW_MS)
+        before = service.image
+    with open_service(tmp_path) as service:
+        image = service.image
+        assert {name: topic.topic_id for name, topic in image.topics_by_name.items()} == {
+            name: topic.topic_id for name, topic in before.topics_by_name.items()
+        }
+        assert image.kept.keys() == before.kept.keys()
+        assert image.brokers[1].epoch > before.brokers[1].epoch
+        assert service.log.leader_epoch == 2
+        partitions = [one for topic in image.topics_by_name.values() for one in topic.partitions.values()]
+        assert {(one.leader, one.isr, one.leader_epoch) for one in partitions} == {(1, (1,), 1)}
+        assert {one.leader_recovery_state for one in partitions} == {0}
+
+
+def test_image_loaded_is_the_image_served(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        create(service, "a", "b")
+        service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+        loaded = MetadataImage()
+        for record in service.log.load():
+            replay(loaded, record.message, MetadataDelta(), record.version)
+        assert loaded.topics_by_name == service.image.topics_by_name
+        assert loaded.configs == service.image.configs
+        assert loaded.brokers == service.image.brokers
+        assert loaded.features == service.image.features
+
+
+def test_subscribers_hear_of_a_change_before_it_is_answered(tmp_path: Path) -> None:
+    heard: list[tuple[list[str], int]] = []
+
+    def subscriber(image: MetadataImage, delta: MetadataDelta) -> None:
+        heard.append(([topic.name for topic in delta.created_topics.values()], len(delta.changed_partitions)))
+
+    with open_service(tmp_path) as service:
+        service.subscribe(subscriber)
+        create(service, "a", partitions=3)
+        assert heard == [(["a"], 3)]
+        service.commit([], NOW_MS)
+        assert len(heard) == 1, "no records, no change"
+
+
+def test_offsets_topic_is_as_kafka_makes_it(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+        service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+        assert len(service.image.topics_by_name[OFFSETS_TOPIC].partitions) == 50
+        assert service.image.config_of(ResourceType.TOPIC, OFFSETS_TOPIC) == {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": "104857600",
+        }
+        service.ensure_topic(TRANSACTION_STATE_TOPIC, NOW_MS)
+        configs = service.image.config_of(ResourceType.TOPIC, TRANSACTION_STATE_TOPIC)
+        assert configs["unclean.leader.election.enable"] == "false"
+        assert configs["min.insync.replicas"] == "1"
+
+
+def test_topic_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
+    with open_service(tmp_path, "offsets.topic.replication.factor=3") as service:
+        with pytest.raises(KafkaError) as raised:
+            service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+        assert raised.value.error_code is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_producer_ids_are_never_given_out_twice(tmp_path: Path) -> None:
+    with open_service(tmp_path, crash=True) as service:
+        first = [service.next_producer_id(NOW_MS) for _ in range(1001)]
+        assert first == list(range(1001))
+        assert service.image.next_producer_id == 2000
+    with open_service(tmp_path) as service:
+        assert service.next_producer_id(NOW_MS) == 2000
+
+
+def test_more_records_than_kafka_writes_for_one_request_are_refused(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        request = CreateTopicsRequest([Topic("t", 10_000, 1)])
+        decision = create_topics(service.image, request, service.controller)
+        with pytest.raises(KafkaError) as raised:
+            service.carry_out(decision, NOW_MS)
+        assert raised.value.error_code is ErrorCode.POLICY_VIOLATION
+        assert "t" not in service.image.topics_by_name
+
+
+def append_batches(tmp_path: Path, base_offset: int, *batches: Iterable[Message]) -> None:
+    """Writes batches behind a stopped service's log, as a controller that was killed leaves them."""
+    with (tmp_path / METADATA / "00000000000000000000.log").open("ab") as log:
+        for batch in batches:
+            records = [
+                Record(base_offset + index, NOW_MS, None, encode_record(message, 0), [])
+                for index, message in enumerate(batch)
+            ]
+            log.write(encode_batch(records, base_offset=base_offset, partition_leader_epoch=1))
+            base_offset += len(records)
+    (tmp_path / ".kafka_cleanshutdown").unlink()
+
+
+TOPIC = TopicRecord("pending", b"p" * 16)
+
+
+def stopped_at(tmp_path: Path) -> int:
+    with open_service(tmp_path) as service:
+        pass
+    return service.log.log_end_offset
+
+
+def test_metadata_transaction_counts_when_it_ends(tmp_path: Path) -> None:
+    append_batches(tmp_path, stopped_at(tmp_path), [BeginTransactionRecord("b"), TOPIC], [EndTransactionRecord()])
+    with open_service(tmp_path) as service:
+        assert "pending" in service.image.topics_by_name
+
+
+def test_aborted_metadata_transaction_leaves_nothing(tmp_path: Path) -> None:
+    append_batches(tmp_path, stopped_at(tmp_path), [BeginTransactionRecord("b"), TOPIC, AbortTransactionRecord("x")])
+    with open_service(tmp_path) as service:
+        assert "pending" not in service.image.topics_by_name
+
+
+def test_open_metadata_transaction_is_aborted_at_start(tmp_path: Path) -> None:
+    append_batches(tmp_path, stopped_at(tmp_path), [BeginTransactionRecord("b"), TOPIC])
+    for _ in range(2):
+        with open_service(tmp_path) as service:
+            assert "pending" not in service.image.topics_by_name
+            assert sum(isinstance(message, AbortTransactionRecord) for message in written(service)) == 1
+
+
+def test_no_ops_of_a_kafka_are_passed_over(tmp_path: Path) -> None:
+    append_batches(tmp_path, stopped_at(tmp_path), [NoOpRecord()], [NoOpRecord(), TOPIC, NoOpRecord()])
+    with open_service(tmp_path) as service:
+        assert "pending" in service.image.topics_by_name
+
+
+def test_directory_of_another_node_is_refused(tmp_path: Path) -> None:
+    stopped_at(tmp_path)
+    with pytest.raises(ConfigError, match=r"node.id=1"), open_service(tmp_path, node_id=2):
+        pass
+
+
+@pytest.mark.parametrize("level", [6, 31])
+def test_metadata_version_that_is_not_known_is_refused(tmp_path: Path, level: int) -> None:
+    append_batches(tmp_path, stopped_at(tmp_path), [FeatureLevelRecord("metadata.version", level)])
+    with pytest.raises(ConfigError, match=f"metadata.version {level}"), open_service(tmp_path):
+        pass
+
+
+def test_directory_of_an_older_kafka_keeps_its_record_versions(tmp_path: Path) -> None:
+    append_batches(tmp_path, stopped_at(tmp_path), [FeatureLevelRecord("metadata.version", 21)])
+    with open_service(tmp_path) as service:
+        create(service, "a")
+        versions = {type(record.message): record.version for record in service.log.load()}
+        assert versions[RegisterBrokerRecord] == 3
+        assert service.finalized_features()["metadata.version"] == 21
