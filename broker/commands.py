@@ -10,20 +10,29 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from ..protocol.errors import KafkaError
-from ..storage.errors import DirectoryLockedError
+from ..storage.errors import CorruptCheckpointError, DirectoryLockedError
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
 from .daemon import Daemon, raise_descriptor_limit
 from .listening import BindError
 from .logging_setup import set_up_logging
+from .metadata.replay import MetadataCorruption
 
 LEVELS = ("debug", "info", "warning", "error")
-START_ERRORS = (BindError, DirectoryLockedError, KafkaError, OSError)
+START_ERRORS = (
+    BindError,
+    ConfigError,
+    CorruptCheckpointError,
+    DirectoryLockedError,
+    KafkaError,
+    MetadataCorruption,
+    OSError,
+)
 """What keeps a broker from starting and is the user's to mend; anything else is a bug and shows its traceback."""
 
 
@@ -38,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one key; may repeat"
     )
+    options.add_argument("--cluster-id", metavar="ID", help="of a new data directory; one with data keeps its own")
     options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with the real ports, once it serves")
     options.add_argument("--log-level", choices=LEVELS, default="info")
     options.add_argument("--log-format", choices=("text", "json"), default="text")
@@ -61,9 +71,9 @@ def serve(arguments: Sequence[str]) -> int:
         logging.getLogger(__name__).info("known to Kafka, without effect here: %s", ", ".join(unused))
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(run(config, options.ready_file))
+            runner.run(run(config, options.ready_file, options.cluster_id))
     except START_ERRORS as error:
-        return fail(str(error))
+        return fail(" ".join([str(error), *ownership_hint(error)]))
     return 0
 
 
@@ -76,14 +86,14 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.Loop
 
 
-async def run(config: ServerConfig, ready_file: str | None) -> None:
+async def run(config: ServerConfig, ready_file: str | None, cluster_id: str | None) -> None:
     """Starts a broker, says so, waits for SIGTERM or SIGINT, stops it."""
     raise_descriptor_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    daemon = Daemon(config)
+    daemon = Daemon(config, cluster_id)
     await daemon.start()
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())
     data = ", ".join(str(path.resolve()) for path in daemon.data_directories)
@@ -97,6 +107,23 @@ async def run(config: ServerConfig, ready_file: str | None) -> None:
         if ready_file is not None:
             remove_ready_file(Path(ready_file))
     logging.getLogger(__name__).info("stopped cleanly")
+
+
+def ownership_hint(error: BaseException) -> Iterator[str]:
+    """For a directory of another user, what most volumes that were made by root need: whose it is and the command."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, PermissionError):
+        cause = cause.__cause__
+    if cause is None or not isinstance(cause.filename, str | Path):
+        return
+    path = Path(cause.filename)
+    while not os.access(path, os.F_OK) and path != path.parent:
+        path = path.parent
+    owner = path.stat()
+    yield (
+        f"(This process is uid {os.geteuid()} with gid {os.getegid()}; {path} belongs to uid {owner.st_uid} and gid "
+        f"{owner.st_gid} with mode {owner.st_mode & 0o7777:o}. As root, `chown -R {os.geteuid()} {path}` mends it.)"
+    )
 
 
 def write_ready_file(path: Path, daemon: Daemon) -> None:

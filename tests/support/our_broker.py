@@ -35,6 +35,12 @@ class OurBroker:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The broker's process; who ends it by other means than :meth:`stop` and :meth:`kill` waits for it too."""
+        assert self._process is not None
+        return self._process
+
     def __enter__(self) -> "OurBroker":
         self.start()
         return self
