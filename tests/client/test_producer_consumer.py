@@ -227,7 +227,7 @@ async def test_a_group_shares_hands_over_and_goes_on(bootstrap: str, name: str, 
         assert first.assignment() == set(all_of(name, 4))
         await first.commit()
         committed = await first.committed()
-    assert {partition: offsets for partition, offsets in seen.items()} == {n: list(range(100)) for n in range(4)}
+    assert dict(seen) == {n: list(range(100)) for n in range(4)}
     assert {partition: offset.offset for partition, offset in committed.items()} == dict.fromkeys(all_of(name, 4), 100)
     kinds = [kind for kind, _ in log.events]
     assert kinds == ["assigned", "revoked"] * 3
