@@ -23,11 +23,13 @@ from ..protocol.records.batch import (
     BatchHeader,
     Buffer,
     batch_size,
+    check_crc,
+    iterate_headers,
     read_header,
 )
 from ..protocol.records.builder import encode_batch
 from ..protocol.records.compression import CompressionType
-from ..protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from ..protocol.records.record import decode_records
 from ..protocol.records.validation import (
     refused_records,
@@ -37,6 +39,7 @@ from ..protocol.records.validation import (
 )
 from .errors import RecordListTooLargeError, RecordValidationError
 from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
+from .transaction_markers import read_marker
 
 # Base offset, batch length, leader epoch: the fields in front of the magic, which the CRC does not cover.
 FRONT = Struct(">qii")
@@ -71,13 +74,15 @@ class AppendInfo(NamedTuple):
 class AppendPlan(NamedTuple):
     """The batch as it will stand in the log: `parts` to write one after the other, `header` with its stamped fields.
 
-    `log_append_time` is -1 unless the topic stamps it.
+    `log_append_time` is -1 unless the topic stamps it. `batch` is the batch in one piece, its front unstamped: for
+    decoding its records, whose offsets and times come from the header.
     """
 
     header: BatchHeader
     size: int
     parts: tuple[Buffer, ...]
     log_append_time: int
+    batch: Buffer
 
 
 def plan_append(
@@ -117,7 +122,27 @@ def plan_append(
     if append_time != NO_TIMESTAMP:
         return _stamp_append_time(buffer, header, first_offset, leader_epoch, append_time)
     front = FRONT.pack(first_offset, header.batch_length, leader_epoch)
-    return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP)
+    return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP, buffer)
+
+
+def check_assigned(buffer: Buffer, log_end_offset: int) -> list[tuple[int, BatchHeader]]:
+    """(position, header) of the batches in `buffer`, whose offsets stand in them already: for a log that ends there.
+
+    Raises KafkaError CORRUPT_MESSAGE (no batch, a wrong CRC, offsets that don't rise), UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    INVALID_RECORD (a malformed marker).
+    """
+    batches = list(iterate_headers(buffer))
+    expected = log_end_offset
+    for position, header in batches:
+        check_crc(buffer, position, header)
+        if header.base_offset < expected or header.last_offset_delta < 0:
+            raise CorruptRecordError(f"batch with offset {header.base_offset} in append, the log ends at {expected}")
+        if header.is_control and header.has_producer_id:
+            read_marker(memoryview(buffer)[position : position + header.size_in_bytes], header)
+        expected = header.next_offset
+    if not batches:
+        raise CorruptRecordError(f"{len(buffer)} bytes hold no whole batch")
+    return batches
 
 
 def _refuse_second_batch(buffer: Buffer, size: int) -> None:
@@ -177,7 +202,7 @@ def _stamp_append_time(
     front = bytearray(HEADER.pack(*stamped))
     crc = crc32c(rest, crc32c(memoryview(front)[ATTRIBUTES_POSITION:]))
     UINT32.pack_into(front, CRC_POSITION, crc)
-    return AppendPlan(stamped._replace(crc=crc), size, (front, rest), append_time)
+    return AppendPlan(stamped._replace(crc=crc), size, (front, rest), append_time, buffer)
 
 
 def _target_compression(config: LogConfig) -> CompressionType:
@@ -226,7 +251,7 @@ def _recompress(
         )
     if len(batch) > config.segment_bytes:
         raise _larger_than_a_segment(len(batch), config)
-    return AppendPlan(read_header(batch), len(batch), (batch,), append_time)
+    return AppendPlan(read_header(batch), len(batch), (batch,), append_time, batch)
 
 
 def _larger_than_a_segment(size: int, config: LogConfig) -> RecordListTooLargeError:

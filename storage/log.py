@@ -9,58 +9,28 @@ producer is idempotent; a small read at the tail about 3 us.
 """
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
 
-from ..protocol.records.batch import NO_TIMESTAMP, BatchHeader, check_crc, iterate_headers
-from ..protocol.records.errors import CorruptRecordError
-from .append_plan import AppendInfo, AppendOrigin, AppendPlan, plan_append
+from ..protocol.records.batch import NO_TIMESTAMP
+from .append_plan import AppendInfo, AppendOrigin, check_assigned, plan_append
 from .descriptors import DescriptorCache
+from .disk_errors import on_disk
 from .errors import OffsetOutOfRangeError, RecordListTooLargeError, StorageError
 from .files import Buffer, Files
 from .log_config import LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
-from .log_loader import LogLoader, apply_to_producers, read_marker, rebuild_producers
-from .log_retention import SegmentFacts, breached_segments
+from .log_loader import LogLoader
+from .log_producers import LogProducers
+from .log_retention import oldest_breached
 from .meta_properties import read_partition_metadata, write_partition_metadata
-from .producer_state import BatchMetadata
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment import Segment
 from .transaction_index import AbortedTransaction
 
-__all__ = [
-    "AbortedTransaction",
-    "AppendInfo",
-    "AppendOrigin",
-    "FileRegion",
-    "Log",
-    "ReadResult",
-    "TimestampAndOffset",
-]
+__all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Log", "ReadResult", "TimestampAndOffset"]
 
 logger = logging.getLogger(__name__)
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-
-def _on_disk(
-    operation: Callable[Concatenate["Log", Arguments], Result],
-) -> Callable[Concatenate["Log", Arguments], Result]:
-    """Turns the disk's errors into KAFKA_STORAGE_ERROR."""
-
-    def checked(log: "Log", /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        log.check_usable()
-        try:
-            return operation(log, *arguments, **named)
-        except OSError as error:
-            raise log.storage_error(error) from error
-
-    checked.__name__ = operation.__name__
-    checked.__doc__ = operation.__doc__
-    return checked
 
 
 class Log:
@@ -87,9 +57,7 @@ class Log:
         self.failure: OSError | None = None
         """Why nothing can be done here any more: a sync failed, and nobody knows what is on the disk."""
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_ms)
-        self._files = descriptors.files
-        self._snapshots = loaded.snapshots
-        self._last_snapshot_offset = loaded.last_snapshot_offset
+        self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
         self._high_watermark: int | None = None
         self._is_open = True
         self.producer_state.forget_unreplicated(self.log_end_offset)
@@ -219,17 +187,10 @@ class Log:
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, self.config, origin)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
-            duplicate = self._check_producer(plan, buffer, first_offset, origin)
+            duplicate = self._producers.check(plan, first_offset, origin)
             if duplicate is not None:
-                return AppendInfo(
-                    duplicate.first_offset,
-                    duplicate.last_offset,
-                    duplicate.timestamp,
-                    duplicate.timestamp,
-                    self.log_start_offset,
-                    plan.size,
-                    True,
-                )
+                first, last, time = duplicate.first_offset, duplicate.last_offset, duplicate.timestamp
+                return AppendInfo(first, last, time, time, self.log_start_offset, plan.size, True)
         last_offset = first_offset + header.last_offset_delta
         try:
             segment = self._segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
@@ -240,46 +201,19 @@ class Log:
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
             self.leader_epochs.assign(leader_epoch, first_offset)
         if header.producer_id >= 0:
-            if header.is_control:
-                apply_to_producers(
-                    self.producer_state, segment, header._replace(base_offset=first_offset), buffer_of(buffer, plan)
-                )
-            else:
-                self.producer_state.apply(header, first_offset)
+            self._producers.take_in(segment, header, first_offset, plan.batch)
         self._advance(last_offset + 1)
-        return AppendInfo(
-            first_offset,
-            last_offset,
-            header.max_timestamp,
-            plan.log_append_time,
-            self.log_start_offset,
-            plan.size,
-            False,
-        )
-
-    def _check_producer(
-        self, plan: AppendPlan, buffer: Buffer, first_offset: int, origin: AppendOrigin
-    ) -> BatchMetadata | None:
-        """The batch that this one repeats, None for a new one; raises KafkaError for a wrong epoch or sequence."""
-        header = plan.header
-        if not header.is_control:
-            return self.producer_state.check(header, first_offset, from_client=origin is AppendOrigin.CLIENT)
-        marker = read_marker(buffer_of(buffer, plan), header)
-        if marker is not None:
-            self.producer_state.check_marker(header, marker[0], first_offset)
-        return None
+        start, time = self.log_start_offset, header.max_timestamp
+        return AppendInfo(first_offset, last_offset, time, plan.log_append_time, start, plan.size, False)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches whose offsets and leader epochs stand in them already: all of them, or none.
 
-        For replicas, and for the metadata log. Gaps in the offsets are kept. Raises KafkaError: CORRUPT_MESSAGE,
-        UNSUPPORTED_FOR_MESSAGE_FORMAT, UNKNOWN_SERVER_ERROR's like for offsets that don't rise (CorruptRecordError),
+        For replicas, and for the metadata log. Gaps in the offsets are kept. Raises KafkaError: `check_assigned`'s,
         RECORD_LIST_TOO_LARGE, KAFKA_STORAGE_ERROR.
         """
         self.check_usable()
-        batches = self._check_assigned(buffer)
-        if not batches:
-            raise CorruptRecordError(f"{len(buffer)} bytes hold no whole batch")
+        batches = check_assigned(buffer, self.log_end_offset)
         first, last = batches[0][1], batches[-1][1]
         size = batches[-1][0] + last.size_in_bytes
         if size > self.config.segment_bytes:
@@ -297,26 +231,11 @@ class Log:
                 self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             if header.has_producer_id:
                 batch = view[position : position + header.size_in_bytes]
-                apply_to_producers(self.producer_state, segment, header, batch)
+                self._producers.take_in(segment, header, header.base_offset, batch)
         self._advance(last.next_offset)
         return AppendInfo(
             first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, self.log_start_offset, size, False
         )
-
-    def _check_assigned(self, buffer: Buffer) -> list[tuple[int, BatchHeader]]:
-        """The batches in `buffer`, all checked before any is written."""
-        batches = list(iterate_headers(buffer))
-        expected = self.log_end_offset
-        for position, header in batches:
-            check_crc(buffer, position, header)
-            if header.base_offset < expected or header.last_offset_delta < 0:
-                raise CorruptRecordError(
-                    f"batch with offset {header.base_offset} in append, the log ends at {expected}"
-                )
-            if header.is_control and header.has_producer_id:
-                read_marker(memoryview(buffer)[position : position + header.size_in_bytes], header)
-            expected = header.next_offset
-        return batches
 
     def _advance(self, log_end_offset: int) -> None:
         """The log is longer now."""
@@ -333,7 +252,7 @@ class Log:
             return self._roll(now_ms, first_offset)
         return self.segments.active
 
-    @_on_disk
+    @on_disk
     def roll(self, now_ms: int) -> None:
         """Begins a new segment at the log's end; an empty active segment is left as it is."""
         self._roll(now_ms, self.log_end_offset)
@@ -348,12 +267,9 @@ class Log:
         return self._log_files.roll(base_offset, now_ms)
 
     def _take_snapshot(self) -> None:
-        """Writes the producers down as they are at the end of what the state has seen, once for each offset."""
-        offset = self.producer_state.map_end_offset
-        if offset > self._last_snapshot_offset:
-            self._snapshots.write(offset, self.producer_state.producers.values(), sync=False)
-            self._last_snapshot_offset = offset
-            self._log_files.unsynced_paths.append(self._snapshots.path(offset))
+        path = self._producers.take_snapshot()
+        if path is not None:
+            self._log_files.unsynced_paths.append(path)
             self._log_files.unsynced_directories.add(self.directory)
 
     # Reading -----------------------------------------------------------------
@@ -382,24 +298,24 @@ class Log:
         except OSError as error:
             raise self.storage_error(error) from error
 
-    @_on_disk
+    @on_disk
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
         """The first record whose own timestamp is `timestamp` or later; None when there is none."""
         return self._log_files.offset_for_timestamp(timestamp, self.log_start_offset)
 
-    @_on_disk
+    @on_disk
     def max_timestamp(self) -> TimestampAndOffset | None:
         """The first record that has the log's greatest timestamp; None where no record has one."""
         return self._log_files.max_timestamp()
 
-    @_on_disk
+    @on_disk
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that a read of the range meets, in the order of their markers."""
         return self._log_files.aborted_transactions(fetch_offset, upper_bound_offset)
 
     # Removing ----------------------------------------------------------------
 
-    @_on_disk
+    @on_disk
     def truncate_to(self, offset: int) -> bool:
         """Removes everything from `offset` on, from segments, indexes, epochs and producers; False for nothing."""
         if offset >= self.log_end_offset:
@@ -413,7 +329,7 @@ class Log:
         self._clamp_to(offset)
         return True
 
-    @_on_disk
+    @on_disk
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Removes everything; the next append gets `offset`."""
         self._start_anew_at(offset)
@@ -422,8 +338,7 @@ class Log:
         self._log_files.start_anew_at(offset, self.last_flushed_ms)
         self.leader_epochs.clear()
         self.log_start_offset = offset
-        for snapshot in self._snapshots.offsets:
-            self._snapshots.remove(snapshot)
+        self._producers.remove_snapshots()
         self._clamp_to(offset)
 
     def _clamp_to(self, offset: int) -> None:
@@ -433,16 +348,8 @@ class Log:
         self.recovery_point = min(self.recovery_point, offset)
         if self._high_watermark is not None:
             self.set_high_watermark(self._high_watermark)
-        self._last_snapshot_offset = rebuild_producers(
-            self.producer_state,
-            self._snapshots,
-            self.segments,
-            self.log_start_offset,
-            offset,
-            self.last_flushed_ms,
-            self.config.producer_id_expiration_ms,
-            clean_shutdown=False,
-        )
+        expiration_ms = self.config.producer_id_expiration_ms
+        self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
 
     def increment_log_start_offset(self, offset: int) -> bool:
         """Moves the log's start up (DeleteRecords); whole segments below it go with `delete_old_segments`.
@@ -463,24 +370,19 @@ class Log:
         state.map_end_offset = max(state.map_end_offset, offset)
         return True
 
-    @_on_disk
+    @on_disk
     def delete_old_segments(self, now_ms: int) -> int:
         """Removes the segments that retention, or the log's start, has passed; how many.
 
         Their files are renamed to `.deleted` and go after file.delete.delay.ms (`remove_deleted_files`). When all go, a
         new segment is rolled first, so that the offsets go on.
         """
-        segments = list(self.segments)
-        ends = [segment.base_offset for segment in segments[1:]] + [self.log_end_offset]
-        facts = [
-            SegmentFacts(end, segment.size, lambda segment=segment: segment.largest_timestamp)  # type: ignore[misc]
-            for segment, end in zip(segments, ends, strict=True)
-        ]
-        count, reason = breached_segments(
-            facts,
+        segments, ends, count, reason = oldest_breached(
+            self.segments,
             self.config,
             log_start_offset=self.log_start_offset,
             high_watermark=self.high_watermark,
+            log_end_offset=self.log_end_offset,
             now_ms=now_ms,
         )
         if not count:
@@ -490,13 +392,11 @@ class Log:
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
         self.increment_log_start_offset(ends[count - 1])
         for segment in segments[:count]:
-            snapshot = (
-                [self._snapshots.path(segment.base_offset)] if self._snapshots.forget(segment.base_offset) else []
-            )
+            snapshot = self._producers.forget_snapshot(segment.base_offset)
             self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
         return count
 
-    @_on_disk
+    @on_disk
     def remove_deleted_files(self, now_ms: int) -> int:
         """Removes the `.deleted` files whose time has come; how many."""
         return self._log_files.removals.remove_due(now_ms)
@@ -514,21 +414,11 @@ class Log:
 
     def prepare_flush(self) -> Flush:
         """The first step of a flush (log_flush.py). Raises OSError."""
-        files = self._log_files
-        segments = self.segments.reaching(min(self.recovery_point, self.log_end_offset))
-        for segment in segments:
-            files.unsynced_paths += segment.save_indexes()
         if not self.leader_epochs.is_saved:
             self.leader_epochs.save(sync=False)
-            files.unsynced_paths.append(self.leader_epochs.path)
-            files.unsynced_directories.add(self.directory)
-        descriptors = [segment.hold_open() for segment in segments]
-        flush = Flush(
-            self._files, self.log_end_offset, descriptors, files.unsynced_paths, sorted(files.unsynced_directories)
-        )
-        files.unsynced_paths = []
-        files.unsynced_directories = set()
-        return flush
+            self._log_files.unsynced_paths.append(self.leader_epochs.path)
+            self._log_files.unsynced_directories.add(self.directory)
+        return self._log_files.prepare_flush(min(self.recovery_point, self.log_end_offset), self.log_end_offset)
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
         """The last step of a flush whose `sync` has returned."""
@@ -578,13 +468,7 @@ class Log:
     @property
     def is_dirty(self) -> bool:
         """Whether a flush would find something to write."""
-        files = self._log_files
-        return bool(
-            self.unflushed_records
-            or files.unsynced_paths
-            or not self.leader_epochs.is_saved
-            or not self.segments.active.indexes_are_saved
-        )
+        return bool(self.unflushed_records) or not self.leader_epochs.is_saved or self._log_files.is_dirty
 
     def abandon(self) -> None:
         """Lets the files go and writes nothing: for logs to be deleted, and for tests of a crash."""
@@ -595,12 +479,5 @@ class Log:
         """The partition's directory was renamed (topic deletion)."""
         self.directory = directory
         self.leader_epochs.move_to(directory)
-        self._snapshots.move_to(directory)
+        self._producers.snapshots.move_to(directory)
         self._log_files.move_to(directory)
-
-
-def buffer_of(buffer: Buffer, plan: AppendPlan) -> memoryview | bytes:
-    """The batch as one piece whose records can be decoded by the plan's header (offsets and times are the header's)."""
-    if len(plan.parts) == 1:
-        return bytes(plan.parts[0])
-    return memoryview(buffer)[: plan.size]

@@ -11,6 +11,7 @@ from pathlib import Path
 from .descriptors import DescriptorCache
 from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, segment_path
 from .log_config import LogConfig
+from .log_flush import Flush
 from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
@@ -187,6 +188,25 @@ class LogFiles:
         self.unsynced_directories.add(self.directory)
         if segment in self._indexes_in_use:
             self._indexes_in_use.remove(segment)
+
+    # Durability --------------------------------------------------------------
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether names or indexes have changed that the next flush is to make durable."""
+        return bool(self.unsynced_paths) or not self.segments.active.indexes_are_saved
+
+    def prepare_flush(self, recovery_point: int, log_end_offset: int) -> Flush:
+        """The first step of a flush (log_flush.py) of everything from `recovery_point` on."""
+        segments = self.segments.reaching(recovery_point)
+        for segment in segments:
+            self.unsynced_paths += segment.save_indexes()
+        descriptors = [segment.hold_open() for segment in segments]
+        directories = sorted(self.unsynced_directories)
+        flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)
+        self.unsynced_paths = []
+        self.unsynced_directories = set()
+        return flush
 
     def forget_files(self) -> None:
         """Lets the descriptors go; writes nothing."""

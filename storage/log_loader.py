@@ -10,18 +10,11 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..protocol.records.batch import BatchHeader, check_crc
-from ..protocol.records.control import (
-    ControlRecordType,
-    EndTransactionMarker,
-    control_record_type,
-    end_transaction_marker,
-)
+from ..protocol.records.batch import check_crc
 from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
-from ..protocol.records.record import iterate_records
 from .batch_scan import scan_places
 from .descriptors import DescriptorCache
-from .errors import CorruptCheckpointError, CorruptSnapshotError
+from .errors import CorruptCheckpointError, CorruptIndexError
 from .file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -32,6 +25,7 @@ from .file_names import (
     SNAPSHOT_DELETED_SUFFIX,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     base_offset_of,
     segment_path,
 )
@@ -39,10 +33,10 @@ from .files import READ_ONLY, Files
 from .leader_epochs import LeaderEpochs
 from .log_config import LogConfig
 from .log_segments import LogSegments
+from .producer_replay import apply_to_producers, rebuild_producers
 from .producer_snapshots import ProducerSnapshots
-from .producer_state import ProducerState, is_expired
+from .producer_state import ProducerState
 from .segment import MAX_RELATIVE_OFFSET, Segment
-from .transaction_index import AbortedTransaction
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +52,6 @@ class LoadedLog:
     leader_epochs: LeaderEpochs
     producer_state: ProducerState
     snapshots: ProducerSnapshots
-    last_snapshot_offset: int
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
@@ -99,6 +92,7 @@ class LogLoader:
         names = self._load_segments()
         self.snapshots = ProducerSnapshots(self.directory, self.files, names)
         self.leader_epochs = self._load_leader_epochs()
+        self._check_transaction_indexes(names)
         was_recovered = not self.clean_shutdown and len(self.segments) > 0
         if was_recovered:
             self._recover()
@@ -107,10 +101,8 @@ class LogLoader:
         self.leader_epochs.truncate_from_start(self.log_start_offset)
         start = max(self.log_start_offset, self.segments.first.base_offset)
         self.snapshots.remove_strays(self.segments.base_offsets)
-        if was_recovered and len(self.segments) and self.state.map_end_offset == log_end_offset:
-            last_snapshot = self.snapshots.latest_offset or 0
-        else:
-            last_snapshot = rebuild_producers(
+        if not was_recovered or self.state.map_end_offset != log_end_offset:
+            rebuild_producers(
                 self.state,
                 self.snapshots,
                 self.segments,
@@ -126,7 +118,6 @@ class LogLoader:
             self.leader_epochs,
             self.state,
             self.snapshots,
-            last_snapshot,
             start,
             log_end_offset,
             recovery_point,
@@ -172,6 +163,19 @@ class LogLoader:
                     if header.partition_leader_epoch > epochs.latest:
                         epochs.assign(header.partition_leader_epoch, header.base_offset)
             return epochs
+
+    def _check_transaction_indexes(self, names: list[str]) -> None:
+        """A damaged transaction index: everything from its segment on is recovered, for readers must not miss aborts."""
+        for segment in self.segments:
+            if f"{segment.base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" not in names:
+                continue
+            try:
+                segment.transaction_index.to_bytes()
+            except CorruptIndexError as damage:
+                logger.warning("%s: %s; recovering from here on", segment.path, damage)
+                self.recovery_point = min(self.recovery_point, segment.base_offset)
+                self.clean_shutdown = False
+                return
 
     # Recovery ----------------------------------------------------------------
 
@@ -314,89 +318,3 @@ def remove_segment_files(files: Files, segment: Segment) -> None:
     segment.forget_files()
     for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
         files.remove(segment_path(segment.directory, segment.base_offset, suffix))
-
-
-def read_marker(batch: memoryview | bytes, header: BatchHeader) -> tuple[EndTransactionMarker, int] | None:
-    """(marker, its timestamp) of a control batch; None for one without records, or of another control type.
-
-    Raises InvalidRecordError for malformed bytes.
-    """
-    for record in iterate_records(batch, header):
-        if control_record_type(record.key) in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
-            return end_transaction_marker(record.key, record.value), record.timestamp
-        return None
-    return None
-
-
-def apply_to_producers(
-    state: ProducerState, segment: Segment, header: BatchHeader, batch: memoryview | bytes, *, index: bool = True
-) -> None:
-    """Takes a batch of the log into the producer state; an abort goes into the segment's index too, with `index`."""
-    if header.has_producer_id:
-        if not header.is_control:
-            state.apply(header, header.base_offset)
-        elif (found := read_marker(batch, header)) is not None:
-            marker, timestamp = found
-            completed = state.apply_marker(header, marker, header.base_offset, timestamp)
-            if completed is not None and completed.is_aborted and index:
-                stable = state.last_stable_offset_after(completed)
-                segment.transaction_index.append(
-                    AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
-                )
-    state.map_end_offset = header.next_offset
-
-
-def rebuild_producers(
-    state: ProducerState,
-    snapshots: ProducerSnapshots,
-    segments: LogSegments,
-    log_start_offset: int,
-    log_end_offset: int,
-    now_ms: int,
-    expiration_ms: int,
-    *,
-    clean_shutdown: bool,
-) -> int:
-    """Makes `state` what it was at `log_end_offset`, from the newest usable snapshot and the log behind it.
-
-    Snapshots out of range are removed. A log that was closed cleanly and has no snapshot had no producers: it is not
-    read. Returns the offset of the newest snapshot, 0 without one.
-    """
-    if clean_shutdown and snapshots.latest_offset is None:
-        state.reset(log_end_offset)
-        return 0
-    for offset in snapshots.offsets:
-        if offset > log_end_offset or offset <= log_start_offset:
-            snapshots.remove(offset)
-    start = log_start_offset
-    state.reset(start)
-    while (latest := snapshots.latest_offset) is not None:
-        try:
-            entries = snapshots.read(latest)
-        except CorruptSnapshotError as damage:
-            logger.warning("%s: %s; an older one is used", snapshots.path(latest), damage)
-            snapshots.remove(latest)
-            continue
-        state.reset(latest, (entry for entry in entries if not is_expired(entry, now_ms, expiration_ms)))
-        start = latest
-        break
-    if start < log_end_offset:
-        for segment in segments.reaching(start):
-            if segment.base_offset >= log_end_offset:
-                break
-            _replay_segment(state, segment, start, log_end_offset)
-    state.map_end_offset = log_end_offset
-    state.forget_unreplicated(log_end_offset)
-    return snapshots.latest_offset or 0
-
-
-def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int) -> None:
-    """Takes the batches of one segment from `start` to `end` into the state; reads markers only, else headers."""
-    place = segment.find(start)
-    if place is None:
-        return
-    for position, header in segment.headers(place.position):
-        if header.base_offset >= end:
-            return
-        batch = segment.read_bytes(position, header.size_in_bytes) if header.is_control else b""
-        apply_to_producers(state, segment, header, batch, index=False)

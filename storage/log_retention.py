@@ -4,12 +4,14 @@ Pure but for `RemovalQueue.remove_due`. Only whole segments go, from the oldest 
 watermark. Source: Kafka's UnifiedLog.deleteOldSegments; LocalLog.deleteSegmentFiles.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from .files import Files
 from .log_config import LogConfig
+from .segment import Segment
 
 
 class SegmentFacts(NamedTuple):
@@ -55,6 +57,28 @@ def breached_segments(
         if count > before:
             reasons.append(f"retention time {config.retention_ms} ms breached")
     return count, ", ".join(reasons)
+
+
+def oldest_breached(
+    segments: Iterable[Segment],
+    config: LogConfig,
+    *,
+    log_start_offset: int,
+    high_watermark: int,
+    log_end_offset: int,
+    now_ms: int,
+) -> tuple[list[Segment], list[int], int, str]:
+    """(all segments, the end offset of each, how many of the oldest are to go, why)."""
+    ordered = list(segments)
+    ends = [segment.base_offset for segment in ordered[1:]] + [log_end_offset]
+    facts = [
+        SegmentFacts(end, segment.size, partial(getattr, segment, "largest_timestamp"))
+        for segment, end in zip(ordered, ends, strict=True)
+    ]
+    count, reason = breached_segments(
+        facts, config, log_start_offset=log_start_offset, high_watermark=high_watermark, now_ms=now_ms
+    )
+    return ordered, ends, count, reason
 
 
 class RemovalQueue:

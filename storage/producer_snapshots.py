@@ -17,7 +17,7 @@ from crc32c import crc32c
 from .errors import CorruptSnapshotError
 from .file_names import SNAPSHOT_SUFFIX, base_offset_of, segment_path
 from .files import Files
-from .producer_state import BatchMetadata, ProducerEntry
+from .producer_state import BatchMetadata, ProducerEntry, ProducerState
 
 VERSION = 1
 CRC_POSITION = 2
@@ -101,6 +101,17 @@ class ProducerSnapshots:
     def move_to(self, directory: Path) -> None:
         """The partition's directory was renamed."""
         self._directory = directory
+
+    def take(self, state: ProducerState) -> Path | None:
+        """Writes the producers down as they are at the end of what the state has seen, not synced; the file's path.
+
+        None when nothing has come since the newest snapshot. Raises OSError.
+        """
+        offset = state.map_end_offset
+        if offset <= (self._offsets[-1] if self._offsets else 0):
+            return None
+        self.write(offset, state.producers.values(), sync=False)
+        return self.path(offset)
 
     def write(self, offset: int, entries: Iterable[ProducerEntry], *, sync: bool) -> None:
         """Writes a snapshot. Raises OSError."""

@@ -45,7 +45,8 @@ class ReadResult(NamedTuple):
 
 
 class TimestampAndOffset(NamedTuple):
-    """A record found by its time: its own timestamp (ms) and offset."""
+    """A record found by its time: its own timestamp (ms) and offset, and the leader epoch of its batch."""
 
     timestamp: int
     offset: int
+    leader_epoch: int

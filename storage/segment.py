@@ -236,6 +236,9 @@ class Segment:
         Raises OSError with the segment unchanged: bytes that the system took are cut off again. `note_appended` for
         each batch must follow.
         """
+        if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction_index is None:
+            self._load_max_timestamp()  # so that nothing needs to be read once the bytes are there
+            self._transaction_index = self.transaction_index
         position = self.size
         fd = self.hold_open().fd
         files = self._files
@@ -437,7 +440,7 @@ class Segment:
                 continue
             for record in iterate_records(self.read_bytes(place, header.size_in_bytes), header):
                 if record.timestamp >= timestamp and record.offset >= starting_offset:
-                    return TimestampAndOffset(record.timestamp, record.offset)
+                    return TimestampAndOffset(record.timestamp, record.offset, header.partition_leader_epoch)
         return None
 
     def find_max_timestamp(self) -> TimestampAndOffset | None:
@@ -450,10 +453,10 @@ class Segment:
             if header.max_timestamp != self._max_timestamp:
                 continue
             if header.is_log_append_time:
-                return TimestampAndOffset(self._max_timestamp, header.base_offset)
+                return TimestampAndOffset(self._max_timestamp, header.base_offset, header.partition_leader_epoch)
             for record in iterate_records(self.read_bytes(place, header.size_in_bytes), header):
                 if record.timestamp == self._max_timestamp:
-                    return TimestampAndOffset(record.timestamp, record.offset)
+                    return TimestampAndOffset(record.timestamp, record.offset, header.partition_leader_epoch)
         return None
 
     def read_bytes(self, position: int, size: int) -> bytes:

@@ -208,3 +208,23 @@ def test_a_log_that_ends_before_its_start_begins_anew_there(tmp_path: Path) -> N
     log.abandon()
     log = reopen(tmp_path / "t-0", log_start_offset=9)
     assert (log.log_start_offset, log.log_end_offset, log.segments.base_offsets) == (9, 9, [9])
+
+
+def test_a_damaged_transaction_index_is_rebuilt_even_after_a_clean_stop(tmp_path: Path) -> None:
+    log = reopen(tmp_path / "t-0")
+    data = batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    log.append_as_leader(data, 0, NOW)
+    abort = encode_end_transaction_batch(
+        EndTransactionMarker(ControlRecordType.ABORT, 3), timestamp=NOW, producer_id=1, producer_epoch=0
+    )
+    log.append_as_leader(abort, 0, NOW, origin=AppendOrigin.COORDINATOR)
+    aborted = log.aborted_transactions(0, 2)
+    log.close()
+    path = tmp_path / "t-0" / f"{0:020d}.txnindex"
+    good = path.read_bytes()
+    assert len(good) == 34
+    path.write_bytes(b"\x09" + good[1:])
+    log = reopen(tmp_path / "t-0", clean_shutdown=True)
+    assert log.aborted_transactions(0, 2) == aborted
+    log.close()
+    assert path.read_bytes() == good

@@ -134,9 +134,7 @@ class Driver:
             assert (again.first_offset, again.last_offset) == (info.first_offset, info.last_offset)
         active = self.log.segments.active
         stored = [record._replace(offset=info.first_offset + i) for i, record in enumerate(records)]
-        self.model.batches.append(
-            ModelBatch(info.first_offset, (active.base_offset, active.size), self.epoch, stored)
-        )
+        self.model.batches.append(ModelBatch(info.first_offset, (active.base_offset, active.size), self.epoch, stored))
         self.model.log_end_offset += count
 
     def read(self) -> None:
