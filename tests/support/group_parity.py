@@ -136,7 +136,7 @@ class ParityPlayer(ScriptPlayer):
             value = getattr(structure, name)
             if name == "topic_id" and value != bytes(16):
                 real = self._real_ids.get(_uuid_text(value), _uuid_text(value))
-                structure.topic_id = base64.urlsafe_b64decode(real + "==")
+                setattr(structure, name, base64.urlsafe_b64decode(real + "=="))
             elif isinstance(value, str):
                 setattr(structure, name, self._real_text(name, value))
             elif isinstance(value, list):

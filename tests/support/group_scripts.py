@@ -172,8 +172,10 @@ def _describe_value(value: Any) -> str:
 def describe_record(record: CoordinatorRecord) -> str:
     """A record in one line; times from the start of the script."""
     key = record.key
-    is_group = isinstance(key, GroupMetadataKey)
-    name = f"group {key.group}" if is_group else f"offset {key.group} {key.topic}-{key.partition}"
+    if isinstance(key, GroupMetadataKey):
+        name = f"group {key.group}"
+    else:
+        name = f"offset {key.group} {key.topic}-{key.partition}"
     if record.value is None:
         return f"log: {name} tombstone"
     for field in ("current_state_timestamp", "commit_timestamp", "expire_timestamp"):
