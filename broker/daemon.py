@@ -59,8 +59,10 @@ def random_uuid() -> bytes:
 class Daemon:
     """One broker in this process, on the running event loop."""
 
-    def __init__(self, config: ServerConfig) -> None:
+    def __init__(self, config: ServerConfig, cluster_id: str | None = None) -> None:
+        """``cluster_id``: of a new data directory; None takes a random one."""
         self._config = config
+        self._cluster_id = cluster_id
         self._directories: list[LogDirectory] = []
         self._bound: list[BoundListener] = []
         self._servers: list[asyncio.Server] = []
@@ -148,7 +150,14 @@ class Daemon:
         """Formats what is new, opens the metadata log of the first directory (``metadata.log.dir``)."""
         first = self._directories[0]
         ids = [directory.meta.directory_id if directory.meta else random_uuid() for directory in self._directories]
-        service = MetadataService.open(first, self._config, directory_ids=ids, now_ms=now_ms, random_uuid=random_uuid)
+        service = MetadataService.open(
+            first,
+            self._config,
+            directory_ids=ids,
+            now_ms=now_ms,
+            random_uuid=random_uuid,
+            cluster_id=self._cluster_id,
+        )
         for directory, directory_id in zip(self._directories[1:], ids[1:], strict=True):
             if directory.meta is None:
                 directory.format(service.cluster_id, service.node_id, directory_id)

@@ -24,7 +24,6 @@ from ..config.server_config import ServerConfig
 from .decision import Controller, Decision, Response
 from .elections import elect_at_start
 from .features import (
-    BOOTSTRAP_FEATURES,
     KRAFT_VERSION,
     LATEST_METADATA_VERSION,
     METADATA_VERSION,
@@ -87,15 +86,17 @@ class MetadataService:
         directory_ids: Sequence[bytes],
         now_ms: int,
         random_uuid: Callable[[], bytes],
+        cluster_id: str | None = None,
     ) -> "MetadataService":
         """Opens ``__cluster_metadata-0`` and loads the image; a directory that is new is formatted.
 
-        ``directory_ids`` are those of all of the broker's log directories, this one's first. Raises ConfigError for a
-        directory of another node or of a later Kafka; KafkaError and OSError of the disk; ProtocolError and
-        MetadataCorruption for a log that can't be read.
+        ``cluster_id`` is for a new directory (any text, as Kafka's StorageTool takes it; None: a random one): one that
+        was formatted keeps its own, as with Apache Kafka's image. ``directory_ids`` are those of all of the broker's
+        log directories, this one's first. Raises ConfigError for a directory of another node or of a later Kafka;
+        KafkaError and OSError of the disk; ProtocolError and MetadataCorruption for a log that can't be read.
         """
         if directory.meta is None:
-            directory.format(uuid_text(random_uuid()), config.node_id, directory_ids[0])
+            directory.format(cluster_id or uuid_text(random_uuid()), config.node_id, directory_ids[0])
         meta = directory.meta
         assert meta is not None
         if meta.node_id != config.node_id:
@@ -118,7 +119,10 @@ class MetadataService:
             replay(image, message, unheard, version)
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
-        level = image.features.get(METADATA_VERSION)
+        self._check_metadata_version()
+
+    def _check_metadata_version(self) -> None:
+        level = self.image.features.get(METADATA_VERSION)
         if level is not None and not MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION:
             raise ConfigError(
                 [
@@ -139,15 +143,23 @@ class MetadataService:
         if self.log.has_open_transaction:
             self.commit([abort_record()], now_ms)
         if METADATA_VERSION not in self.image.features:
-            self._append(bootstrap_records(), BOOTSTRAP_FEATURES[METADATA_VERSION], now_ms)
+            # A directory that Kafka's own tool has formatted begins as that tool was told.
+            self._append(self.log.bootstrap_records() or bootstrap_records(), LATEST_METADATA_VERSION, now_ms)
+            self._check_metadata_version()
         self.broker_epoch = self.log.log_end_offset
         registration = registration_records(self.controller, endpoints, self._directory_ids, self.broker_epoch)
         self.commit(registration, now_ms)
         self.commit(elect_at_start(self.image, self.controller, clean=clean), now_ms)
 
     def stop(self, now_ms: int) -> None:
-        """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session."""
-        self._append(fencing_records(self.image, self.controller), self.image.metadata_version, now_ms)
+        """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session.
+
+        Where the disk refuses it, a warning says so and the stop goes on.
+        """
+        try:
+            self._append(fencing_records(self.image, self.controller), self.image.metadata_version, now_ms)
+        except KafkaError as error:
+            logger.warning("could not write the fencing record, a Kafka that starts next will wait for it: %s", error)
 
     def commit(self, records: Sequence[Message], now_ms: int) -> None:
         """Appends, flushes, replays, tells the subscribers. Raises KafkaError where the disk refuses."""
