@@ -14,8 +14,7 @@ from odradek.protocol.errors import ProtocolError
 
 SEED = 7
 MUTATIONS = 60
-MUTATIONS_LONG = 5000
-RANDOM_INPUTS = 20
+MUTATIONS_LONG = 1500
 MAX_ALLOCATION_BYTES = 2_000_000
 """Enough for objects of some thousand input bytes, and far below what a believed count would take."""
 
