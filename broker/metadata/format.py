@@ -8,7 +8,7 @@ With it a real Kafka starts on the directory under ``controller.quorum.voters`` 
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...protocol.codec import decode, encode
 from ...protocol.messages.snapshots import (
@@ -80,11 +80,11 @@ def kraft_version_of(value: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What ``quorum-state`` remembers. ``data_version`` 0 is written under static voters, 1 with a voter record."""
+    """What ``quorum-state`` remembers. ``data_version`` is 0 under kraft.version 0 (static voters), 1 from 1 on."""
 
     leader_id: int
     leader_epoch: int
-    data_version: int = 1
+    data_version: int
 
     @classmethod
     def parse(cls, text: bytes) -> "QuorumState":
@@ -94,10 +94,6 @@ class QuorumState:
             return cls(int(state["leaderId"]), int(state["leaderEpoch"]), int(state["data_version"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"quorum-state lacks {error}") from None
-
-    def led_by(self, node_id: int, epoch: int) -> "QuorumState":
-        """The state once a node leads an epoch."""
-        return replace(self, leader_id=node_id, leader_epoch=epoch)
 
     def to_json(self) -> bytes:
         """As Kafka writes it."""

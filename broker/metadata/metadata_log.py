@@ -117,6 +117,13 @@ class MetadataLog:
             offset = max(offset, end_offset)
         yield from self._whole_transactions(offset)
 
+    def bootstrap_records(self) -> list[Message]:
+        """What ``kafka-storage format`` has put aside for the first start (features, SCRAM users); none elsewhere."""
+        path = self._directory.parent / "bootstrap.checkpoint"
+        if not self._files.exists(path):
+            return []
+        return [record.message for record in _snapshot_records(self._files.read_file(path))]
+
     def _checkpoints(self) -> list[tuple[int, Path]]:
         """The latest snapshot and its end offset; none, or one."""
         found = [
@@ -166,7 +173,7 @@ class MetadataLog:
     def become_leader(self, node_id: int, now_ms: int) -> None:
         """Begins the next epoch: remembered first, so that no epoch is ever used twice, then written to the log."""
         epoch = max(self._state.leader_epoch, self._log.latest_epoch, 0) + 1
-        self._state = self._state.led_by(node_id, epoch)
+        self._state = QuorumState(node_id, epoch, data_version=min(self.kraft_version, 1))
         self._files.write_file(self._directory / QUORUM_STATE, self._state.to_json())
         batch = leader_change_batch(node_id, epoch, self._log.log_end_offset, now_ms)
         self._log.append_as_follower(batch, now_ms)
@@ -200,7 +207,7 @@ class MetadataLog:
 
 def _read_state(files: Files, path: Path) -> QuorumState:
     if not files.exists(path):
-        return QuorumState(leader_id=-1, leader_epoch=0)
+        return QuorumState(leader_id=-1, leader_epoch=0, data_version=0)
     return QuorumState.parse(files.read_file(path))
 
 

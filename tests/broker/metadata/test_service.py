@@ -27,11 +27,12 @@ from odradek.protocol.messages.metadata_records import (
     NoOpRecord,
     RegisterBrokerRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
-from odradek.protocol.records.control import ControlRecordType
+from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
 
 METADATA = "__cluster_metadata-0"
@@ -232,3 +233,58 @@ def test_directory_of_an_older_kafka_keeps_its_record_versions(tmp_path: Path) -
         versions = {type(record.message): record.version for record in service.log.load()}
         assert versions[RegisterBrokerRecord] == 3
         assert service.finalized_features()["metadata.version"] == 21
+
+
+def snapshot_of(service: MetadataService) -> bytes:
+    """A snapshot as Kafka takes it: header, the records, footer."""
+    values = [encode_record(record.message, record.version) for record in service.log.load()]
+    data = [Record(1 + index, NOW_MS, None, value, []) for index, value in enumerate(values)]
+    control = {"timestamp": NOW_MS, "partition_leader_epoch": 1}
+    return (
+        encode_control_batch([(ControlRecordType.SNAPSHOT_HEADER, bytes(11))], base_offset=0, **control)
+        + encode_batch(data, base_offset=1, partition_leader_epoch=1)
+        + encode_control_batch([(ControlRecordType.SNAPSHOT_FOOTER, bytes(3))], base_offset=len(data) + 1, **control)
+    )
+
+
+def test_snapshot_is_loaded_and_the_log_behind_it(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        create(service, "in the snapshot".replace(" ", "-"))
+        snapshot = snapshot_of(service)
+        end_offset = service.log.log_end_offset
+        create(service, "behind-it")
+    path = tmp_path / METADATA / f"{end_offset:020d}-0000000001.checkpoint"
+    path.write_bytes(snapshot)
+    for _ in range(2):
+        with open_service(tmp_path) as service:
+            assert set(service.image.topics_by_name) == {"in-the-snapshot", "behind-it"}
+
+
+def test_directory_with_a_snapshot_and_no_log_before_it(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        create(service, "t")
+        snapshot = snapshot_of(service)
+        end_offset = service.log.log_end_offset
+    for path in (tmp_path / METADATA).iterdir():
+        if path.suffix in (".log", ".index", ".timeindex", ".snapshot"):
+            path.unlink()
+    (tmp_path / METADATA / "leader-epoch-checkpoint").write_text("0\n0\n")
+    (tmp_path / METADATA / f"{end_offset:020d}.log").touch()
+    (tmp_path / METADATA / f"{end_offset:020d}-0000000001.checkpoint").write_bytes(snapshot)
+    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", ".kafka_cleanshutdown"):
+        (tmp_path / name).unlink()
+    with open_service(tmp_path) as service:
+        assert service.log.log_start_offset == end_offset
+        assert set(service.image.topics_by_name) == {"t"}
+        assert service.broker_epoch == end_offset + 1
+
+
+def test_directory_that_kafkas_own_tool_formatted_begins_as_it_was_told(tmp_path: Path) -> None:
+    user = UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096)
+    told: list[Message] = [FeatureLevelRecord("metadata.version", 25), FeatureLevelRecord("group.version", 1), user]
+    records = [Record(index, NOW_MS, None, encode_record(message, 0), []) for index, message in enumerate(told)]
+    (tmp_path / "bootstrap.checkpoint").write_bytes(encode_batch(records, partition_leader_epoch=0))
+    with open_service(tmp_path) as service:
+        assert service.image.features == {"metadata.version": 25, "group.version": 1}
+        assert [one.message for one in service.image.kept.values()] == [user]
+        assert "group.version" not in service.finalized_features(), "what is not served is not promised"
