@@ -1,19 +1,56 @@
 #!/opt/odradek/bin/python
-"""The image's entry point: takes KAFKA_… variables as Apache Kafka's image does, then becomes `odradek`.
+"""The image's entry point: takes the variables that Apache Kafka's image takes, then becomes ``odradek``.
 
-KAFKA_LISTENERS=… sets `listeners`: the prefix goes, ___ becomes -, __ becomes _, _ becomes a dot, letters small.
-Variables that configure Kafka's JVM, its scripts or the image itself are none of the broker's keys and are left out.
+``KAFKA_LISTENERS=…`` sets ``listeners``: the prefix goes, letters are small, ``___`` is a hyphen, ``__`` an underscore,
+``_`` a dot. CLUSTER_ID names a new data directory's cluster. A properties file mounted as
+/mnt/shared/config/server.properties takes the place of the image's own. Rules: ``KafkaDockerWrapper`` and the scripts
+``configure`` and ``run`` of Apache's image.
+
+It replaces itself by the broker, so that the broker is process 1 and gets the signals. With ``healthcheck`` as argument
+it asks the first listener that these variables give.
 """
 
 import os
+import re
 import sys
+from collections.abc import Mapping, Sequence
 
 PREFIX = "KAFKA_"
 NOT_KEYS = frozenset(
-    "KAFKA_HEAP_OPTS KAFKA_JVM_PERFORMANCE_OPTS KAFKA_GC_LOG_OPTS KAFKA_LOG4J_OPTS KAFKA_LOG4J_LOGGERS"
-    " KAFKA_LOG4J_ROOT_LOGLEVEL KAFKA_TOOLS_LOG4J_LOGLEVEL KAFKA_OPTS KAFKA_DEBUG KAFKA_JMX_OPTS KAFKA_JMX_PORT"
-    " KAFKA_JMX_HOSTNAME KAFKA_HOME KAFKA_VERSION KAFKA_USER KAFKA_CLUSTER_ID".split()
+    {
+        "KAFKA_CLUSTER_ID",
+        "KAFKA_DEBUG",
+        "KAFKA_GC_LOG_OPTS",
+        "KAFKA_HEAP_OPTS",
+        "KAFKA_HOME",
+        "KAFKA_JMX_HOSTNAME",
+        "KAFKA_JMX_OPTS",
+        "KAFKA_JMX_PORT",
+        "KAFKA_JVM_PERFORMANCE_OPTS",
+        "KAFKA_LOG4J_LOGGERS",
+        "KAFKA_LOG4J_OPTS",
+        "KAFKA_LOG4J_ROOT_LOGLEVEL",
+        "KAFKA_OPTS",
+        "KAFKA_TOOLS_LOG4J_LOGLEVEL",
+        "KAFKA_USER",
+        "KAFKA_VERSION",
+    }
 )
+"""What configures Kafka's JVM, its scripts or the image: none of the broker's keys."""
+
+OF_A_SERVICE = re.compile(r"KAFKA_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
+"""What Kubernetes sets in every container beside a service named kafka: none of the broker's keys either."""
+
+OWN_CONFIGURATION = "/etc/odradek/server.properties"
+MOUNTED_CONFIGURATION = "/mnt/shared/config/server.properties"
+LISTENER_VARIABLES = (
+    "KAFKA_LISTENERS",
+    "KAFKA_ADVERTISED_LISTENERS",
+    "ODRADEK_LISTENERS",
+    "ODRADEK_ADVERTISED_LISTENERS",
+)
+DEFAULT_ADVERTISED = "PLAINTEXT://localhost:9092"
+"""For the container whose port 9092 is published and nothing else is said."""
 
 
 def key_of(variable: str) -> str:
@@ -22,14 +59,86 @@ def key_of(variable: str) -> str:
     return name.replace("___", "-").replace("__", "\0").replace("_", ".").replace("\0", "_")
 
 
+def listen_everywhere(advertised: str) -> str:
+    """The listeners behind advertised ones: the same names and ports on every address."""
+    return re.sub(r"://(\[[^]]*\]|[^:,]*):", "://0.0.0.0:", advertised)
+
+
+def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, str]:
+    """The keys that an environment sets, by key; ``has_file``: the user's own file says what isn't set here."""
+    given = {
+        key_of(name): value
+        for name, value in sorted(environ.items())
+        if name.startswith(PREFIX) and name not in NOT_KEYS and not OF_A_SERVICE.fullmatch(name)
+    }
+    listeners_said = "listeners" in given or "ODRADEK_LISTENERS" in environ
+    if "advertised.listeners" in given and not listeners_said and not has_file:
+        given["listeners"] = listen_everywhere(given["advertised.listeners"])
+    if not has_file and not any(name in environ for name in LISTENER_VARIABLES):
+        given["advertised.listeners"] = DEFAULT_ADVERTISED
+    return given
+
+
+def command(arguments: Sequence[str], environ: Mapping[str, str], has_file: bool) -> list[str]:
+    """What to run: ``odradek serve`` with the settings, or the odradek command that ``arguments`` name.
+
+    ``arguments`` that follow ``serve`` come last, so they win. ``has_file``: a configuration is mounted.
+    """
+    asked = list(arguments) or ["serve"]
+    if asked[0] != "serve":
+        return ["odradek", *asked]
+    run = ["odradek", "serve"]
+    if environ.get("CLUSTER_ID"):
+        run += ["--cluster-id", environ["CLUSTER_ID"]]
+    file_named = names_a_file(asked[1:])
+    for key, value in settings(environ, has_file or file_named).items():
+        run += ["--override", f"{key}={value}"]
+    if not file_named:
+        run.append(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION)
+    return run + asked[1:]
+
+
+def names_a_file(arguments: Sequence[str]) -> bool:
+    """Whether the arguments of ``serve`` name a configuration (every option takes a value, or holds it after a =)."""
+    is_value = False
+    for argument in arguments:
+        if is_value:
+            is_value = False
+        elif argument.startswith("-"):
+            is_value = "=" not in argument
+        else:
+            return True
+    return False
+
+
+def health_address(environ: Mapping[str, str], file_text: str, has_file: bool) -> str:
+    """Where to ask whether the broker serves: its first listener that is no controller's.
+
+    ``file_text`` is the configuration file in use, which counts where the environment says nothing.
+    """
+    said = dict(re.findall(r"^\s*([a-z.]+)\s*[=:]\s*(.*?)\s*$", file_text, re.MULTILINE))
+    for key in ("listeners", "controller.listener.names"):
+        said[key] = environ.get("ODRADEK_" + key.upper().replace(".", "_"), said.get(key, ""))
+    said |= settings(environ, has_file)
+    controllers = said["controller.listener.names"].split(",")
+    for listener in said["listeners"].split(","):
+        name, _, address = listener.strip().partition("://")
+        host, _, port = address.rpartition(":")
+        if name and name not in controllers:
+            return f"{'localhost' if host in ('', '0.0.0.0', '[::]') else host}:{port}"
+    return "localhost:9092"
+
+
 def main() -> None:
-    """Replaces this process by the broker (or by the odradek command asked for), so that signals reach it."""
-    arguments = sys.argv[1:] or ["serve"]
-    if arguments[0] == "serve":
-        for variable, value in sorted(os.environ.items()):
-            if variable.startswith(PREFIX) and variable not in NOT_KEYS:
-                arguments += ["--override", f"{key_of(variable)}={value}"]
-    os.execvp("odradek", ["odradek", *arguments])  # noqa: S606
+    """Replaces this process by what was asked for."""
+    has_file = os.path.exists(MOUNTED_CONFIGURATION)
+    if sys.argv[1:] == ["healthcheck"]:
+        with open(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION, encoding="utf-8") as file:
+            run = ["odradek", "health", "--bootstrap-server", health_address(os.environ, file.read(), has_file)]
+    else:
+        run = command(sys.argv[1:], os.environ, has_file)
+    os.execvp(run[0], run)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The image's entry point as a function: from arguments and environment to the command that runs."""
+
+import importlib.util
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from support.apache_image import SINGLE_NODE
+
+DOCKER = Path(__file__).parent.parent.parent / "docker"
+
+
+def _module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("odradek_entrypoint", DOCKER / "entrypoint.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+entrypoint = _module()
+OWN = entrypoint.OWN_CONFIGURATION
+MOUNTED = entrypoint.MOUNTED_CONFIGURATION
+OWN_TEXT = (DOCKER / "server.properties").read_text()
+
+
+def command(arguments: str, environ: Mapping[str, str] | None = None, has_file: bool = False) -> str:
+    return shlex.join(entrypoint.command(shlex.split(arguments), environ or {}, has_file))
+
+
+def overrides(environ: Mapping[str, str], has_file: bool = False) -> dict[str, str]:
+    run = entrypoint.command(["serve"], environ, has_file)
+    given = [run[i + 1] for i, part in enumerate(run) if part == "--override"]
+    return dict(entry.split("=", 1) for entry in given)
+
+
+@pytest.mark.parametrize(
+    ("variable", "key"),
+    [
+        ("KAFKA_LOG_DIRS", "log.dirs"),
+        ("KAFKA_LISTENER_NAME_INTERNAL_SSL_KEYSTORE_LOCATION", "listener.name.internal.ssl.keystore.location"),
+        ("KAFKA_SOME__KEY", "some_key"),
+        ("KAFKA_LISTENER_NAME_HOST___NAME_SASL_ENABLED_MECHANISMS", "listener.name.host-name.sasl.enabled.mechanisms"),
+    ],
+)
+def test_variables_name_keys_as_apaches_image_has_it(variable: str, key: str) -> None:
+    assert entrypoint.key_of(variable) == key
+
+
+def test_without_variables_the_published_port_is_advertised_as_localhost() -> None:
+    expected = f"odradek serve --override advertised.listeners=PLAINTEXT://localhost:9092 {OWN}"
+    assert command("") == command("serve") == expected
+
+
+def test_other_commands_run_as_they_are() -> None:
+    assert command("topics --list", {"KAFKA_NODE_ID": "3"}) == "odradek topics --list"
+
+
+def test_the_environment_of_apaches_single_node() -> None:
+    given = overrides(SINGLE_NODE)
+    assert given["listeners"] == "CONTROLLER://:29093,PLAINTEXT_HOST://:9092,PLAINTEXT://:19092"
+    assert given["controller.quorum.voters"] == "1@broker:29093"
+    assert given["process.roles"] == "broker,controller"
+    assert len(given) == len(SINGLE_NODE) - 1, "every variable is one key, but for CLUSTER_ID"
+    assert "--cluster-id 4L6g3nShT-eMCtK--X86sw" in command("serve", SINGLE_NODE)
+
+
+def test_advertised_listeners_alone_say_what_to_listen_on() -> None:
+    given = overrides({"KAFKA_ADVERTISED_LISTENERS": "A://localhost:19092,B://[::1]:29092"})
+    assert given["listeners"] == "A://0.0.0.0:19092,B://0.0.0.0:29092"
+
+
+def test_listeners_alone_are_advertised_as_the_broker_does_it() -> None:
+    assert overrides({"KAFKA_LISTENERS": "X://:1"}) == {"listeners": "X://:1"}
+
+
+def test_our_own_variables_are_left_to_the_broker() -> None:
+    assert overrides({"ODRADEK_LISTENERS": "X://:1", "ODRADEK_LOG_DIRS": "/d"}) == {}
+
+
+def test_variables_of_the_jvm_and_of_kubernetes_are_no_keys() -> None:
+    of_a_service = {"KAFKA_SERVICE_HOST": "10.0.0.1", "KAFKA_SERVICE_PORT_CLIENTS": "1", "KAFKA_PORT": "tcp://10.0.0.1"}
+    of_its_port = {"KAFKA_PORT_9092_TCP": "tcp://10.0.0.1:9092", "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1"}
+    environ = {"KAFKA_HEAP_OPTS": "-Xmx1g", "KAFKA_JMX_PORT": "9999", **of_a_service, **of_its_port}
+    assert overrides(environ).keys() == {"advertised.listeners"}
+
+
+def test_a_mounted_file_says_all_that_no_variable_says() -> None:
+    assert command("serve", {"KAFKA_NODE_ID": "7"}, has_file=True) == f"odradek serve --override node.id=7 {MOUNTED}"
+
+
+def test_arguments_come_last_and_may_name_another_file() -> None:
+    environ = {"KAFKA_NODE_ID": "7"}
+    assert command("serve --log-format=json --override node.id=8", environ, has_file=True).endswith(
+        f"node.id=7 {MOUNTED} --log-format=json --override node.id=8"
+    )
+    assert command("serve --log-level debug my.properties") == "odradek serve --log-level debug my.properties"
+
+
+@pytest.mark.parametrize(
+    ("environ", "text", "address"),
+    [
+        ({}, OWN_TEXT, "localhost:9092"),
+        (SINGLE_NODE, OWN_TEXT, "localhost:9092"),
+        ({"KAFKA_LISTENERS": "A://127.0.0.1:7,B://:8"}, OWN_TEXT, "127.0.0.1:7"),
+        ({"KAFKA_ADVERTISED_LISTENERS": "A://far.example:7"}, OWN_TEXT, "localhost:7"),
+        ({"ODRADEK_LISTENERS": "A://[::]:9"}, OWN_TEXT, "localhost:9"),
+        ({}, "controller.listener.names=C\nlisteners = C://:1,D://:2\n", "localhost:2"),
+        ({}, "node.id=1\n", "localhost:9092"),
+    ],
+)
+def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text: str, address: str) -> None:
+    assert entrypoint.health_address(environ, text, has_file=text != OWN_TEXT) == address
