@@ -17,7 +17,8 @@ from .partitions import ZERO_UUID, Partitions
 
 READ_COMMITTED = 1
 NO_RECORDS = b""
-NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
+"""Errors found before anything is read, and where they stand in the answer."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -41,7 +41,7 @@ class Hosting:
         for index, leader_epoch in leader_epochs.items():
             partition = served.get(index)
             if partition is not None:
-                partition.leader_epoch = leader_epoch
+                partition.lead(leader_epoch)
                 continue
             partition = Partition(topic, topic_id, index, leader_epoch, partial(self._log, topic, index, topic_id))
             # The 50 partitions of the offsets topic exist from the start; their files come with the first group.

@@ -34,12 +34,20 @@ class Partition:
         log = self._log
         if log is None:
             log = self._log = self._open_log()
+            log.assign_epoch(self.leader_epoch)
         return log
 
     @property
     def open_log(self) -> Log | None:
         """The log if it was needed already, else None."""
         return self._log
+
+    def lead(self, leader_epoch: int) -> None:
+        """This broker leads the partition in a new epoch: what is appended from now on belongs to it."""
+        if leader_epoch != self.leader_epoch:
+            self.leader_epoch = leader_epoch
+            if self._log is not None:
+                self._log.assign_epoch(leader_epoch)
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
         """Raises KafkaError where a client knows another leader epoch than ours (-1: it does not say). KIP-320."""

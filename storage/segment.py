@@ -38,6 +38,7 @@ class Segment:
 
     __slots__ = (
         "_bytes_since_index_entry",
+        "_descriptor",
         "_descriptors",
         "_files",
         "_max_timestamp",
@@ -77,6 +78,7 @@ class Segment:
         self.jitter_ms = jitter_ms
         self.created_ms = created_ms
         self._descriptors = descriptors
+        self._descriptor: Descriptor | None = None
         self._files = descriptors.files
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
@@ -200,9 +202,12 @@ class Segment:
 
     def index_is_full(self, segment_index_bytes: int) -> bool:
         """Whether an index has as many entries as its file may hold (the time index keeps one for the roll)."""
+        most_time_entries = segment_index_bytes // TIME_ENTRY_SIZE - 1
+        if self.size < (most_time_entries - 1) * self.index_interval_bytes:
+            return False  # entries lie more than index_interval_bytes apart: there can't be so many
         return (
             len(self.offset_index) >= segment_index_bytes // OFFSET_ENTRY_SIZE
-            or len(self.time_index) >= segment_index_bytes // TIME_ENTRY_SIZE - 1
+            or len(self.time_index) >= most_time_entries
         )
 
     def save_indexes(self) -> list[Path]:
@@ -228,7 +233,10 @@ class Segment:
 
     def hold_open(self) -> Descriptor:
         """The log file's descriptor; hold it to keep it beyond the next call into storage."""
-        return self._descriptors.get(self.path, EXISTING)
+        descriptor = self._descriptor
+        if descriptor is None or descriptor.fd < 0:
+            descriptor = self._descriptor = self._descriptors.get(self.path, EXISTING)
+        return descriptor
 
     def write(self, parts: Sequence[Buffer], size: int) -> int:
         """Writes batches that are given in parts, together `size` bytes; the position where they begin.
@@ -237,8 +245,7 @@ class Segment:
         each batch must follow.
         """
         if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction_index is None:
-            self._load_max_timestamp()  # so that nothing needs to be read once the bytes are there
-            self._transaction_index = self.transaction_index
+            self._load_for_append()
         position = self.size
         fd = self.hold_open().fd
         files = self._files
@@ -254,6 +261,13 @@ class Segment:
             raise
         self.size = position + size
         return position
+
+    def _load_for_append(self) -> None:
+        """Reads what `note_appended` needs, so that nothing can fail once the bytes are there."""
+        self._offset_index = self.offset_index
+        self._time_index = self.time_index
+        self._transaction_index = self.transaction_index
+        self._load_max_timestamp()
 
     def _cut_tail(self, fd: int) -> None:
         """Removes what a failed write left behind; where even that fails, before the next write."""
@@ -339,6 +353,7 @@ class Segment:
 
     def forget_files(self) -> None:
         """Lets the descriptors go without writing anything."""
+        self._descriptor = None
         self._descriptors.forget(self.path)
 
     def move_to(self, directory: Path) -> None:

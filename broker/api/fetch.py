@@ -131,8 +131,8 @@ def _response(fetch: FetchContext, read: FetchRead) -> FetchResponse:
             if fetch.incremental and partition_read.records_bytes > 0:
                 session.served(partition_read.wanted.key)
         reads = named
-    # Kafka answers last what it did not have to read for.
-    reads = sorted(reads, key=lambda read: read.data.error_code in NOT_THERE)
+    # Kafka answers last what it did not have to read for: unknown topic ids, then unknown partitions.
+    reads = sorted(reads, key=lambda read: NOT_THERE.get(read.data.error_code, 0))
     return FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=_by_topic(reads))
 
 

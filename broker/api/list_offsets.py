@@ -101,7 +101,7 @@ def _answer(
         # What a reader of this isolation level can't see yet has no offset for it.
         if found is not None and found.offset < readable:
             answer.timestamp, answer.offset = found.timestamp, found.offset
-            answer.leader_epoch = log.epoch_of(found.offset)
+            answer.leader_epoch = found.leader_epoch
     if version < LEADER_EPOCH_SINCE:
         answer.leader_epoch = -1
     return answer

@@ -149,13 +149,12 @@ def _answer_all(request: ProduceRequest, error: KafkaError, reply: Callable[[Pro
     """Answers every partition with one error."""
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)
-    topics = [
-        ProduceResponse.TopicProduceResponse(
-            topic.name, topic.topic_id, [_refusal(data.index, error) for data in topic.partition_data]
-        )
-        for topic in request.topic_data
-    ]
-    reply(ProduceResponse(topics))
+    topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
+    for topic in request.topic_data:
+        empty = ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id)
+        answered = topics.setdefault((topic.name, topic.topic_id), empty)
+        answered.partition_responses += [_refusal(data.index, error) for data in topic.partition_data]
+    reply(ProduceResponse(list(topics.values())))
 
 
 def _refusal(index: int, error: KafkaError) -> ProduceResponse.PartitionProduceResponse:

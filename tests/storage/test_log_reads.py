@@ -65,8 +65,8 @@ def test_log_append_time(tmp_path: Path) -> None:
     assert (info.log_append_time, info.max_timestamp) == (NOW, NOW)
     log.append_as_leader(batch(1), 7, NOW + 5)
     assert [r.timestamp for r in records_of(log.read(0, 10_000).data)] == [NOW] * 3 + [NOW + 5]
-    assert log.offset_for_timestamp(NOW + 1) == (NOW + 5, 3)
-    assert log.max_timestamp() == (NOW + 5, 3)
+    assert log.offset_for_timestamp(NOW + 1) == (NOW + 5, 3, 7)
+    assert log.max_timestamp() == (NOW + 5, 3, 7)
     log.abandon()
     assert Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW).log_end_offset == 4, "the CRC is right"
 
@@ -99,15 +99,15 @@ def test_times_are_the_records_own(tmp_path: Path) -> None:
     log.append_as_leader(batch(NOW, NOW + 50, NOW + 20), 0, NOW)
     log.append_as_leader(batch(NOW + 10, NOW + 5, compression=CompressionType.GZIP), 0, NOW)
     log.append_as_leader(batch(NOW + 40, NOW + 50, NOW + 60), 0, NOW)
-    assert log.offset_for_timestamp(0) == (NOW, 0)
-    assert log.offset_for_timestamp(NOW + 1) == (NOW + 50, 1)
-    assert log.offset_for_timestamp(NOW + 50) == (NOW + 50, 1)
-    assert log.offset_for_timestamp(NOW + 51) == (NOW + 60, 7)
-    assert log.offset_for_timestamp(NOW + 60) == (NOW + 60, 7)
+    assert log.offset_for_timestamp(0) == (NOW, 0, 0)
+    assert log.offset_for_timestamp(NOW + 1) == (NOW + 50, 1, 0)
+    assert log.offset_for_timestamp(NOW + 50) == (NOW + 50, 1, 0)
+    assert log.offset_for_timestamp(NOW + 51) == (NOW + 60, 7, 0)
+    assert log.offset_for_timestamp(NOW + 60) == (NOW + 60, 7, 0)
     assert log.offset_for_timestamp(NOW + 61) is None
-    assert log.max_timestamp() == (NOW + 60, 7)
+    assert log.max_timestamp() == (NOW + 60, 7, 0)
     log.increment_log_start_offset(2)
-    assert log.offset_for_timestamp(0) == (NOW + 20, 2)
+    assert log.offset_for_timestamp(0) == (NOW + 20, 2, 0)
     log.increment_log_start_offset(8)
     assert log.offset_for_timestamp(0) is None
 
