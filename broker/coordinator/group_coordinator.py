@@ -92,6 +92,7 @@ class GroupCoordinator:
 
             def forget(core: GroupCore, effects: Effects) -> None:
                 effects.records += core.offsets.tombstones_of_topics(topics)
+                effects.atomic = False
 
             shard.write(self._clock_ms(), forget, _ignore, _ignore)
 

@@ -24,6 +24,9 @@ from .loading import load_steps
 
 logger = logging.getLogger(__name__)
 
+NON_ATOMIC_BATCH_RECORDS = 1_000
+"""Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
+
 Decision = Callable[[GroupCore, Effects], None]
 Query = Callable[[GroupCore], Any]
 Reply = Callable[[Any], None]
@@ -151,7 +154,7 @@ class CoordinatorShard:
         if effects.replies:
             # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
             self._release_when_durable(effects.replies, None, None)
-        error = self._append(effects.records, effects.now_ms)
+        error = self._append_all(effects)
         follow = Effects(effects.now_ms)
         if effects.appended is not None:
             effects.appended(error, follow)
@@ -171,6 +174,16 @@ class CoordinatorShard:
 
     def _release_when_durable(self, replies: Replies, response: Any, reply: Reply | None) -> None:
         self._log.when_durable(lambda: _release(replies, response, reply))
+
+    def _append_all(self, effects: Effects) -> ErrorCode:
+        """Appends in one batch, or in several where the records are not atomic; the first error ends it."""
+        if effects.atomic:
+            return self._append(effects.records, effects.now_ms)
+        for start in range(0, len(effects.records), NON_ATOMIC_BATCH_RECORDS):
+            error = self._append(effects.records[start : start + NON_ATOMIC_BATCH_RECORDS], effects.now_ms)
+            if error:
+                return error
+        return ErrorCode.NONE
 
     def _append(self, records: list[CoordinatorRecord], now_ms: int) -> ErrorCode:
         builder = BatchBuilder()

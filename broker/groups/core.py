@@ -132,6 +132,7 @@ class GroupCore:
                 sync_due(self, event, effects)
             case ExpirationDue():
                 effects.records += expired_records(self, effects.now_ms)
+                effects.atomic = False
                 effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
 
 

@@ -73,13 +73,16 @@ class Effects:
     """What one event leads to. ``now_ms`` is the event's time, milliseconds since the epoch.
 
     ``replies``: answers to whoever waits, independent of the records. ``response``: the answer to the request itself,
-    due when the records are as durable as configured. ``appended``: what follows the append.
+    due when the records are as durable as configured. ``appended``: what follows the append. ``atomic``: the records
+    stand in one batch or not at all; where each means something by itself (tombstones of what has expired), they may be
+    as many as they like.
     """
 
-    __slots__ = ("appended", "now_ms", "records", "replies", "response", "timers")
+    __slots__ = ("appended", "atomic", "now_ms", "records", "replies", "response", "timers")
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
+        self.atomic = True
         self.records: list[CoordinatorRecord] = []
         self.replies: list[tuple[Token, Any]] = []
         self.timers: list[SetTimer | CancelTimer] = []

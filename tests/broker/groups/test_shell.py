@@ -79,6 +79,20 @@ def test_offsets_of_deleted_topics_are_forgotten() -> None:
     assert list(harness.core.offsets.topics_of("g")) == ["u"]
 
 
+def test_many_tombstones_are_appended_in_several_batches() -> None:
+    harness = Harness(topics={"t": (b"t" * 16, 2_500)})
+    partitions = [messages.OffsetCommitRequest.OffsetCommitRequestPartition(index, 5) for index in range(2_500)]
+    topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=partitions)]
+    harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
+    assert len(harness.log.batches) == 1
+    harness.timers.advance(harness.config.offsets_retention_ms + harness.config.offsets_retention_check_interval_ms)
+    assert len(harness.log.batches) == 1 + 3
+    assert harness.core.groups == {}
+    harness.start()
+    assert harness.core.hard_state()["groups"] == {}
+    assert list(harness.core.offsets.groups()) == []
+
+
 def test_pending_transactions_are_loaded_with_their_markers() -> None:
     from odradek.broker.groups.records import offset_commit_record
     from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
