@@ -38,7 +38,7 @@ from ..protocol.records.validation import (
     validate_timestamp_type,
 )
 from .errors import RecordListTooLargeError, RecordValidationError
-from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
+from .log_config import LOG_APPEND_TIME, MAX_INT64, PRODUCER_COMPRESSION, LogConfig
 from .transaction_markers import read_marker
 
 # Base offset, batch length, leader epoch: the fields in front of the magic, which the CRC does not cover.
@@ -104,13 +104,12 @@ def plan_append(
         validate_client_batch(header)
     else:
         validate_batch(buffer, 0, header, config.max_message_bytes)
-    append_time = NO_TIMESTAMP
-    validate_timestamp_type(header)
-    if config.is_log_append_time:
-        append_time = now_ms
+    if header.is_log_append_time:
+        validate_timestamp_type(header)
+    append_time = now_ms if config.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
+    oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     if "compact" in config.cleanup_policy or not (
-        append_time != NO_TIMESTAMP
-        or (_is_in_range(header.max_timestamp, now_ms, config) and _is_in_range(header.base_timestamp, now_ms, config))
+        oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest
     ):
         _refuse_records(buffer, header, now_ms, config)
     if config.compression_type != PRODUCER_COMPRESSION:
@@ -151,16 +150,8 @@ def _refuse_second_batch(buffer: Buffer, size: int) -> None:
         raise InvalidRecordError("Compressed outer record has more than one batch")
 
 
-def _is_in_range(timestamp: int, now_ms: int, config: LogConfig) -> bool:
-    """Whether message.timestamp.before.max.ms and .after.max.ms allow a timestamp; none at all is allowed."""
-    age = now_ms - timestamp
-    return timestamp == NO_TIMESTAMP or (
-        -config.message_timestamp_after_max_ms <= age <= config.message_timestamp_before_max_ms
-    )
-
-
 def _refuse_records(buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig) -> None:
-    """Looks at every record: a compacted topic needs keys, and the header's times were not all in range.
+    """Looks at every record: a compacted topic needs keys, or a time in the header was out of range (or -1).
 
     Raises RecordValidationError with each record that is refused.
     """

@@ -47,14 +47,12 @@ class DescriptorCache:
         return len(self._open)
 
     def get(self, path: Path, flags: int) -> Descriptor:
-        """The file's descriptor, which the caller holds only until the next call here, or longer by `hold`."""
+        """The file's descriptor: usable while its `fd` is not -1, and for sure by `hold`."""
         descriptor = self._open.get(path)
         if descriptor is None:
             descriptor = self._open[path] = Descriptor(self.files, self.files.open(path, flags))
             while len(self._open) > self.max_open:
                 self._open.popitem(last=False)[1].release()
-        elif len(self._open) > self.max_open >> 1:
-            self._open.move_to_end(path)
         return descriptor
 
     def forget(self, path: Path) -> None:

@@ -165,7 +165,7 @@ class LogLoader:
             return epochs
 
     def _check_transaction_indexes(self, names: list[str]) -> None:
-        """A damaged transaction index: everything from its segment on is recovered, for readers must not miss aborts."""
+        """A damaged transaction index: its segment and all later are recovered, for readers must not miss aborts."""
         for segment in self.segments:
             if f"{segment.base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" not in names:
                 continue

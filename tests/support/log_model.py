@@ -3,6 +3,7 @@
 ``Driver(directory, seed).run(steps)`` compares after every step; a difference raises AssertionError with the step.
 """
 
+import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record, iterate_records
 from odradek.storage.log import FileRegion, Log, TimestampAndOffset
 from odradek.storage.log_config import LogConfig
+from odradek.storage.segment import Segment
 
 START_MS = 1_700_000_000_000
 
@@ -44,9 +46,10 @@ class ModelLog:
         self.log_start_offset = min(self.log_start_offset, offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
-        for record in self.records():
-            if record.timestamp >= timestamp:
-                return TimestampAndOffset(record.timestamp, record.offset)
+        for batch in self.batches:
+            for record in batch.records:
+                if record.timestamp >= timestamp and record.offset >= self.log_start_offset:
+                    return TimestampAndOffset(record.timestamp, record.offset, batch.epoch)
         return None
 
     def max_timestamp(self) -> TimestampAndOffset | None:
@@ -57,11 +60,9 @@ class ModelLog:
 def data_of(data: bytes | FileRegion) -> bytes:
     if isinstance(data, bytes):
         return data
-    import os
-
-    with_region = os.pread(data.fd, len(data), data.position)
+    raw = os.pread(data.fd, len(data), data.position)
     data.close()
-    return with_region
+    return raw
 
 
 def records_of(data: bytes | FileRegion) -> list[Record]:
@@ -268,9 +269,9 @@ class Driver:
             check_indexes(segment)
 
 
-def check_indexes(segment) -> None:
-    """Every entry points at the start of the batch whose last offset it names, and has the greatest timestamp so far."""
-    places = {position: header for position, header in segment.headers()}
+def check_indexes(segment: Segment) -> None:
+    """Every entry points at the batch whose last offset it names, and has the greatest timestamp so far."""
+    places = dict(segment.headers())
     data = segment.offset_index.to_bytes()
     for at in range(0, len(data), 8):
         offset = segment.base_offset + int.from_bytes(data[at : at + 4], "big")
