@@ -5,6 +5,7 @@ scripts share a broker. A script that needs virtual time, crashes or other setti
 """
 
 import base64
+import random
 import re
 import time
 from collections.abc import Iterator
@@ -14,7 +15,12 @@ from typing import Any
 from odradek.broker.groups.partitioning import partition_for
 from odradek.broker.groups.states import GroupState
 from odradek.protocol.api_keys import ApiKey
-from odradek.protocol.messages.groups import DescribeGroupsRequest, FindCoordinatorRequest, ListGroupsRequest
+from odradek.protocol.messages.groups import (
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    JoinGroupResponse,
+    ListGroupsRequest,
+)
 from odradek.protocol.messages.structure import Message, Structure
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from support.group_harness import Harness
@@ -76,6 +82,8 @@ class ParityPlayer(ScriptPlayer):
         self._requests: dict[int, tuple[Message, int, str]] = {}
         self._busy: set[str] = set()
         self._answered: list[Answered] = []
+        self._script: RandomScript | None = None
+        self.commands: list[str] = []
 
     def send(self, harness: Harness, client: str, api_key: ApiKey, version: int, request: Message) -> None:
         """To both. A client whose request is parked opens another connection: Kafka serves each in order."""
@@ -115,12 +123,25 @@ class ParityPlayer(ScriptPlayer):
         answer = self._wire.receive(self._port, connection)
         assert "body" in answer, f"the real broker gave {answer} to {request.NAME} of {client}"
         self._busy.discard(connection)
+        if self._script is not None:
+            self._script.learn(client, response)
         ours, real = to_json(response, version), answer["body"]
         if ours.get("memberId") and real.get("memberId"):
             self._real_ids.setdefault(ours["memberId"], real["memberId"])
         if isinstance(request, ListGroupsRequest):
             real["groups"] = [group for group in real["groups"] if group["groupId"].startswith(self._prefix)]
         self._answered.append((request.NAME, client, ours, real))
+
+    def play_random(self, script: "RandomScript", commands: int) -> None:
+        """Plays commands that react to the answers."""
+        self._script = script
+        for _ in range(commands):
+            busy = {connection.removeprefix(self._prefix)[0] for connection in self._busy}
+            command = script.next(busy)
+            if command is not None:
+                self.commands.append(command)
+                self.play(command)
+                self.play("wait 0")
 
     def answered(self) -> list[Answered]:
         """What both answered, with our ids in the real one's answers: now all are known."""
@@ -180,3 +201,47 @@ def differences(answered: list[Answered]) -> Iterator[str]:
     for name, client, ours, real in answered:
         if ours != real:
             yield f"{name} of {client}:\n  ours {ours}\n  real {real}"
+
+
+class RandomScript:
+    """Random commands of two members, one of them static, that react to what they were answered.
+
+    Two, since Kafka chooses the next leader of three by chance; sessions long enough that none ends meanwhile.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._known: dict[str, list[tuple[str, int]]] = {"a": [("", -1)], "s": [("", -1)]}
+
+    def learn(self, client: str, response: Message) -> None:
+        """Remembers member id and generation of a JoinGroup's answer."""
+        if isinstance(response, JoinGroupResponse) and response.member_id:
+            self._known[client] = [*self._known[client][-2:], (response.member_id, response.generation_id)]
+
+    def next(self, busy: set[str]) -> str | None:
+        """The next command, None where the client chosen waits for an answer."""
+        client = self._random.choice("as")
+        if client in busy:
+            return None
+        newest = self._random.random() < 0.8
+        member_id, generation_id = self._known[client][-1] if newest else self._random.choice(self._known[client])
+        instance = f" group_instance_id=i{client}" if client == "s" else ""
+        identity = f"group_id=g generation_id={generation_id} member_id={member_id}{instance}"
+        protocols = self._random.choice(("range:x", "range:x", "range:x,sticky:y", "sticky:z,range:x", "sticky:y"))
+        match self._random.choice("jjjjsssshhcl"):
+            case "j":
+                member = member_id if self._random.random() < 0.8 else ""
+                timeouts = "session_timeout_ms=60000 rebalance_timeout_ms=60000 protocol_type=consumer"
+                version = self._random.choice((5, 7, 9))
+                identity = f"group_id=g member_id={member}{instance}"
+                return f"{client}: JoinGroup {version} {identity} {timeouts} protocols={protocols}"
+            case "s":
+                assignments = ",".join(f"{known[-1][0]}:{name}" for name, known in self._known.items() if known[-1][0])
+                return f"{client}: SyncGroup 3 {identity} assignments={assignments}"
+            case "h":
+                return f"{client}: Heartbeat 4 {identity}"
+            case "c":
+                commit = identity.replace("generation_id", "generation_id_or_member_epoch")
+                return f"{client}: OffsetCommit 8 {commit} topics=t:0@{self._random.randrange(100)}"
+            case _:
+                return f"{client}: LeaveGroup 4 group_id=g members={member_id}{'/is' if client == 's' else ''}"

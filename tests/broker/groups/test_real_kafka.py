@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.group_parity import ParityPlayer, create_topics, differences, is_suitable, wait_for_coordinators
+from support.group_parity import (
+    ParityPlayer,
+    RandomScript,
+    create_topics,
+    differences,
+    is_suitable,
+    wait_for_coordinators,
+)
 from support.group_scripts import play_script
 from support.real_kafka import RealKafka
 from support.wire import Wire
@@ -28,3 +35,13 @@ def test_real_kafka_answers_the_same(path: Path, real: tuple[Wire, int, dict[str
     assert len(player.answered()) >= 5
     found = list(differences(player.answered()))
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_real_kafka_answers_random_members_the_same(seed: int, real: tuple[Wire, int, dict[str, str]]) -> None:
+    wire, port, topic_ids = real
+    player = ParityPlayer(wire, port, f"random{seed}-", topic_ids)
+    player.play("config group_initial_rebalance_delay_ms=0")
+    player.play_random(RandomScript(seed), 60)
+    found = list(differences(player.answered()))
+    assert not found, "\n".join([*player.commands, *found])
