@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import closing
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -176,43 +176,45 @@ async def one_line(line: bytes) -> AsyncIterator[bytes]:
 async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
     """The lines of a file or pipe, without their ends, as they come.
 
-    A daemon thread reads, because a read from a terminal or a pipe cannot be cancelled: at Ctrl-C it is left behind.
+    A daemon thread reads, because a read from a terminal or a pipe cannot be cancelled: at Ctrl-C it is left behind. It
+    has a descriptor of its own, so that it never reads from whatever takes the number of a closed one.
     """
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes | OSError] = asyncio.Queue(maxsize=4)
+    descriptor = os.dup(source.fileno())
 
     def read() -> None:
         while True:
             chunk: bytes | OSError
             try:
-                chunk = os.read(source.fileno(), READ_BYTES)
+                chunk = os.read(descriptor, READ_BYTES)
             except OSError as error:
                 chunk = error
             putting = chunks.put(chunk)
             try:
                 asyncio.run_coroutine_threadsafe(putting, loop).result()
-            except (RuntimeError, asyncio.CancelledError):
+            except (RuntimeError, CancelledError):
                 putting.close()  # the loop ended meanwhile
-                return
+                break
             if not chunk or isinstance(chunk, OSError):
-                return
+                break
+        os.close(descriptor)
 
     threading.Thread(target=read, daemon=True, name="lines").start()
     rest = b""
-    with closing(source):
-        while True:
-            if prompt:
-                click.echo(">", nl=False)
-            chunk = await chunks.get()
-            if isinstance(chunk, OSError):
-                raise CommandError(f"cannot read the input: {chunk.strerror}")
-            if not chunk:
-                break
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                yield line.removesuffix(b"\r")
-        if rest:
-            yield rest
+    while True:
+        if prompt:
+            click.echo(">", nl=False)
+        chunk = await chunks.get()
+        if isinstance(chunk, OSError):
+            raise CommandError(f"cannot read the input: {chunk.strerror}")
+        if not chunk:
+            break
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.removesuffix(b"\r")
+    if rest:
+        yield rest
 
 
 def produce(arguments: list[str]) -> int:

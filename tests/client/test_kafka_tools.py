@@ -24,7 +24,8 @@ TOOLS = {
 
 def kafkas(command: str, bootstrap: str, *arguments: str) -> str:
     """What Kafka's tool prints on standard output."""
-    return run_class(TOOLS[command], "--bootstrap-server", bootstrap, *arguments).stdout
+    result = run_class(TOOLS[command], "--bootstrap-server", bootstrap, *arguments)
+    return str(result.stdout)
 
 
 def ours(capfd: pytest.CaptureFixture[str], command: str, bootstrap: str, *arguments: str) -> str:

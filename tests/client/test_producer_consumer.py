@@ -126,8 +126,9 @@ async def test_positions(bootstrap: str, name: str) -> None:
         assert await consumer.beginning_offsets([here]) == {here: 0}
         assert await consumer.end_offsets(all_of(name, 2)) == {here: 10, TopicPartition(name, 1): 0}
         found = await consumer.offsets_for_times({here: 1_000_055, TopicPartition(name, 1): 0})
-        assert found[here] is not None
-        assert found[here][:2] == (6, 1_000_060)
+        at = found[here]
+        assert at is not None
+        assert (at.offset, at.timestamp) == (6, 1_000_060)
         assert found[TopicPartition(name, 1)] is None
         consumer.seek(here, 7)
         assert [record.value for record in await read(consumer, 3)] == [b"7", b"8", b"9"]
