@@ -36,8 +36,9 @@ from .format import (
     kraft_version_of,
     leader_change_batch,
 )
-from .image import METADATA_TOPIC, METADATA_TOPIC_ID
+from .image import METADATA_TOPIC, METADATA_TOPIC_ID, MetadataImage
 from .records import decode_record, encode_record
+from .snapshot import encode_snapshot
 
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 8 << 20
@@ -67,6 +68,7 @@ class MetadataLog:
         self._state = state
         self.kraft_version = 0
         """The level of kraft.version; 1 where the directory names its voters."""
+        self._voters: bytes | None = None
         self.has_open_transaction = False
         """Whether the log ends within a metadata transaction, whose records were left out."""
 
@@ -108,11 +110,9 @@ class MetadataLog:
         Raises ProtocolError for what is no record of Kafka 4.3.1, CorruptRecordError for a wrong CRC.
         """
         offset = self._log.log_start_offset
-        for end_offset, path in self._checkpoints():
+        for end_offset, path in self._all_checkpoints()[-1:]:
             snapshot = self._files.read_file(path)
-            for kind, value in control_records(snapshot):
-                if kind is ControlRecordType.KRAFT_VERSION:
-                    self.kraft_version = kraft_version_of(value)
+            self._take_control_records(snapshot)
             yield from _snapshot_records(snapshot)
             offset = max(offset, end_offset)
         yield from self._whole_transactions(offset)
@@ -124,14 +124,14 @@ class MetadataLog:
             return []
         return [record.message for record in _snapshot_records(self._files.read_file(path))]
 
-    def _checkpoints(self) -> list[tuple[int, Path]]:
-        """The latest snapshot and its end offset; none, or one."""
+    def _all_checkpoints(self) -> list[tuple[int, Path]]:
+        """All snapshots and their end offsets, the latest last."""
         found = [
             (int(match[1]), int(match[2]), self._directory / entry.name)
             for entry in self._files.list(self._directory)
             if (match := _CHECKPOINT.fullmatch(entry.name))
         ]
-        return [(end_offset, path) for end_offset, _, path in sorted(found)[-1:]]
+        return [(end_offset, path) for end_offset, _, path in sorted(found)]
 
     def _whole_transactions(self, offset: int) -> Iterator[LoadedRecord]:
         pending: list[LoadedRecord] | None = None
@@ -159,9 +159,7 @@ class MetadataLog:
                 check_crc(data, position, header)
                 first, offset = offset, header.next_offset
                 if header.is_control:
-                    for kind, value in control_records(data[position : position + header.size_in_bytes]):
-                        if kind is ControlRecordType.KRAFT_VERSION:
-                            self.kraft_version = kraft_version_of(value)
+                    self._take_control_records(data[position : position + header.size_in_bytes])
                     continue
                 for record in iterate_records(data, header, position):
                     if record.offset >= first and record.value != NO_OP:
@@ -169,6 +167,27 @@ class MetadataLog:
                         yield LoadedRecord(
                             record.offset, header.partition_leader_epoch, record.timestamp, message, version
                         )
+
+    def _take_control_records(self, batches: bytes) -> None:
+        for kind, value in control_records(batches):
+            if kind is ControlRecordType.KRAFT_VERSION:
+                self.kraft_version = kraft_version_of(value)
+            elif kind is ControlRecordType.KRAFT_VOTERS:
+                self._voters = value
+
+    def write_snapshot(self, image: MetadataImage, now_ms: int) -> None:
+        """Writes the image of everything up to the log's end, durably. Raises OSError.
+
+        Earlier records stay where they are; the next start need not read them.
+        """
+        snapshot = encode_snapshot(image, self.kraft_version, self._voters, self.leader_epoch, now_ms)
+        path = self._directory / f"{self.log_end_offset:020d}-{self.leader_epoch:010d}.checkpoint"
+        self._files.write_file(path, snapshot)
+        os.chmod(path, 0o444)
+        for _, older in self._all_checkpoints()[:-2]:
+            # The first one names the voters to a Kafka that knows no other; the last but one is a way back.
+            if older.name != BOOTSTRAP_CHECKPOINT:
+                self._files.remove(older)
 
     def become_leader(self, node_id: int, now_ms: int) -> None:
         """Begins the next epoch: remembered first, so that no epoch is ever used twice, then written to the log."""

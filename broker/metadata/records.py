@@ -9,7 +9,6 @@ Pure. Source: Kafka's MetadataRecordSerde (AbstractApiMessageSerde).
 """
 
 from functools import cache
-from inspect import getmembers, isclass
 
 from ...protocol.codec import decode, encode
 from ...protocol.errors import ProtocolError
@@ -22,7 +21,7 @@ FRAME_VERSION = 1
 @cache
 def record_types() -> dict[int, type[Message]]:
     """Record type -> message class."""
-    classes = (found for _, found in getmembers(metadata_records, isclass))
+    classes = [found for found in vars(metadata_records).values() if isinstance(found, type)]
     return {found.API_KEY: found for found in classes if issubclass(found, Message) and found is not Message}
 
 

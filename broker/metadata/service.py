@@ -48,6 +48,9 @@ logger = logging.getLogger(__name__)
 Subscriber = Callable[[MetadataImage, MetadataDelta], None]
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
+MAX_RECORDS_BETWEEN_SNAPSHOTS = 20_000
+"""A start that had to read more records of the log than this writes a snapshot, so that the next one needn't: about
+half a second's worth."""
 
 
 class MetadataService:
@@ -74,6 +77,7 @@ class MetadataService:
         self.controller_endpoint = controller_endpoint(controller.config)
         self._directory_ids = directory_ids
         self._clean_epoch = clean_epoch
+        self._records_to_load = 0
         self._subscribers: list[Subscriber] = []
         self._producer_ids = iter(range(0))
 
@@ -116,6 +120,7 @@ class MetadataService:
         unheard = MetadataDelta()
         image = self.image
         for offset, epoch, timestamp_ms, message, version in self.log.load():
+            self._records_to_load += offset >= 0
             replay(image, message, unheard, version)
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
@@ -150,6 +155,8 @@ class MetadataService:
         registration = registration_records(self.controller, endpoints, self._directory_ids, self.broker_epoch)
         self.commit(registration, now_ms)
         self.commit(elect_at_start(self.image, self.controller, clean=clean), now_ms)
+        if self._records_to_load > MAX_RECORDS_BETWEEN_SNAPSHOTS:
+            self.log.write_snapshot(self.image, now_ms)
 
     def stop(self, now_ms: int) -> None:
         """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session.

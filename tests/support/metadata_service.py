@@ -1,6 +1,7 @@
 """A metadata service on a directory, without the rest of a broker, for tests."""
 
 import contextlib
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.metadata.service import MetadataService
 from odradek.storage.log_directory import LogDirectory
-from support.metadata_images import ENDPOINT, NODE_ID, numbered_uuids
+from support.metadata_images import ENDPOINT, NODE_ID
 
 NOW_MS = 1_795_000_000_000
 
@@ -20,14 +21,13 @@ def open_service(
     """A service that was started and is stopped (or, with ``crash``, killed) at the end."""
     config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
     directory = LogDirectory.open(path)
-    random_uuid = numbered_uuids()
     try:
         service = MetadataService.open(
             directory,
             config,
             directory_ids=[directory.meta.directory_id if directory.meta else b"directory id 123"],
             now_ms=now_ms,
-            random_uuid=random_uuid,
+            random_uuid=lambda: uuid.uuid4().bytes,
         )
         directory.load_logs(lambda topic: log_config_for(config, {}), now_ms)
         service.start([ENDPOINT], now_ms)

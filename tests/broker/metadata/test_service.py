@@ -22,6 +22,8 @@ from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
     NoOpRecord,
@@ -288,3 +290,41 @@ def test_directory_that_kafkas_own_tool_formatted_begins_as_it_was_told(tmp_path
         assert service.image.features == {"metadata.version": 25, "group.version": 1}
         assert [one.message for one in service.image.kept.values()] == [user]
         assert "group.version" not in service.finalized_features(), "what is not served is not promised"
+
+
+def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        create(service, "a", "b", partitions=3)
+        quota = ClientQuotaRecord([ClientQuotaRecord.EntityData("user", None)], "producer_byte_rate", 4.0)
+        acl = AccessControlEntryRecord(id=b"a" * 16, resource_name="r")
+        service.commit([quota, acl, ConfigRecord(ResourceType.GROUP, "g", "k", "v")], NOW_MS)
+        service.next_producer_id(NOW_MS)
+        service.log.write_snapshot(service.image, NOW_MS)
+        before = service.image
+        [_, snapshot] = sorted((tmp_path / METADATA).glob("*.checkpoint"))
+        kinds = [kind for kind, _ in control_records(snapshot.read_bytes())]
+        assert kinds == [
+            ControlRecordType.SNAPSHOT_HEADER,
+            ControlRecordType.KRAFT_VERSION,
+            ControlRecordType.KRAFT_VOTERS,
+            ControlRecordType.SNAPSHOT_FOOTER,
+        ]
+        from_snapshot = [record for record in service.log.load() if record.offset < 0]
+        assert len(from_snapshot) == len(list(service.log.load())), "nothing of the log before it is read"
+        loaded = MetadataImage()
+        for record in from_snapshot:
+            replay(loaded, record.message, MetadataDelta(), record.version)
+    for name in ("topics_by_id", "configs", "features", "client_quotas", "next_producer_id", "kept"):
+        assert getattr(loaded, name) == getattr(before, name), name
+    assert loaded.brokers[1].epoch == before.brokers[1].epoch
+
+
+def test_start_that_had_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_BETWEEN_SNAPSHOTS", 3)
+    counts = []
+    for index in range(5):
+        with open_service(tmp_path) as service:
+            create(service, f"t{index}")
+            counts.append(len(list((tmp_path / METADATA).glob("*.checkpoint"))))
+            assert len(service.image.topics_by_name) == index + 1
+    assert counts == [1, 2, 3, 3, 3], "the first, and the last two"
