@@ -130,7 +130,8 @@ def _read(
             want.fetch_offset, min(want.max_bytes, left), upper_bound_offset=bound, min_one_batch=nothing_yet
         )
         data.records = result.data
-    if committed_only:
+    # Where the limit is smaller than the first batch, Kafka answers as if aborted transactions were not asked for.
+    if committed_only and (result is None or len(result.data) > 0):
         data.aborted_transactions = [
             FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset)
             for aborted in (log.aborted_transactions(want.fetch_offset, bound) if result is not None else ())

@@ -20,6 +20,7 @@ from support.wire import Wire
 from odradek.broker.served import LOWEST_SERVED, SERVED, served_versions
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
+from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from parity.questions import GROUPS, Questions
@@ -63,20 +64,11 @@ class TwoBrokers:
         for names in (self.ours, self.kafka):
             request = make(names)
             answer = self.wire.ask(names.port, request, version)
-            if names is self.kafka and comparable(answer) != comparable(answers[0]):
-                answer = self._once_it_has_settled(request, version, answer)
             self._learn(names, request, answer)
             answers.append(answer)
         if make(self.ours).NAME in CHANGES_METADATA:
             self._wait_until_both_see_the_same_topics()
         return make(self.ours), answers[0], answers[1]
-
-    def _once_it_has_settled(self, request: Message, version: int, answer: Any) -> Any:
-        """Kafka's answer when what it does behind earlier answers is done: a new topic has no leader at first."""
-        deadline = time.monotonic() + 3
-        while any(f"'errorCode': {code}," in str(answer) for code in TRANSIENT) and time.monotonic() < deadline:
-            answer = self.wire.ask(self.kafka.port, request, version)
-        return answer
 
     def _learn(self, names: Names, request: Message, answer: Any) -> None:
         body = answer.get("body", {})
@@ -98,6 +90,18 @@ class TwoBrokers:
         deadline = time.monotonic() + 10
         while self._topics(self.ours) != self._topics(self.kafka):
             assert time.monotonic() < deadline, (self._topics(self.ours), self._topics(self.kafka))
+        while not self._kafka_leads_everything():
+            assert time.monotonic() < deadline, "Kafka leads not all of its partitions"
+
+    def _kafka_leads_everything(self) -> bool:
+        topics = [
+            ListOffsetsRequest.ListOffsetsTopic(
+                name, [ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index, _ in led]
+            )
+            for name, led in self._topics(self.kafka).items()
+        ]
+        body = self.wire.ask(self.kafka.port, ListOffsetsRequest(-1, 0, topics), 2)["body"]
+        return not any(partition["errorCode"] for topic in body["topics"] for partition in topic["partitions"])
 
     def _wait_until_the_offsets_topic_is_there(self) -> None:
         """Ours has it from the start; Kafka makes it when a group is first looked for."""
@@ -114,9 +118,6 @@ class TwoBrokers:
         found = self.wire.ask(names.port, FindCoordinatorRequest(group), 2)["body"]
         return int(found["errorCode"] or self.wire.ask(names.port, OffsetFetchRequest(group), 7)["body"]["errorCode"])
 
-
-TRANSIENT = (5, 6, 14, 15, 16)
-"""LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, COORDINATOR_LOAD_IN_PROGRESS, _NOT_AVAILABLE, NOT_COORDINATOR."""
 
 CHANGES_METADATA = {
     "CreateTopicsRequest",
