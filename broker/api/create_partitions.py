@@ -27,8 +27,8 @@ def handle(
 ) -> None:
     """Decides, writes the records, answers."""
     metadata = broker.metadata
-    decision = create_partitions(metadata.image, request)
     try:
+        decision = create_partitions(metadata.image, request)
         response = metadata.carry_out(decision, context.now_ms)
     except KafkaError as error:
         response = CreatePartitionsResponse(

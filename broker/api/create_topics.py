@@ -28,8 +28,8 @@ def handle(
 ) -> None:
     """Decides, writes the records, answers."""
     metadata = broker.metadata
-    decision = create_topics(metadata.image, request, metadata.controller)
     try:
+        decision = create_topics(metadata.image, request, metadata.controller)
         response = metadata.carry_out(decision, context.now_ms)
     except KafkaError as error:
         response = CreateTopicsResponse(

@@ -18,7 +18,7 @@ from ...protocol.messages.topics import (
 from .decision import NO_ERROR, ApiError, Controller, Decision
 from .image import MetadataImage, TopicImage
 from .placement import Placer
-from .topics import all_fenced
+from .topics import MAX_PARTITIONS_PER_BATCH, all_fenced
 
 NAMES_AND_IDS_SINCE = 6
 DELETION_DISABLED_SINCE = 3
@@ -103,7 +103,17 @@ def _deletion(name: str | None, topic_id: bytes, error: ApiError) -> DeleteTopic
 
 
 def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
-    """Adds partitions to topics; ``validate_only`` answers the same without records."""
+    """Adds partitions to topics; ``validate_only`` answers the same without records.
+
+    Raises KafkaError POLICY_VIOLATION, for all topics of the request, where one is to grow beyond what one request may.
+    """
+    for topic in request.topics:
+        found = image.topics_by_name.get(topic.name)
+        if found is None or topic.assignments is not None:
+            continue
+        # Before anything is placed: the count is only a number that somebody sent. (Kafka bounds CreateTopics only.)
+        if topic.count - len(found.partitions) > MAX_PARTITIONS_PER_BATCH:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     decision: Decision[CreatePartitionsResponse] = Decision(CreatePartitionsResponse())
     placer = Placer(image)
     results = decision.response.results

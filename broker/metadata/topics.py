@@ -21,16 +21,22 @@ from .placement import Placer
 from .topic_names import check_topic_name, colliding
 
 USE_DEFAULT = -1
+MAX_PARTITIONS_PER_BATCH = 10_000
+"""``ReplicationControlManager.MAX_PARTITIONS_PER_BATCH``."""
 Result = CreateTopicsResponse.CreatableTopicResult
 
 
 def create_topics(
     image: MetadataImage, request: CreateTopicsRequest, controller: Controller
 ) -> Decision[CreateTopicsResponse]:
-    """Creates what can be created; ``validate_only`` answers the same without records."""
+    """Creates what can be created; ``validate_only`` answers the same without records.
+
+    Raises KafkaError POLICY_VIOLATION, for all topics of the request, where they ask for too many partitions together.
+    """
     decision: Decision[CreateTopicsResponse] = Decision(CreateTopicsResponse())
     placer = Placer(image)
     counts = Counter(topic.name for topic in request.topics)
+    _check_total(request, controller)
     results = decision.response.topics
     for topic in request.topics:
         if counts[topic.name] > 1 or topic.name == METADATA_TOPIC:
@@ -52,6 +58,20 @@ def create_topics(
     if request.validate_only:
         decision.records.clear()
     return decision
+
+
+def _check_total(request: CreateTopicsRequest, controller: Controller) -> None:
+    """Refuses what would be too large before anything is made of it (``validateTotalNumberOfPartitions``)."""
+    total = 0
+    for topic in request.topics:
+        if topic.assignments:
+            total += len(topic.assignments)
+        elif topic.num_partitions == USE_DEFAULT:
+            total += controller.config.get_int("num.partitions")
+        else:
+            total += max(0, topic.num_partitions)
+    if total > MAX_PARTITIONS_PER_BATCH:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
 def _refusal(name: str, code: ErrorCode, message: str | None) -> Result:
