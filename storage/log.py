@@ -453,17 +453,17 @@ class Log:
 
     def close(self) -> None:
         """Writes the producer snapshot and the last index entries, flushes, and lets the files go."""
-        if not self._is_open:
-            return
-        self.check_usable()
-        try:
-            self._take_snapshot()
-            self.segments.active.seal()
-        except OSError as error:
-            raise self.storage_error(error) from error
-        if self.is_dirty:
-            self.flush()
-        self.abandon()
+        if self._is_open:
+            self.prepare_close()
+            if self.is_dirty:
+                self.flush()
+            self.abandon()
+
+    @on_disk
+    def prepare_close(self) -> None:
+        """Writes what `close` writes; flush (if `is_dirty`) and `abandon` are left to the caller, who may have many."""
+        self._take_snapshot()
+        self.segments.active.seal()
 
     @property
     def is_dirty(self) -> bool:

@@ -34,7 +34,7 @@ from .file_names import (
 from .files import Files
 from .log import Log
 from .log_config import LogConfig
-from .log_flush import Flush
+from .log_flush import Flush, sync_all
 from .meta_properties import (
     CLEAN_SHUTDOWN_FILE,
     UNKNOWN_BROKER_EPOCH,
@@ -291,12 +291,13 @@ class LogDirectory:
                 flushes.append((log, log.prepare_flush()))
             except OSError as error:
                 raise log.storage_error(error) from error
-        for log, flush in flushes:
-            try:
-                flush.sync()
-            except OSError as error:
+        try:
+            sync_all(self._files, [flush for _, flush in flushes])
+        except OSError as error:
+            for log, flush in flushes:
                 log.fail_flush(flush, error)
-                raise self._offline(error) from error
+            raise self._offline(error) from error
+        for log, flush in flushes:
             log.complete_flush(flush, log.last_flushed_ms if now_ms is None else now_ms)
 
     def _offline(self, error: OSError) -> StorageError:
@@ -332,7 +333,8 @@ class LogDirectory:
         """
         try:
             for log in self.logs.values():
-                log.close()
+                log.prepare_close()
+            self.flush([log for log in self.logs.values() if log.is_dirty])
             self.write_checkpoints()
             write_clean_shutdown(self._files, self.path, broker_epoch)
         except OSError as error:

@@ -7,16 +7,21 @@
 Invariant: the recovery point moves only over what was synced. Source: Kafka's UnifiedLog.flush.
 """
 
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .descriptors import Descriptor
 from .files import EXISTING, Files
 
+FEW = 4
+PARALLEL_SYNCS = 16
+
 
 class Flush:
     """What one flush syncs. `offset`: all below it is durable once `sync` has returned."""
 
-    __slots__ = ("_descriptors", "_directories", "_files", "_paths", "offset")
+    __slots__ = ("_descriptors", "_files", "_paths", "directories", "offset")
 
     def __init__(
         self, files: Files, offset: int, descriptors: list[Descriptor], paths: list[Path], directories: list[Path]
@@ -25,11 +30,16 @@ class Flush:
         self._files = files
         self._descriptors = [descriptor.hold() for descriptor in descriptors]
         self._paths = paths
-        self._directories = directories
+        self.directories = directories
         self.offset = offset
 
     def sync(self) -> None:
         """Waits until everything is on the disk. Raises OSError: then nobody knows what is."""
+        self.sync_files()
+        sync_directories(self._files, self.directories)
+
+    def sync_files(self) -> None:
+        """The files only; the `directories` are left to the caller, who may have many flushes."""
         for descriptor in self._descriptors:
             self._files.sync(descriptor.fd)
         for path in self._paths:
@@ -41,12 +51,34 @@ class Flush:
                 self._files.sync(fd)
             finally:
                 self._files.close(fd)
-        for directory in self._directories:
-            if self._files.exists(directory):
-                self._files.sync_directory(directory)
 
     def release(self) -> None:
         """Lets the files go."""
         for descriptor in self._descriptors:
             descriptor.release()
         self._descriptors = []
+
+
+def sync_directories(files: Files, directories: Iterable[Path]) -> None:
+    """Makes the names in directories durable; one that has gone needs nothing. Raises OSError."""
+    for directory in directories:
+        if files.exists(directory):
+            files.sync_directory(directory)
+
+
+def sync_all(files: Files, flushes: Sequence[Flush]) -> None:
+    """The middle step of many flushes: several at once, since a disk does them together; each directory once.
+
+    Raises the OSError of one that has failed; none is known to be on the disk then.
+    """
+    directories = sorted({directory for flush in flushes for directory in flush.directories})
+    if len(flushes) <= FEW:
+        for flush in flushes:
+            flush.sync_files()
+        sync_directories(files, directories)
+        return
+    with ThreadPoolExecutor(max_workers=PARALLEL_SYNCS) as pool:
+        for _ in pool.map(Flush.sync_files, flushes):
+            pass
+        for _ in pool.map(lambda directory: sync_directories(files, [directory]), directories):
+            pass
