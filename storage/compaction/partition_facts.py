@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...protocol.records.batch import NO_TIMESTAMP
+from ...protocol.records.errors import CorruptRecordError
 from ..batch_scan import scan_headers
 from ..errors import CorruptSnapshotError
 from ..file_names import (
@@ -20,10 +21,10 @@ from ..file_names import (
     segment_path,
 )
 from ..files import READ_ONLY, Files
-from ..log_loader import read_marker
 from ..producer_snapshots import ProducerSnapshots
 from ..producer_state import ProducerState
 from ..transaction_index import AbortedTransaction, TransactionIndex
+from ..transaction_markers import read_marker
 from .grouping import SegmentFacts
 from .retention import LastRecord
 
@@ -78,7 +79,8 @@ def read_partition(files: Files, directory: Path, *, now_ms: int, producer_id_ex
     producers, replay_from = _newest_snapshot(files, directory, names)
     facts = PartitionFacts([], {}, producers, [])
     for base_offset in bases:
-        facts.segments.append(_read_segment(files, directory, base_offset, facts, replay_from))
+        is_active = base_offset == bases[-1]
+        facts.segments.append(_read_segment(files, directory, base_offset, facts, replay_from, is_active=is_active))
         if f"{base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" in names:
             data = files.read_file(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
             facts.transaction_indexes.append((base_offset, TransactionIndex(base_offset, data)))
@@ -100,8 +102,9 @@ def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tup
 
 
 def _read_segment(
-    files: Files, directory: Path, base_offset: int, facts: PartitionFacts, replay_from: int
+    files: Files, directory: Path, base_offset: int, facts: PartitionFacts, replay_from: int, *, is_active: bool
 ) -> SegmentFacts:
+    """The facts of one segment; an active segment counts up to its first damage, which a killed broker may leave."""
     path = segment_path(directory, base_offset, LOG_SUFFIX)
     largest_timestamp = NO_TIMESTAMP
     next_offset = base_offset
@@ -117,6 +120,9 @@ def _read_segment(
                 facts.producers.apply(header, header.base_offset)
             elif (found := read_marker(files.read(fd, header.size_in_bytes, position), header)) is not None:
                 facts.producers.apply_marker(header, found[0], header.base_offset, found[1])
+    except CorruptRecordError:
+        if not is_active:
+            raise
     finally:
         files.close(fd)
     facts.next_offsets[base_offset] = next_offset

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.java import java_arguments, java_or_skip, java_source
 from support.log_histories import HistoryWriter
+from support.unsynced_files import UnsyncedFiles
 
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.compression import CompressionType
@@ -17,7 +18,6 @@ from odradek.protocol.records.record import decode_records
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
 from odradek.storage.compaction.partition_facts import read_partition
-from odradek.storage.files import Files
 from odradek.storage.log_config import LogConfig
 
 HOUR_MS = 3_600_000
@@ -65,7 +65,7 @@ def oracle() -> Iterator[CleanerOracle]:
 
 
 def clean_once(directory: Path, first_dirty: int, now_ms: int, config: LogConfig) -> int:
-    files = Files()
+    files = UnsyncedFiles()
     facts = read_partition(files, directory, now_ms=now_ms, producer_id_expiration_ms=24 * HOUR_MS)
     stable = facts.first_unstable_offset
     offsets = cleanable_range(

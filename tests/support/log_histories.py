@@ -6,10 +6,13 @@ Written through the project's own log, so that segments, indexes, snapshots and 
 import random
 from pathlib import Path
 
+from support.unsynced_files import UnsyncedFiles
+
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
+from odradek.storage.descriptors import DescriptorCache
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 
@@ -35,7 +38,8 @@ class HistoryWriter:
         self.with_null_keys = with_null_keys
         self.now_ms = HISTORY_START_MS
         self.sequences: dict[int, int] = {}
-        self.log = Log.open(directory, config or LogConfig(), now_ms=self.now_ms)
+        descriptors = DescriptorCache(UnsyncedFiles())
+        self.log = Log.open(directory, config or LogConfig(), now_ms=self.now_ms, descriptors=descriptors)
 
     @property
     def end_ms(self) -> int:

@@ -1,0 +1,105 @@
+"""What a log directory's own metadata log says of topics: ids, replicas, configs.
+
+Reads ``__cluster_metadata-0``: the newest snapshot, then the log behind it. Never writes. A directory without it says
+nothing (a broker whose controllers are elsewhere keeps a copy, too). Source: Kafka's metadata records (TopicRecord,
+PartitionRecord, ConfigRecord, RemoveTopicRecord) and MetadataRecordSerde.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..protocol.codec import decode
+from ..protocol.errors import KafkaError, ProtocolError
+from ..protocol.messages.metadata_records import ConfigRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
+from ..protocol.records.batch import iterate_headers
+from ..protocol.records.record import iterate_records
+from ..storage.file_names import METADATA_TOPIC
+
+_CLASSES = {cls.API_KEY: cls for cls in (TopicRecord, PartitionRecord, ConfigRecord, RemoveTopicRecord)}
+_TOPIC_RESOURCE = 2
+_BROKER_RESOURCE = 4
+_SNAPSHOT_SUFFIX = ".checkpoint"
+
+
+@dataclass(slots=True)
+class TopicFacts:
+    """One topic: its 16-byte id, its configs as text, the number of replicas of each partition."""
+
+    topic_id: bytes
+    replicas: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterMetadata:
+    """Topics by name; configs set for topics, and for all brokers, by Kafka's keys."""
+
+    topics: dict[str, TopicFacts] = field(default_factory=dict)
+    topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    broker_configs: dict[str, str] = field(default_factory=dict)
+    is_known: bool = False
+    """Whether there was a metadata log at all."""
+
+    def replay(self, message: object) -> None:
+        """Takes in one record."""
+        if isinstance(message, TopicRecord):
+            self.topics[message.name] = TopicFacts(message.topic_id)
+        elif isinstance(message, PartitionRecord):
+            for facts in self.topics.values():
+                if facts.topic_id == message.topic_id:
+                    facts.replicas[message.partition_id] = len(message.replicas)
+        elif isinstance(message, RemoveTopicRecord):
+            for name in [name for name, facts in self.topics.items() if facts.topic_id == message.topic_id]:
+                del self.topics[name]
+                self.topic_configs.pop(name, None)
+        elif isinstance(message, ConfigRecord):
+            self._replay_config(message)
+
+    def _replay_config(self, record: ConfigRecord) -> None:
+        if record.resource_type == _TOPIC_RESOURCE:
+            configs = self.topic_configs.setdefault(record.resource_name, {})
+        elif record.resource_type == _BROKER_RESOURCE and not record.resource_name:
+            configs = self.broker_configs
+        else:
+            return
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+
+
+def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
+    """What the metadata in a log directory says; as far as it can be read. Raises OSError."""
+    metadata = ClusterMetadata()
+    directory = log_directory / f"{METADATA_TOPIC}-0"
+    if not directory.is_dir():
+        return metadata
+    snapshots = sorted(path for path in directory.iterdir() if path.name.endswith(_SNAPSHOT_SUFFIX))
+    behind = 0
+    if snapshots:
+        behind = int(snapshots[-1].name.partition("-")[0])
+        _replay_file(metadata, snapshots[-1], 0)
+    for path in sorted(directory.glob("*.log")):
+        _replay_file(metadata, path, behind)
+    return metadata
+
+
+def _replay_file(metadata: ClusterMetadata, path: Path, from_offset: int) -> None:
+    for value in _values(path.read_bytes(), from_offset):
+        metadata.is_known = True
+        message_class = _CLASSES.get(value[1]) if len(value) >= 3 and value[0] == 1 else None
+        if message_class is not None:
+            metadata.replay(decode(message_class, value[2], value, 3)[0])
+
+
+def _values(data: bytes, from_offset: int) -> Iterator[bytes]:
+    """The values of the data records, up to the first damage: the audit reports that, here it only ends the reading."""
+    try:
+        for position, header in iterate_headers(data):
+            if header.is_control or header.last_offset < from_offset:
+                continue
+            for record in iterate_records(data, header, position):
+                if record.value is not None and record.offset >= from_offset:
+                    yield record.value
+    except (KafkaError, ProtocolError):
+        return

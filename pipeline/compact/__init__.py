@@ -1,0 +1,1 @@
+"""Offline compaction of log directories: `odradek compact`."""

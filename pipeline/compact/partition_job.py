@@ -1,0 +1,130 @@
+"""Compacts one partition's directory: finishes what was interrupted, then cleans in rounds until nothing changes.
+
+Every round is atomic and follows from the files and the clock alone, so that a run that is killed anywhere and started
+again ends in the same bytes. The caller holds the directory's lock. The active segment, the leader epochs and the
+producer snapshots of segments that stay are not touched. Source: storage/compaction/.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...protocol.errors import KafkaError
+from ...storage.compaction.cleaning import PartitionCleaner, RoundResult
+from ...storage.compaction.grouping import CleanableRange, cleanable_range
+from ...storage.compaction.partition_facts import PartitionFacts, read_partition
+from ...storage.errors import CorruptIndexError
+from ...storage.file_names import CLEANED_SUFFIX, SWAP_SUFFIX
+from ...storage.files import Files
+from ...storage.log_config import LogConfig
+from ...storage.log_loader import finish_interrupted_work
+
+MAX_ROUNDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTask:
+    """What to compact, and what the checkpoints say of it. Times are ms since 1970."""
+
+    topic: str
+    partition: int
+    directory: Path
+    config: LogConfig
+    now_ms: int
+    cleaned_up_to: int | None
+    log_start_offset: int | None
+    high_watermark: int | None
+    """None: the checkpoint has none, and the log's end counts."""
+    max_map_entries: int
+    is_dry_run: bool
+
+
+@dataclass(slots=True)
+class PartitionOutcome:
+    """What became of a partition. `refusal` says why it was left as it was; sizes are bytes."""
+
+    topic: str
+    partition: int
+    refusal: str | None = None
+    rounds: int = 0
+    first_dirty_offset: int = 0
+    first_uncleanable_offset: int = 0
+    cleaned_up_to: int | None = None
+    bytes_before: int = 0
+    bytes_after: int = 0
+    segments_before: int = 0
+    segments_after: int = 0
+    records_before: int = 0
+    records_after: int = 0
+    records_without_key: int = 0
+
+    def add(self, result: RoundResult) -> None:
+        """Takes in a round."""
+        if not self.rounds:
+            self.bytes_before, self.segments_before = result.bytes_before, result.segments_before
+            self.records_before = result.records_read
+        self.rounds += 1
+        self.bytes_after, self.segments_after = result.bytes_after, result.segments_after
+        self.records_after = result.records_kept
+        self.records_without_key += result.records_without_key
+        self.cleaned_up_to = result.cleaned_up_to
+
+
+def compact_partition(task: PartitionTask, files: Files | None = None) -> PartitionOutcome:
+    """Does the task; damage and missing files end in a refusal with the partition as it was. Raises OSError."""
+    outcome = PartitionOutcome(task.topic, task.partition)
+    if not task.directory.is_dir():
+        outcome.refusal = f"{task.directory} can't be reached from here"
+        return outcome
+    layer = files or Files()
+    try:
+        if task.is_dry_run:
+            leftovers = [e.name for e in layer.list(task.directory) if e.name.endswith((CLEANED_SUFFIX, SWAP_SUFFIX))]
+            if leftovers:
+                outcome.refusal = "a compaction was interrupted here; a run without --dry-run finishes it first"
+                return outcome
+        else:
+            finish_interrupted_work(layer, task.directory)
+        _clean_until_unchanged(task, layer, outcome)
+    except (KafkaError, CorruptIndexError) as error:
+        outcome.refusal = f"{error}; nothing of this partition was changed by the round that met it (see odradek audit)"
+    return outcome
+
+
+def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: PartitionOutcome) -> None:
+    cleaned_up_to = task.cleaned_up_to
+    for _ in range(MAX_ROUNDS):
+        facts = read_partition(
+            files, task.directory, now_ms=task.now_ms, producer_id_expiration_ms=task.config.producer_id_expiration_ms
+        )
+        if not facts.segments:
+            return
+        offsets = _range(task, facts, cleaned_up_to)
+        if not outcome.rounds:
+            outcome.first_dirty_offset, outcome.first_uncleanable_offset = offsets
+        if offsets.first_uncleanable_offset <= facts.segments[0].base_offset:
+            outcome.cleaned_up_to = offsets.first_dirty_offset
+            return
+        cleaner = PartitionCleaner(files, task.directory, task.config, task.now_ms)
+        result = cleaner.clean(facts, offsets, max_map_entries=task.max_map_entries, is_dry_run=task.is_dry_run)
+        outcome.add(result)
+        is_done = not result.is_changed and result.cleaned_up_to >= offsets.first_uncleanable_offset
+        if is_done or task.is_dry_run:
+            return
+        cleaned_up_to = result.cleaned_up_to
+
+
+def _range(task: PartitionTask, facts: PartitionFacts, cleaned_up_to: int | None) -> CleanableRange:
+    stable = facts.log_end_offset
+    if facts.first_unstable_offset is not None:
+        stable = min(stable, facts.first_unstable_offset)
+    if task.high_watermark is not None:
+        stable = min(stable, task.high_watermark)
+    return cleanable_range(
+        facts.segments,
+        cleaned_up_to=cleaned_up_to,
+        log_start_offset=max(facts.segments[0].base_offset, task.log_start_offset or 0),
+        log_end_offset=facts.log_end_offset,
+        last_stable_offset=stable,
+        min_compaction_lag_ms=task.config.min_compaction_lag_ms,
+        now_ms=task.now_ms,
+    )

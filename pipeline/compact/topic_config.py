@@ -1,0 +1,63 @@
+"""The configuration that a compaction goes by: Kafka's topic keys as text into a typed LogConfig.
+
+Pure. Topic configs of the metadata log win over broker-wide ones, `--config` wins over both; what only stands in a
+broker's properties file is not in the directory and must be given. Source: LogConfig, and the synonyms of Kafka's
+ServerTopicConfigSynonyms.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+from ...storage.log_config import LogConfig
+
+COMPACTION_KEYS = {
+    "cleanup.policy": "log.cleanup.policy",
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "index.interval.bytes": "log.index.interval.bytes",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
+    "segment.bytes": "log.segment.bytes",
+    "segment.index.bytes": "log.index.size.max.bytes",
+    "producer.id.expiration.ms": "producer.id.expiration.ms",
+    "remote.storage.enable": "",
+    "internal.segment.bytes": "",
+}
+"""The topic keys that matter here, with the broker key that gives their default ("": none)."""
+
+
+class ConfigValueError(Exception):
+    """A key that has no meaning for a compaction, or a value of the wrong type."""
+
+
+def compaction_config(
+    topic_configs: Mapping[str, str], broker_configs: Mapping[str, str], given: Mapping[str, str]
+) -> LogConfig:
+    """The configuration of a topic. Raises ConfigValueError."""
+    for key in given:
+        if key not in COMPACTION_KEYS:
+            known = ", ".join(COMPACTION_KEYS)
+            raise ConfigValueError(f"'{key}' has no meaning for a compaction; known are {known}")
+    texts = {key: broker_configs[synonym] for key, synonym in COMPACTION_KEYS.items() if synonym in broker_configs}
+    texts |= {key: text for key, text in topic_configs.items() if key in COMPACTION_KEYS}
+    texts |= given
+    if "internal.segment.bytes" in texts:
+        texts["segment.bytes"] = texts.pop("internal.segment.bytes")
+    if texts.pop("remote.storage.enable", "false").strip().lower() == "true":
+        raise ConfigValueError(
+            "a topic with remote.storage.enable can't be compacted: Kafka does not compact it either"
+        )
+    defaults = LogConfig()
+    values: dict[str, object] = {}
+    types = {item.name: type(getattr(defaults, item.name)) for item in fields(LogConfig)}
+    for key, text in texts.items():
+        name = key.replace(".", "_")
+        values[name] = _typed(key, text, types[name])
+    return replace(defaults, **values)  # type: ignore[arg-type]
+
+
+def _typed(key: str, text: str, wanted: type) -> object:
+    if wanted is frozenset:
+        return frozenset(word.strip() for word in text.split(",") if word.strip())
+    try:
+        return wanted(text)
+    except ValueError:
+        raise ConfigValueError(f"'{text}' is no value for {key}") from None
