@@ -119,6 +119,8 @@ class Segment:
             _overwrite(descriptors, segment_path(directory, base_offset, suffix), b"")
         files.remove(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
         segment._reset_indexes()
+        for index in (segment.offset_index, segment.time_index, segment.transaction_index):
+            index.saved_entries = 0
         return segment
 
     def __repr__(self) -> str:
