@@ -1,0 +1,101 @@
+"""The image run for real: users, volume, health, signals, restart, hardening, Apache's variables."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from support.apache_image import SINGLE_NODE
+from support.docker_container import Container, Image
+
+pytestmark = pytest.mark.ci
+
+DATA = "/var/lib/kafka/data"
+HARDENED = ("--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+
+
+@contextmanager
+def volume(image: Image) -> Iterator[str]:
+    name = f"odradek-test-{uuid.uuid4().hex}"
+    image.engine.run("volume", "create", name)
+    try:
+        yield name
+    finally:
+        image.engine.run("volume", "rm", "--force", name)
+
+
+def test_hardened_it_serves_stops_on_sigterm_and_has_its_records_when_it_starts_again(image: Image) -> None:
+    with volume(image) as data:
+        options = ("--volume", f"{data}:{DATA}", *HARDENED)
+        with Container(image, *options) as container:
+            container.start()
+            assert container.execute("id", "-u") == "1000"
+            container.produce("kept", "first")
+            assert container.stop() == 0, container.log()
+            container.start()
+            container.produce("kept", "second")
+            assert container.consume("kept", 2) == ["first", "second"]
+            assert container.stop() == 0, container.log()
+            assert container.log().count("stopped cleanly") == 2
+        with Container(image, *options) as another:  # the volume outlives the container
+            another.start()
+            assert another.consume("kept", 2) == ["first", "second"]
+
+
+def test_the_broker_is_process_1(image: Image) -> None:
+    with Container(image) as container:
+        container.start()
+        words = container.execute("cat", "/proc/1/cmdline").split("\0")
+        assert "serve" in words
+        assert not any("entrypoint" in word for word in words), words
+
+
+def test_any_user_of_group_0_may_run_it(image: Image) -> None:
+    with volume(image) as data:
+        options = ("--user", "31337:0", "--volume", f"{data}:{DATA}", *HARDENED)
+        with Container(image, *options) as container:
+            container.start()
+            assert container.execute("id", "-u") == "31337"
+            container.produce("mine", "record")
+            assert container.consume("mine", 1) == ["record"]
+            assert container.stop() == 0, container.log()
+
+
+def test_a_volume_of_another_user_is_refused_with_the_command_that_mends_it(image: Image) -> None:
+    # A tmpfs of root without write permission for others stands for a directory that root made.
+    with Container(image, "--tmpfs", f"{DATA}:mode=0755,uid=0,gid=0") as container:
+        container.start_unwatched()
+        assert container.wait() == 1
+        assert f"chown -R 1000 {DATA}" in container.log()
+        assert "uid 1000" in container.log()
+
+
+def test_the_environment_of_apaches_compose_example_starts_it(image: Image) -> None:
+    with Container(image, "--hostname", "broker", environment=SINGLE_NODE) as container:
+        container.start()
+        container.produce("apache", "record")
+        assert container.consume("apache", 1) == ["record"]
+        health = json.loads(container.execute("odradek", "health", "--bootstrap-server", "localhost:9092", "--json"))
+        assert health["cluster_id"] == SINGLE_NODE["CLUSTER_ID"]
+        assert "cluster.id=4L6g3nShT-eMCtK--X86sw" in container.execute(
+            "cat", "/tmp/kraft-combined-logs/meta.properties"
+        )
+        assert container.stop() == 0, container.log()
+
+
+def test_health_follows_the_listener_of_the_environment(image: Image) -> None:
+    with Container(image, environment={"KAFKA_ADVERTISED_LISTENERS": "A://localhost:7777"}) as container:
+        container.start()
+        assert container.execute("odradek", "health", "--bootstrap-server", "localhost:7777").startswith("healthy")
+
+
+def test_an_unknown_variable_stops_the_start_with_the_key_meant(image: Image) -> None:
+    with Container(image, environment={"KAFKA_LOG_DIR_S": "/data"}) as container:
+        container.start_unwatched()
+        assert container.wait() == 1
+        assert "log.dirs" in container.log()
+
+
+def test_the_image_runs_the_other_commands(image: Image) -> None:
+    assert image.engine.run("run", "--rm", "--network", "none", image.tag, "--version").startswith("odradek ")
