@@ -57,7 +57,7 @@ def _delete(partitions: Partitions, topic: str, index: int, offset: int) -> int:
     if is_internal(topic):
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
     log = partition.log
-    if "delete" not in log.config.cleanup_policy:
+    if log.config.is_compacted and not log.config.is_deleted:
         raise KafkaError(ErrorCode.POLICY_VIOLATION)
     target = log.high_watermark if offset == TO_HIGH_WATERMARK else offset
     if target < 0 or target > log.high_watermark:

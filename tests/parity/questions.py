@@ -160,7 +160,9 @@ class Questions:
     def produce(self) -> Question:
         version = self.version(ProduceRequest)
         acks = self.rng.choice((1, -1, -1, 1, 2))
-        wanted = [(self.topic(), self.partition(), self.records()) for _ in range(self.rng.choice((1, 1, 2)))]
+        # No partition twice: of two batches Kafka appends one, and answers for the other if that is refused.
+        drawn = [(self.topic(), self.partition(), self.records()) for _ in range(self.rng.choice((1, 1, 2)))]
+        wanted = list({(topic, index): (topic, index, records) for topic, index, records in drawn}.values())
 
         def make(names: Names) -> Message:
             data = [
