@@ -10,6 +10,7 @@ from .config.server_config import ServerConfig
 from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
 from .fetch_session import FetchSessionCache
+from .internal_topics import OFFSETS_TOPIC
 from .loop_timers import LoopTimers
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
@@ -58,8 +59,10 @@ class Broker:
         self.config = self._static_config.with_dynamic(cluster, own) if cluster or own else self._static_config
 
 
-def coordinator_settings(config: ServerConfig) -> dict[str, Any]:
+def coordinator_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]:
     """The group coordinator's settings by its own names."""
+    # A group stays where its records are, whatever the key says by now (``GroupCoordinator.startup``).
+    offsets_topic = image.topics_by_name.get(OFFSETS_TOPIC)
     return {
         "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
         "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
@@ -68,5 +71,7 @@ def coordinator_settings(config: ServerConfig) -> dict[str, Any]:
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
         "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
-        "offsets_topic_num_partitions": config.get_int("offsets.topic.num.partitions"),
+        "offsets_topic_num_partitions": (
+            len(offsets_topic.partitions) if offsets_topic else config.get_int("offsets.topic.num.partitions")
+        ),
     }

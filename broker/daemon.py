@@ -124,7 +124,7 @@ class Daemon:
             metadata,
             partitions,
             GroupCoordinator(
-                GroupCoordinatorConfig(**coordinator_settings(config)),
+                GroupCoordinatorConfig(**coordinator_settings(config, image)),
                 self._timers,
                 clock_ms,
                 lambda: str(uuid.uuid4()),
@@ -192,6 +192,10 @@ class Daemon:
         assert self._hosting is not None
         self._image = image
         for topic in delta.deleted_topics.values():
+            if topic.name == OFFSETS_TOPIC:
+                # Nobody coordinates what has no log; who asks for a coordinator next has the topic made anew.
+                for index in topic.partitions:
+                    self.broker.group_coordinator.resign(index)
             self._hosting.drop_topic(topic.name, clock_ms())
         if delta.deleted_topics:
             self.broker.group_coordinator.topics_deleted({topic.name for topic in delta.deleted_topics.values()})
