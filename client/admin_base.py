@@ -4,9 +4,8 @@ The admin client is made of one class for each family of requests, so that a com
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from ..protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
 from ..protocol.messages.structure import Message
@@ -18,8 +17,7 @@ from .metadata import Broker
 Response = TypeVar("Response", bound=Message)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterDescription:
+class ClusterDescription(NamedTuple):
     """The cluster: its id, controller and brokers."""
 
     cluster_id: str | None
@@ -50,6 +48,13 @@ class AdminBase:
             retry_backoff_max_ms=retry_backoff_max_ms,
         )
         self._timeout_ms = default_api_timeout_ms
+
+    @classmethod
+    def beside(cls, other: "AdminBase") -> Self:
+        """Another part of the admin client over the connections of ``other``, which starts and stops them."""
+        made = cls.__new__(cls)
+        made._cluster, made._timeout_ms = other._cluster, other._timeout_ms
+        return made
 
     async def start(self) -> None:
         """Reaches the cluster. Raises NoBrokersAvailableError."""

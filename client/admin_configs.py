@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..protocol.errors import KafkaError
 from ..protocol.messages.configs import (
@@ -29,8 +29,7 @@ CONFIG_SOURCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigSynonym:
+class ConfigSynonym(NamedTuple):
     """Where a configuration's value could come from, in order of precedence."""
 
     name: str
@@ -38,8 +37,7 @@ class ConfigSynonym:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(NamedTuple):
     """One configuration of a resource; ``source`` is Kafka's name of where the value comes from."""
 
     name: str

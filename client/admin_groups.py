@@ -7,11 +7,9 @@ Each group is asked of its coordinator; a list is put together from all brokers.
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..protocol.errors import ErrorCode, KafkaError
-from ..protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from ..protocol.messages.groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -28,14 +26,13 @@ from .committed_offsets import commit_offsets, fetch_committed
 from .connection import Connection
 from .coordinator import Coordinator
 from .errors import UnsupportedVersionError, broker_error
-from .group_protocol import PROTOCOL_TYPE, decode_assignment
 from .types import OffsetAndMetadata, TopicPartition, partitions_by_topic
 
 Value = TypeVar("Value")
+CONSUMER_PROTOCOL_TYPE = "consumer"
 
 
-@dataclass(frozen=True, slots=True)
-class GroupListing:
+class GroupListing(NamedTuple):
     """A group in a list; state and type are empty where the broker is too old to say."""
 
     group_id: str
@@ -46,11 +43,11 @@ class GroupListing:
     @property
     def is_consumer_group(self) -> bool:
         """Whether it is a group of consumers (or of nobody yet), not of Connect workers or share consumers."""
-        return self.protocol_type in (PROTOCOL_TYPE, "") and self.group_type.lower() in ("classic", "consumer", "")
+        is_consumer_type = self.group_type.lower() in ("classic", "consumer", "")
+        return is_consumer_type and self.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 
 
-@dataclass(frozen=True, slots=True)
-class MemberDescription:
+class MemberDescription(NamedTuple):
     """A member of a group."""
 
     member_id: str
@@ -60,8 +57,7 @@ class MemberDescription:
     assignment: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDescription:
+class GroupDescription(NamedTuple):
     """A group; ``state`` is Kafka's: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, Assigning …"""
 
     group_id: str
@@ -110,6 +106,8 @@ class GroupAdmin(AdminBase):
         return _gathered(wanted, answers)
 
     async def _describe(self, group_id: str) -> GroupDescription:
+        from .group_protocol import decode_assignment  # here, because it would cost every list of groups 15 ms
+
         connection = await self._coordinator(group_id).connection()
         try:
             described = await self._describe_consumer(connection, group_id)
@@ -121,7 +119,7 @@ class GroupAdmin(AdminBase):
         group = response.groups[0]
         if group.error_code:
             raise broker_error(group.error_code, f"group '{group_id}'", group.error_message)
-        is_consumer = group.protocol_type in (PROTOCOL_TYPE, "")
+        is_consumer = group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
         members = [
             MemberDescription(
                 member.member_id,
@@ -148,6 +146,8 @@ class GroupAdmin(AdminBase):
 
         Raises UnsupportedVersionError when the broker does not know such groups.
         """
+        from ..protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+
         request = ConsumerGroupDescribeRequest(group_ids=[group_id])
         response = await connection.call(request, ConsumerGroupDescribeResponse)
         group = response.groups[0]
@@ -173,7 +173,7 @@ class GroupAdmin(AdminBase):
             group_id,
             group.group_state,
             "Consumer",
-            PROTOCOL_TYPE,
+            CONSUMER_PROTOCOL_TYPE,
             group.assignor_name,
             self._node_of(connection),
             connection.address,

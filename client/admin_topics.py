@@ -5,6 +5,7 @@ Source: ``org.apache.kafka.clients.admin.KafkaAdminClient``; KIP-966 for eligibl
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from ..protocol.messages.topics import (
@@ -32,8 +33,7 @@ class NewTopic:
     configs: Mapping[str, str | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedTopic:
+class CreatedTopic(NamedTuple):
     """A topic that was created; -1 and an empty id where the broker is too old to say."""
 
     name: str

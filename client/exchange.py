@@ -8,8 +8,7 @@ KIP-511 and ``NetworkClient.handleApiVersionsResponse`` for the fallback when th
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..protocol.codec import decode
 from ..protocol.errors import ErrorCode, ProtocolError
@@ -30,8 +29,7 @@ MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 """Larger frames are refused. Small enough that the first bytes of HTTP and TLS answers never pass for a size."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRequest:
+class PendingRequest(NamedTuple):
     """A request that waits for its response; ``token`` is the caller's (a future)."""
 
     correlation_id: int

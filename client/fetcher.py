@@ -9,8 +9,7 @@ each request names its partitions (session id 0, epoch -1). Source: ``consumer.i
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.fetch import FetchRequest, FetchResponse
@@ -40,8 +39,7 @@ LOOK_FOR_LEADER = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FetchConfig:
+class FetchConfig(NamedTuple):
     """The part of the consumer's configuration that concerns fetching; bytes and ms."""
 
     min_bytes: int

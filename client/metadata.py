@@ -6,14 +6,14 @@ for; a topic that vanished is forgotten. Source: ``org.apache.kafka.clients.Meta
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..protocol.messages.metadata import DescribeTopicPartitionsResponse, MetadataResponse
 
 ZERO_TOPIC_ID = bytes(16)
 
 
-@dataclass(frozen=True, slots=True)
-class Broker:
+class Broker(NamedTuple):
     """A broker's address as the cluster advertises it."""
 
     node_id: int
@@ -22,8 +22,7 @@ class Broker:
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionMetadata:
+class PartitionMetadata(NamedTuple):
     """A partition as Metadata describes it. ``leader`` is -1 when there is none."""
 
     partition: int
@@ -38,8 +37,7 @@ class PartitionMetadata:
     last_known_elr: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMetadata:
+class TopicMetadata(NamedTuple):
     """A topic as Metadata describes it; ``error_code`` says why there are no partitions, when there are none."""
 
     name: str

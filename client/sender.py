@@ -9,8 +9,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -50,8 +49,7 @@ REFRESH_ON = frozenset(
 LOST_SEQUENCE = frozenset({ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER})
 
 
-@dataclass(frozen=True, slots=True)
-class SenderConfig:
+class SenderConfig(NamedTuple):
     """The part of the producer's configuration that concerns sending."""
 
     acks: int

@@ -5,7 +5,6 @@ Plain data with Kafka's names (``org.apache.kafka.common.TopicPartition``, ``cli
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 Header = tuple[str, bytes | None]
@@ -46,8 +45,7 @@ class OffsetAndTimestamp(NamedTuple):
     leader_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class RecordMetadata:
+class RecordMetadata(NamedTuple):
     """Where an acknowledged record was stored. ``offset`` is -1 with acks=0; ``timestamp`` is in ms."""
 
     topic: str

@@ -1,8 +1,7 @@
 """``odradek configs``: what ``kafka-configs.sh`` does for topics, brokers and groups, with its flags and output."""
 
 import re
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import click
 
@@ -33,8 +32,7 @@ OWN_SOURCES = {
 DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """What is described or altered; ``name`` None for all of the type, "" for the cluster-wide default."""
 
     type: str

@@ -3,8 +3,8 @@
 import asyncio
 import re
 import sys
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import click
 
@@ -17,8 +17,7 @@ from .topics import INTERNAL_TOPICS
 POLL_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumeOptions:
+class ConsumeOptions(NamedTuple):
     """The command's arguments."""
 
     topic: str | None

@@ -1,6 +1,6 @@
 """The rows of ``odradek groups --describe``: committed offset, log end offset and lag of each partition."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..admin import Admin
 from ..admin_groups import GroupDescription, MemberDescription
@@ -8,8 +8,7 @@ from ..list_offsets import LATEST_TIMESTAMP
 from ..types import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class GroupOffsetRow:
+class GroupOffsetRow(NamedTuple):
     """One line of the table; None is printed as ``-``."""
 
     group: str

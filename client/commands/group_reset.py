@@ -6,8 +6,8 @@ Source: ``ConsumerGroupCommand.prepareOffsetsToReset``: offsets outside the log 
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import click
 
@@ -19,8 +19,7 @@ from .running import CommandError
 DURATION = re.compile(r"([+-]?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class ResetTo:
+class ResetTo(NamedTuple):
     """A way to reset: ``kind`` is the option's name without dashes, ``value`` an offset, a shift or a time in ms."""
 
     kind: str

@@ -1,6 +1,6 @@
 """``odradek groups``: what ``kafka-consumer-groups.sh`` does, with its flags and output."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
@@ -28,8 +28,7 @@ OFFSET_HEADER = (
 REBALANCING = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
 
-@dataclass(frozen=True, slots=True)
-class GroupOptions:
+class GroupOptions(NamedTuple):
     """The command's arguments beside the action."""
 
     groups: tuple[str, ...]

@@ -4,7 +4,7 @@ Pure. Works on bytes, so that any value can be sent; separators are UTF-8.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..types import Header
 
@@ -13,8 +13,7 @@ class LineError(ValueError):
     """A line that does not have the parts that the properties ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineFormat:
+class LineFormat(NamedTuple):
     """The properties ``parse.key``, ``key.separator``, ``parse.headers``, ``headers.delimiter``, ``headers.separator``,
     ``headers.key.separator``, ``null.marker`` and ``ignore.error``.
     """

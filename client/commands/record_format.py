@@ -5,14 +5,13 @@ Pure. Source: ``org.apache.kafka.tools.consumer.DefaultMessageFormatter``.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
 from .output import text_or_base64
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFormat:
+class RecordFormat(NamedTuple):
     """The properties ``print.timestamp`` … ``null.literal`` of Kafka's console consumer."""
 
     print_timestamp: bool = False
@@ -30,7 +29,7 @@ class RecordFormat:
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "RecordFormat":
         """From Kafka's properties. Raises ValueError for an unknown one."""
-        known = {field.name.replace("_", "."): field.name for field in fields(cls)}
+        known = {name.replace("_", "."): name for name in cls._fields}
         unknown = sorted(set(properties) - set(known))
         if unknown:
             raise ValueError(f"unknown property {unknown[0]}; known are {', '.join(sorted(known))}")

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ...protocol.errors import ErrorCode
-from ..admin_configs import ConfigAdmin, ConfigEntry
 from ..admin_topics import NewTopic, TopicAdmin
 from ..errors import AdminError
 from ..metadata import PartitionMetadata, TopicMetadata
@@ -24,16 +23,13 @@ from .running import (
     timeout_option,
 )
 
-
-class Admin(TopicAdmin, ConfigAdmin):
-    """The part of the admin client that the command needs: each import costs at every start."""
-
+if TYPE_CHECKING:
+    from ..admin_configs import ConfigEntry
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
-@dataclass(frozen=True, slots=True)
-class TopicOptions:
+class TopicOptions(NamedTuple):
     """The command's arguments beside the action."""
 
     topic: str | None
@@ -117,14 +113,14 @@ def command(
     )
 
     async def work() -> int | None:
-        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        async with TopicAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
             await ACTIONS[action](admin, options)
         return None
 
     return run(work)
 
 
-async def create_topic(admin: Admin, options: TopicOptions) -> None:
+async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--create``."""
     assert options.topic is not None
     if "." in options.topic or "_" in options.topic:
@@ -162,7 +158,7 @@ def parse_replica_assignment(text: str | None) -> dict[int, list[int]]:
         raise click.UsageError(f"--replica-assignment {text}: must be broker ids like 0:1,1:2") from None
 
 
-async def list_topics(admin: Admin, options: TopicOptions) -> None:
+async def list_topics(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--list``."""
     names = await matching_topics(admin, options)
     if options.as_json:
@@ -171,7 +167,7 @@ async def list_topics(admin: Admin, options: TopicOptions) -> None:
         click.echo("\n".join(names))
 
 
-async def matching_topics(admin: Admin, options: TopicOptions, *, must_exist: bool = False) -> list[str]:
+async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exist: bool = False) -> list[str]:
     """The topics that ``--topic`` means: a name, or a regular expression over whole names, with commas for 'or'."""
     names = await admin.list_topics()
     if options.exclude_internal:
@@ -187,7 +183,7 @@ async def matching_topics(admin: Admin, options: TopicOptions, *, must_exist: bo
     return names
 
 
-async def alter_topics(admin: Admin, options: TopicOptions) -> None:
+async def alter_topics(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--alter --partitions``."""
     assert options.partitions is not None
     names = await matching_topics(admin, options, must_exist=True)
@@ -203,7 +199,7 @@ async def alter_topics(admin: Admin, options: TopicOptions) -> None:
         print_json([{"name": name, "partitions": options.partitions} for name in names])
 
 
-async def delete_topics(admin: Admin, options: TopicOptions) -> None:
+async def delete_topics(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--delete``."""
     names = await matching_topics(admin, options, must_exist=True)
     if names:
@@ -212,15 +208,17 @@ async def delete_topics(admin: Admin, options: TopicOptions) -> None:
         print_json(names)
 
 
-async def describe_topics(admin: Admin, options: TopicOptions) -> None:
+async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--describe``."""
     names = await matching_topics(admin, options, must_exist=True)
     if not names:
         if options.as_json:
             print_json([])
         return
+    from ..admin_configs import ConfigAdmin  # here, because importing it would cost every other action 10 ms
+
     topics = await admin.describe_topics(names)
-    configs = await admin.describe_configs("topic", names)
+    configs = await ConfigAdmin.beside(admin).describe_configs("topic", names)
     documents = []
     for name, topic in topics.items():
         overrides = [entry for entry in configs[name] if entry.source != "DEFAULT_CONFIG"]
@@ -244,7 +242,7 @@ def _is_wanted(partition: PartitionMetadata, options: TopicOptions) -> bool:
 
 
 def _print_topic(
-    topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry], options: TopicOptions
+    topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: "list[ConfigEntry]", options: TopicOptions
 ) -> None:
     if not (options.under_replicated or options.unavailable):
         replicas = len(next(iter(topic.partitions.values())).replicas) if topic.partitions else 0
@@ -270,7 +268,7 @@ def _numbers(numbers: tuple[int, ...] | None) -> str:
     return "N/A" if numbers is None else ",".join(map(str, numbers))
 
 
-def _document(topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry]) -> object:
+def _document(topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: "list[ConfigEntry]") -> object:
     return {
         "name": topic.name,
         "topicId": topic_id_text(topic.topic_id),

@@ -304,3 +304,18 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
         assert ended == "one\n"
         producer.send_signal(signal.SIGINT)
         assert producer.wait(30) == 130
+
+
+HEAVY = {"construct", "cramjam", "numpy", "prometheus_client", "pyarrow", "pyspark", "pytest", "rich", "uvloop"}
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_a_command_imports_only_what_it_needs(command: str) -> None:
+    """Start-up time, held by what is imported: each of these would cost every call 10 ms or more."""
+    module = COMMANDS[command][0].partition(":")[0]
+    code = f"import sys, {module}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not HEAVY & set(loaded)
+    assert not [name for name in loaded if name.startswith(("odradek.broker", "odradek.storage", "odradek.testing"))]
+    others = {COMMANDS[other][0].partition(":")[0] for other in OURS} - {module, "odradek.client.commands.topics"}
+    assert not others & set(loaded)
