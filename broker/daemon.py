@@ -13,12 +13,12 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 from ..storage.log_config import LogConfig
 from ..storage.log_directory import LogDirectory
+from .background import Background
 from .broker import Broker, coordinator_settings
 from .config.server_config import ServerConfig
 from .config.topic_config import log_config_for
@@ -37,9 +37,6 @@ from .offsets_log import OffsetsLog
 from .partitions import Partitions
 
 logger = logging.getLogger(__name__)
-
-IDLE_CHECK_MS = 5_000
-DELETED_FILES_CHECK_MS = 10_000
 
 
 def clock_ms() -> int:
@@ -69,6 +66,7 @@ class Daemon:
         self._timers: LoopTimers | None = None
         self._broker: Broker | None = None
         self._hosting: Hosting | None = None
+        self._background: Background | None = None
         self._image: MetadataImage | None = None
 
     @property
@@ -228,39 +226,9 @@ class Daemon:
             factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
             for one in bound.sockets:
                 self._servers.append(await loop.create_server(factory, sock=one))
-        self._every(IDLE_CHECK_MS, broker.connections.close_idle)
-        self._every(DELETED_FILES_CHECK_MS, self._remove_deleted)
-        config = self._config
-        self._every(config.get_int("log.retention.check.interval.ms"), self._enforce_retention)
-        self._every(config.get_int("log.flush.offset.checkpoint.interval.ms"), self._write_checkpoints)
-        self._every(min(config.get_int("log.flush.scheduler.interval.ms"), 60_000), self._flush_due)
-
-    def _every(self, interval_ms: int, work: Callable[[], object]) -> None:
-        """Does background work again and again until the timers are closed."""
         assert self._timers is not None
-        timers = self._timers
-
-        def run() -> None:
-            timers.schedule(interval_ms, run)
-            work()
-
-        timers.schedule(interval_ms, run)
-
-    def _enforce_retention(self) -> None:
-        for directory in self._directories:
-            directory.enforce_retention(clock_ms())
-
-    def _remove_deleted(self) -> None:
-        for directory in self._directories:
-            directory.remove_deleted(clock_ms())
-
-    def _write_checkpoints(self) -> None:
-        for directory in self._directories:
-            directory.write_checkpoints()
-
-    def _flush_due(self) -> None:
-        for directory in self._directories:
-            directory.flush_due(clock_ms())
+        self._background = Background(self._directories, self._timers, clock_ms)
+        self._background.start(self._config, broker.connections.close_idle)
 
     async def stop(self) -> None:
         """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker."""
@@ -273,6 +241,8 @@ class Daemon:
         await asyncio.sleep(0)
         if self._timers is not None:
             self._timers.close()
+        if self._background is not None:
+            await self._background.finish()
         broker.metadata.stop(clock_ms())
         for directory in self._directories:
             directory.close(broker.metadata.broker_epoch)

@@ -276,29 +276,40 @@ class LogDirectory:
             )
         ]
 
-    def flush_due(self, now_ms: int) -> int:
-        """Flushes `logs_to_flush` here and now; how many. Raises StorageError."""
-        due = self.logs_to_flush(now_ms)
-        self.flush(due, now_ms)
-        return len(due)
-
     def flush(self, logs: "list[Log] | None" = None, now_ms: int | None = None) -> None:
         """Makes the given logs (None: all) durable before it returns. Raises StorageError."""
+        flushes = self.prepare_flushes(list(self.logs.values()) if logs is None else logs)
+        try:
+            self.sync_flushes(flushes)
+        except OSError as error:
+            raise self.fail_flushes(flushes, error) from error
+        self.complete_flushes(flushes, now_ms)
+
+    def prepare_flushes(self, logs: list[Log]) -> "list[tuple[Log, Flush]]":
+        """The first step of flushing many logs (log_flush.py). Raises StorageError."""
         flushes: list[tuple[Log, Flush]] = []
-        for log in self.logs.values() if logs is None else logs:
+        for log in logs:
             log.check_usable()
             try:
                 flushes.append((log, log.prepare_flush()))
             except OSError as error:
                 raise log.storage_error(error) from error
-        try:
-            sync_all(self._files, [flush for _, flush in flushes])
-        except OSError as error:
-            for log, flush in flushes:
-                log.fail_flush(flush, error)
-            raise self._offline(error) from error
+        return flushes
+
+    def sync_flushes(self, flushes: "list[tuple[Log, Flush]]") -> None:
+        """The slow step, on any thread. Raises OSError."""
+        sync_all(self._files, [flush for _, flush in flushes])
+
+    def complete_flushes(self, flushes: "list[tuple[Log, Flush]]", now_ms: int | None) -> None:
+        """The last step: the recovery points move."""
         for log, flush in flushes:
             log.complete_flush(flush, log.last_flushed_ms if now_ms is None else now_ms)
+
+    def fail_flushes(self, flushes: "list[tuple[Log, Flush]]", error: OSError) -> StorageError:
+        """The last step where the sync failed: nobody knows what is on the disk. The error to raise."""
+        for log, flush in flushes:
+            log.fail_flush(flush, error)
+        return self._offline(error)
 
     def _offline(self, error: OSError) -> StorageError:
         """A failed sync or an unreadable directory: nothing here can be trusted any more."""
