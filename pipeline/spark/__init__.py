@@ -1,0 +1,1 @@
+"""Spark's view of log directories: the data source ``kafkalog``."""

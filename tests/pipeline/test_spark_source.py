@@ -1,0 +1,148 @@
+"""The data source `kafkalog` in a real Spark session, found without registration."""
+
+import json
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from support.log_histories import HistoryWriter
+
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.record import Record, decode_records
+
+KAFKA_SOURCE_SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int, "
+    "headers array<struct<key: string, value: binary>>"
+)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("logs")
+    rng = random.Random(11)
+    for topic, partition in (("t", 0), ("t", 1), ("other", 0), ("__internal", 0)):
+        writer = HistoryWriter(rng, root / f"{topic}-{partition}", keys=50)
+        writer.write(25)
+        writer.close()
+    return root
+
+
+def data_records(partition: Path) -> list[Record]:
+    records = []
+    for path in sorted(partition.glob("*.log")):
+        data = path.read_bytes()
+        for position, header in iterate_headers(data):
+            records += [] if header.is_control else decode_records(data, header, position)
+    return records
+
+
+def rows(frame: DataFrame) -> list[Record]:
+    return [
+        Record(
+            row.offset,
+            row.ms,
+            None if row.key is None else bytes(row.key),
+            None if row.value is None else bytes(row.value),
+            [(header.key, None if header.value is None else bytes(header.value)) for header in row.headers or []],
+        )
+        for row in frame.selectExpr("*", "unix_millis(timestamp) ms").orderBy("offset").collect()
+    ]
+
+
+def test_it_has_the_columns_of_sparks_kafka_source(spark: SparkSession, directory: Path) -> None:
+    frame = spark.read.format("kafkalog").option("mode", "FAILFAST").load(str(directory))
+    expected = spark.createDataFrame([], KAFKA_SOURCE_SCHEMA).schema
+    assert frame.schema == expected
+    assert spark.read.format("kafkalog").load(str(directory)).columns == [*expected.fieldNames(), "_corrupt_record"]
+
+
+def test_records_equal_the_logs(spark: SparkSession, directory: Path) -> None:
+    frame = spark.read.format("kafkalog").option("maxPartitionBytes", "5000").load(str(directory)).cache()
+    assert frame.rdd.getNumPartitions() > 3
+    counted = {
+        (row.topic, row.partition): row["count"] for row in frame.groupBy("topic", "partition").count().collect()
+    }
+    expected = {key: data_records(directory / f"{key[0]}-{key[1]}") for key in (("t", 0), ("t", 1), ("other", 0))}
+    assert counted == {key: len(records) for key, records in expected.items()}
+    assert rows(frame.where("topic = 't' and partition = 1")) == expected["t", 1]
+
+
+@pytest.mark.ci
+def test_topics_offsets_and_projection(spark: SparkSession, directory: Path) -> None:
+    reader = spark.read.format("kafkalog").option("subscribe", "t,__internal")
+    reader = reader.option("startingOffsets", json.dumps({"t": {"0": 7}}))
+    reader = reader.option("endingOffsets", json.dumps({"t": {"0": 20, "1": 0}}))
+    frame = reader.schema("offset long, topic string").load(str(directory))
+    found = sorted((row.topic, row.offset) for row in frame.collect())
+    expected = [("__internal", record.offset) for record in data_records(directory / "__internal-0")]
+    expected += [("t", record.offset) for record in data_records(directory / "t-0") if 7 <= record.offset < 20]
+    assert found == sorted(expected)
+
+
+@pytest.mark.ci
+def test_corrupt_batches_are_rows_or_end_the_job(spark: SparkSession, tmp_path: Path) -> None:
+    writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
+    for value in range(10):
+        writer.append_records([(b"k", b"%d" % value), (b"k", b"x")])
+    writer.close()
+    path = tmp_path / "t-0" / "00000000000000000000.log"
+    data = bytearray(path.read_bytes())
+    headers = list(iterate_headers(data))
+    data[headers[3][0] + 70] ^= 0xFF
+    data[headers[6][0] + 16] = 9
+    path.write_bytes(data)
+    frame = spark.read.format("kafkalog").load(str(tmp_path))
+    found = {row.offset: row for row in frame.collect()}
+    assert sorted(found) == [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12]
+    assert found[6]["_corrupt_record"].startswith(f"batch-crc-mismatch: {path}: the batch at {headers[3][0]}")
+    assert found[12]["_corrupt_record"].startswith(f"batch-magic-unknown: {path}")
+    assert found[8]["_corrupt_record"] is None
+    plain = spark.read.format("kafkalog").schema("offset long").load(str(tmp_path))
+    assert sorted(row.offset for row in plain.collect()) == [0, 1, 2, 3, 4, 5, 8, 9, 10, 11]
+    with pytest.raises(PySparkException, match="batch-crc-mismatch"):
+        spark.read.format("kafkalog").option("mode", "failfast").load(str(tmp_path)).collect()
+
+
+@pytest.mark.ci
+def test_a_torn_tail_of_the_active_segment_is_no_damage(spark: SparkSession, tmp_path: Path) -> None:
+    writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
+    for _ in range(3):
+        writer.append_records([(b"k", b"v")])
+    writer.close()
+    path = tmp_path / "t-0" / "00000000000000000000.log"
+    path.write_bytes(path.read_bytes()[:-5])
+    frame = spark.read.format("kafkalog").option("mode", "FAILFAST").load(str(tmp_path))
+    assert sorted(row.offset for row in frame.collect()) == [0, 1]
+
+
+@pytest.mark.ci
+def test_wrong_options_and_columns_are_refused(spark: SparkSession, directory: Path) -> None:
+    for name, value in (("mode", "DROP"), ("startingOffset", "earliest"), ("endingOffsets", "17")):
+        with pytest.raises(PySparkException, match=name if name != "startingOffset" else "startingoffset"):
+            spark.read.format("kafkalog").option(name, value).load(str(directory)).count()
+    with pytest.raises(PySparkException, match="no column offset int"):
+        spark.read.format("kafkalog").schema("offset int").load(str(directory)).count()
+    with pytest.raises(PySparkException, match="is no directory"):
+        spark.read.format("kafkalog").load(str(directory / "missing")).count()
