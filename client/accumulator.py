@@ -5,8 +5,9 @@ takes ``now_ms``), encoding, futures' results (a batch carries its callers' futu
 
 Invariants: batches of a partition are sent in the order of their records; after a failure nothing more of that
 partition is sent until all of its batches in flight are answered, then the oldest goes first, so that retries with
-sequence numbers never reorder; a sequence number once given to a batch that may have been written is never given to
-other records under the same producer epoch.
+sequence numbers never reorder; nothing follows the first batch of a producer epoch until it is acknowledged, because a
+broker without state of the producer takes any sequence number for the first; a sequence number once given to a batch
+that may have been written is never given to other records under the same producer epoch.
 
 Source: ``org.apache.kafka.clients.producer.internals.RecordAccumulator`` and ``TransactionManager``, KIP-360 (an
 idempotent producer bumps its own epoch when a sequence is lost; here for the partition concerned only, since brokers
@@ -75,6 +76,8 @@ class PartitionQueue:
     producer_id: int = -1
     producer_epoch: int = -1
     next_sequence: int = 0
+    established: bool = False
+    """The broker acknowledged a batch of this producer id and epoch: it has a sequence number to compare with."""
 
 
 class Accumulator:
@@ -159,7 +162,8 @@ class Accumulator:
     def ready_in_ms(self, partition: TopicPartition, now_ms: float, *, flushing: bool) -> float | None:
         """In how many ms the partition's next batch may be sent: 0 now, None only after an answer or a new record."""
         queue = self._queues[partition]
-        if not queue.waiting or len(queue.in_flight) >= self._max_in_flight:
+        limit = self._max_in_flight if queue.established or not self._idempotent else 1
+        if not queue.waiting or len(queue.in_flight) >= limit:
             return None
         if (queue.recovering or queue.epoch_bump) and queue.in_flight:
             return None
@@ -197,6 +201,7 @@ class Accumulator:
                     self.needs_producer_id = True
                 queue.producer_id = -1
             queue.next_sequence = 0
+            queue.established = False
             for batch in queue.waiting:
                 batch.base_sequence = -1
                 batch.encoded = None
@@ -205,11 +210,15 @@ class Accumulator:
                 return False
             queue.producer_id, queue.producer_epoch = self._producer
             queue.next_sequence = 0
+            queue.established = False
         return True
 
     def complete(self, batch: ProducerBatch) -> None:
         """The batch was acknowledged."""
-        self._queues[batch.partition].in_flight.remove(batch)
+        queue = self._queues[batch.partition]
+        queue.in_flight.remove(batch)
+        if (batch.producer_id, batch.producer_epoch) == (queue.producer_id, queue.producer_epoch):
+            queue.established = True
         self._release(batch)
 
     def fail(self, batch: ProducerBatch) -> None:
