@@ -1,0 +1,24 @@
+"""One Kafka and one broker of ours for all the parity tests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+from support.wire import Wire
+
+from parity.two_brokers import SAME_KEYS, TwoBrokers
+from parity.world import Names
+
+
+@pytest.fixture(scope="package")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
+    """Both brokers, empty at first; every test uses topics and groups of its own."""
+    kafka_directory: Path = tmp_path_factory.mktemp("kafka")
+    with (
+        Wire() as wire,
+        OurBroker(tmp_path_factory.mktemp("ours"), SAME_KEYS) as ours,
+        RealKafka(kafka_directory, SAME_KEYS) as kafka,
+    ):
+        yield TwoBrokers(wire, Names(ours.port), Names(kafka.port))

@@ -1,0 +1,116 @@
+"""Ours and a real Kafka side by side, and the program that puts the same question to both."""
+
+import base64
+import time
+from typing import Any
+
+from support.wire import Wire
+
+from odradek.broker.served import served_versions
+from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
+from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
+from odradek.protocol.messages.offsets import ListOffsetsRequest
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.transactions import InitProducerIdRequest
+from parity.questions import GROUPS
+from parity.world import Names
+
+SAME_KEYS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "3",
+    "auto.create.topics.enable": "false",
+}
+
+
+class TwoBrokers:
+    """Ours and Kafka, and the program that asks them."""
+
+    def __init__(self, wire: Wire, ours: Names, kafka: Names) -> None:
+        self.wire = wire
+        self.ours = ours
+        self.kafka = kafka
+        self._kafka_versions = self._versions(kafka)
+        self._wait_until_the_offsets_topic_is_there()
+        while self.wire.ask(kafka.port, InitProducerIdRequest(None, 1000), 0)["body"]["errorCode"]:
+            pass  # its first block of producer ids is on its way
+
+    def _versions(self, names: Names) -> dict[int, tuple[int, int]]:
+        body = self.wire.ask(names.port, ApiVersionsRequest("wire", "1"), 3)["body"]
+        return {entry["apiKey"]: (entry["minVersion"], entry["maxVersion"]) for entry in body["apiKeys"]}
+
+    def versions(self, request: type[Message]) -> tuple[int, int]:
+        """What both serve of an API. Produce below 3 is announced by Kafka for librdkafka's sake, not served."""
+        lowest, highest = served_versions(request.API_KEY)
+        kafka_lowest, kafka_highest = self._kafka_versions[request.API_KEY]
+        return max(lowest, kafka_lowest, 3 if request.API_KEY == 0 else 0), min(highest, kafka_highest)
+
+    def ask(self, question: tuple[int, Any]) -> tuple[Message, Any, Any]:
+        """Our answer and Kafka's."""
+        version, make = question
+        answers = []
+        for names in (self.ours, self.kafka):
+            request = make(names)
+            answer = self.wire.ask(names.port, request, version)
+            self._learn(names, request, answer)
+            answers.append(answer)
+        if make(self.ours).NAME in CHANGES_METADATA:
+            self._wait_until_both_see_the_same_topics()
+        return make(self.ours), answers[0], answers[1]
+
+    def _learn(self, names: Names, request: Message, answer: Any) -> None:
+        body = answer.get("body", {})
+        if request.NAME == "JoinGroupRequest" and body.get("memberId"):
+            names.members[request.group_id] = body["memberId"]  # type: ignore[attr-defined]
+            if body.get("generationId", -1) >= 0:
+                names.generations[request.group_id] = body["generationId"]  # type: ignore[attr-defined]
+        if request.NAME == "LeaveGroupRequest":
+            names.members.pop(request.group_id, None)  # type: ignore[attr-defined]
+
+    def _topics(self, names: Names) -> dict[str, list[tuple[int, int]]]:
+        body = self.wire.ask(names.port, MetadataRequest(topics=None), 12)["body"]
+        topics = [topic for topic in body["topics"] if not topic["isInternal"]]
+        names.topic_ids = {t["name"]: base64.urlsafe_b64decode(t["topicId"] + "==") for t in topics}
+        return {t["name"]: sorted((p["partitionIndex"], p["leaderId"]) for p in t["partitions"]) for t in topics}
+
+    def _wait_until_both_see_the_same_topics(self) -> None:
+        """Kafka's broker learns of changes a little after its controller has answered; ours at once."""
+        deadline = time.monotonic() + 10
+        while self._topics(self.ours) != self._topics(self.kafka):
+            assert time.monotonic() < deadline, (self._topics(self.ours), self._topics(self.kafka))
+        while not self._kafka_leads_everything():
+            assert time.monotonic() < deadline, "Kafka leads not all of its partitions"
+
+    def _kafka_leads_everything(self) -> bool:
+        topics = [
+            ListOffsetsRequest.ListOffsetsTopic(
+                name, [ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index, _ in led]
+            )
+            for name, led in self._topics(self.kafka).items()
+        ]
+        body = self.wire.ask(self.kafka.port, ListOffsetsRequest(-1, 0, topics), 2)["body"]
+        return not any(partition["errorCode"] for topic in body["topics"] for partition in topic["partitions"])
+
+    def _wait_until_the_offsets_topic_is_there(self) -> None:
+        """Ours has it from the start; Kafka makes it when a group is first looked for."""
+        deadline = time.monotonic() + 30
+        for names in (self.ours, self.kafka):
+            for group in GROUPS:
+                request = OffsetFetchRequest(group)
+                while (
+                    self._coordinator_error(names, group) or self.wire.ask(names.port, request, 7)["body"]["errorCode"]
+                ):
+                    assert time.monotonic() < deadline, f"no coordinator of {group}"
+
+    def _coordinator_error(self, names: Names, group: str) -> int:
+        found = self.wire.ask(names.port, FindCoordinatorRequest(group), 2)["body"]
+        return int(found["errorCode"] or self.wire.ask(names.port, OffsetFetchRequest(group), 7)["body"]["errorCode"])
+
+
+CHANGES_METADATA = {
+    "CreateTopicsRequest",
+    "DeleteTopicsRequest",
+    "CreatePartitionsRequest",
+    "MetadataRequest",
+    "IncrementalAlterConfigsRequest",
+    "AlterConfigsRequest",
+}
