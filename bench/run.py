@@ -17,12 +17,13 @@ from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 
-import brokers
-import workloads
-from brokers import Running
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
+
+import brokers
+import workloads
+from brokers import Running
 from support.java import kafka_libs
 
 ROOT = Path(__file__).parent.parent

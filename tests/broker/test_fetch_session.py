@@ -2,9 +2,8 @@
 
 from random import Random
 
-from odradek.protocol.errors import ErrorCode
-
 from odradek.broker.fetch_session import FetchSessionCache, SessionPartition
+from odradek.protocol.errors import ErrorCode
 
 EVICTION_MS = 120_000
 

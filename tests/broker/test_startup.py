@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.our_broker import OurBroker
 
 NEVER_AT_START = (

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 

@@ -3,13 +3,13 @@
 from importlib import import_module
 
 import pytest
-from support.java import run_class
 
 from odradek.__main__ import COMMANDS
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from support.java import run_class
 
 pytestmark = pytest.mark.java
 

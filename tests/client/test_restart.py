@@ -3,12 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from support.our_broker import OurBroker
-
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer
 from odradek.client.producer import Producer
 from odradek.client.types import RecordMetadata
+from support.our_broker import OurBroker
 
 
 async def test_a_killed_broker_costs_no_record(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.group_journal import GroupHistory, read_history
 from support.group_member import GroupMember
 from support.numbered_records import by_codec

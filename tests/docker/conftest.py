@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from support.docker_base import TAG, base_image
 from support.docker_container import Image
 from support.docker_engine import EngineMissingError, docker_engine

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
+
 from support.docker_container import Image
 from support.docker_engine import EngineMissingError, compose_environment
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from support.apache_image import SINGLE_NODE
 
 DOCKER = Path(__file__).parent.parent.parent / "docker"

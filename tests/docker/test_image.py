@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+
 from support.apache_image import SINGLE_NODE
 from support.docker_container import Container, Image
 

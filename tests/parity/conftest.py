@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
 
 from parity.two_brokers import SAME_KEYS, TwoBrokers
 from parity.world import Names
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+from support.wire import Wire
 
 
 @pytest.fixture(scope="package")

@@ -7,12 +7,12 @@ Everything is drawn from one seed; a difference prints the question and both ans
 import os
 
 import pytest
-from support.messages import to_json
 
 from odradek.broker.served import LOWEST_SERVED, SERVED, served_versions
 from parity.questions import Questions
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable
+from support.messages import to_json
 
 pytestmark = pytest.mark.java
 

@@ -4,8 +4,6 @@ import base64
 import time
 from typing import Any
 
-from support.wire import Wire
-
 from odradek.broker.served import served_versions
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
@@ -14,6 +12,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from parity.questions import GROUPS
 from parity.world import Names
+from support.wire import Wire
 
 SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",

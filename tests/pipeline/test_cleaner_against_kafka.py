@@ -8,9 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.java import java_arguments, java_or_skip, java_source
-from support.log_histories import HistoryWriter
-from support.unsynced_files import UnsyncedFiles
 
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.compression import CompressionType
@@ -19,6 +16,9 @@ from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
 from odradek.storage.compaction.partition_facts import read_partition
 from odradek.storage.log_config import LogConfig
+from support.java import java_arguments, java_or_skip, java_source
+from support.log_histories import HistoryWriter
+from support.unsynced_files import UnsyncedFiles
 
 HOUR_MS = 3_600_000
 CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=1 << 20)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.log_histories import HISTORY_START_MS, HistoryWriter
-from support.unsynced_files import UnsyncedFiles
 
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.compact.job import CompactionOrder, compact_topic
@@ -23,6 +21,8 @@ from odradek.storage.directory_lock import DirectoryLock
 from odradek.storage.files import Files
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
+from support.log_histories import HISTORY_START_MS, HistoryWriter
+from support.unsynced_files import UnsyncedFiles
 
 HOUR_MS = 3_600_000
 CONFIGS = {"cleanup.policy": "compact", "delete.retention.ms": str(HOUR_MS), "internal.segment.bytes": "8000"}

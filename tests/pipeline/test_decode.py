@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy
 import pytest
-from support.random_records import random_compression, random_records
 
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage, DamageKind
@@ -17,6 +16,7 @@ from odradek.protocol.records.batch import BATCH_HEADER_SIZE, iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record, decode_records
+from support.random_records import random_compression, random_records
 
 
 def random_batch(rng: random.Random, base_offset: int) -> tuple[bytes, int]:

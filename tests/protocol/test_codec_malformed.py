@@ -7,10 +7,10 @@ import random
 import tracemalloc
 
 import pytest
-from support.messages import every_version, random_message, seed_of, version_id
 
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ProtocolError
+from support.messages import every_version, random_message, seed_of, version_id
 
 SEED = 7
 MUTATIONS = 60

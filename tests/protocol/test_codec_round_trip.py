@@ -1,9 +1,9 @@
 """Seeded round trips: what is encoded comes back equal, for every message and version, with known and unknown tags."""
 
 import pytest
-from support.messages import every_version, random_message, seed_of, version_id
 
 from odradek.protocol.codec import Message, decode, encode, encode_parts
+from support.messages import every_version, random_message, seed_of, version_id
 
 SEED = 20261121
 INSTANCES = 24

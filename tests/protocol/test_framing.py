@@ -4,8 +4,8 @@ import random
 import struct
 
 import pytest
-from odradek.protocol.errors import ProtocolError
 
+from odradek.protocol.errors import ProtocolError
 from odradek.protocol.framing import LARGE_FRAME_BYTES, FrameReader
 
 LIMIT = 1_000_000

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 
 import pytest
-from support.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, java_source, run_class
-from support.messages import every_version, random_message, seed_of, to_json
 
 from odradek.protocol.codec import Message, encode
 from odradek.protocol.table import message
+from support.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, java_source, run_class
+from support.messages import every_version, random_message, seed_of, to_json
 
 INSTANCES = 24
 INSTANCES_LONG = 400

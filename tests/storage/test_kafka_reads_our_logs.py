@@ -5,9 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.java import java_or_skip, run_class
-from support.log_model import records_of
-from support.real_kafka import RealKafka
 
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
@@ -16,6 +13,9 @@ from odradek.protocol.records.record import Record
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import LogDirectory
+from support.java import java_or_skip, run_class
+from support.log_model import records_of
+from support.real_kafka import RealKafka
 
 pytestmark = pytest.mark.java
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.log_model import records_of
 
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import LogDirectory
+from support.log_model import records_of
 
 NOW = 1_700_000_000_000
 TOPIC_ID = bytes(range(16))

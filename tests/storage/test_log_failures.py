@@ -4,8 +4,6 @@ import errno
 from pathlib import Path
 
 import pytest
-from support.faulty_files import FaultyFiles
-from support.log_model import records_of
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch
@@ -14,6 +12,8 @@ from odradek.storage.errors import StorageError
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import LogDirectory
+from support.faulty_files import FaultyFiles
+from support.log_model import records_of
 
 NOW = 1_700_000_000_000
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from support.log_model import records_of
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import read_header
@@ -13,6 +12,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.errors import RecordValidationError
 from odradek.storage.log import AppendOrigin, FileRegion, Log
 from odradek.storage.log_config import LogConfig
+from support.log_model import records_of
 
 NOW = 1_700_000_000_000
 

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.log_model import records_of
 
 from odradek.protocol.records.batch import BATCH_HEADER_SIZE
 from odradek.protocol.records.builder import encode_batch
@@ -12,6 +11,7 @@ from odradek.protocol.records.control import ControlRecordType, EndTransactionMa
 from odradek.protocol.records.record import Record
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
+from support.log_model import records_of
 
 NOW = 1_700_000_000_000
 

@@ -6,8 +6,6 @@ Written through the project's own log, so that segments, indexes, snapshots and 
 import random
 from pathlib import Path
 
-from support.unsynced_files import UnsyncedFiles
-
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
@@ -15,6 +13,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.descriptors import DescriptorCache
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
+from support.unsynced_files import UnsyncedFiles
 
 HISTORY_START_MS = 1_780_000_000_000
 

@@ -13,6 +13,14 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 
 
+def resident_bytes(pid: int) -> int:
+    """The memory that a process has in use (Linux)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no VmRSS in /proc")
+
+
 class OurBroker:
     """``odradek serve`` on ``directory``; may be stopped, killed and started again on the same data and port."""
 

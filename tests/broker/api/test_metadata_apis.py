@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.metadata_images import ENDPOINT, Topic, apply
-from support.metadata_service import NOW_MS, open_service
 
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.registration import registration_records
@@ -36,6 +34,8 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from support.metadata_images import ENDPOINT, Topic, apply
+from support.metadata_service import NOW_MS, open_service
 
 Name = MetadataRequest.MetadataRequestTopic
 

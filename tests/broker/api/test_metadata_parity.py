@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
 
 from odradek.broker.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.configs import (
@@ -36,6 +33,9 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+from support.wire import Wire
 
 pytestmark = pytest.mark.java
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.config_oracle import ask
-from support.java import java_arguments, java_or_skip
 
 from odradek.broker.config.definition import KeyTable, client_metrics_keys, group_keys, server_keys, topic_keys
 from odradek.broker.config.dynamic_config import validate_broker_configs
@@ -20,6 +18,8 @@ from odradek.broker.config.topic_config import validate_topic_configs
 from odradek.broker.config.validators import violation
 from odradek.broker.config.values import format_value, parse_value
 from odradek.protocol.errors import KafkaError
+from support.config_oracle import ask
+from support.java import java_arguments, java_or_skip
 
 pytestmark = pytest.mark.java
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.config_oracle import ask
-from support.real_kafka import RealKafka
 
 from odradek.broker.config.describe import (
     WIRE_TYPES,
@@ -18,6 +16,8 @@ from odradek.broker.config.describe import (
     describe_topic,
 )
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
+from support.config_oracle import ask
+from support.real_kafka import RealKafka
 
 pytestmark = pytest.mark.java
 

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from support.group_scripts import ScriptPlayer
-from support.java import java_or_skip, run_class
 
 from odradek.broker.groups.records import (
     CoordinatorRecord,
@@ -23,6 +21,8 @@ from odradek.protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from support.group_scripts import ScriptPlayer
+from support.java import java_or_skip, run_class
 
 
 def test_round_trip_with_type_and_version_in_front() -> None:

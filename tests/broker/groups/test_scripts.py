@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from support.group_scripts import run_script
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))

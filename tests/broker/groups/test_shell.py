@@ -4,7 +4,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.group_harness import Harness, MemoryLog, VirtualTimers, image_with_topics
 
 from odradek.broker.api import find_coordinator
 from odradek.broker.coordinator.group_coordinator import GroupCoordinator
@@ -17,6 +16,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.records.builder import BatchBuilder
+from support.group_harness import Harness, MemoryLog, VirtualTimers, image_with_topics
 
 
 def _coordinator(logs: dict[int, MemoryLog]) -> tuple[GroupCoordinator, VirtualTimers]:

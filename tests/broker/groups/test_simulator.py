@@ -3,6 +3,7 @@
 import os
 
 import pytest
+
 from support.group_simulator import GroupSimulator
 
 SEED_VARIABLE = "ODRADEK_GROUP_SEED"

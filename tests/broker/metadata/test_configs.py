@@ -1,7 +1,6 @@
 """Altering configs: operations, refusals, and that each resource stands or falls alone."""
 
 import pytest
-from support.metadata_images import Topic, apply, carry_out, controller, started
 
 from odradek.broker.metadata.configs import alter_configs, incremental_alter_configs
 from odradek.broker.metadata.decision import Controller
@@ -11,6 +10,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord, FeatureLevelRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from support.metadata_images import Topic, apply, carry_out, controller, started
 
 Changed = IncrementalAlterConfigsRequest.AlterConfigsResource
 Change = IncrementalAlterConfigsRequest.AlterableConfig

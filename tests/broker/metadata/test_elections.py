@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, started
 
 from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.elections import elect_at_start, elect_leaders
@@ -18,6 +17,7 @@ from odradek.protocol.messages.metadata_records import (
     PartitionChangeRecord,
 )
 from odradek.protocol.messages.topics import CreateTopicsRequest, ElectLeadersRequest
+from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, started
 
 Electing = ElectLeadersRequest.TopicPartitions
 

@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import pytest
-from support.metadata_images import Topic, numbered_uuids
-from support.metadata_service import open_service
-from support.real_kafka import RealKafka
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
@@ -14,6 +11,9 @@ from odradek.broker.metadata.topics import create_topics
 from odradek.protocol.messages.metadata_records import UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.storage.log_directory import LogDirectory
+from support.metadata_images import Topic, numbered_uuids
+from support.metadata_service import open_service
+from support.real_kafka import RealKafka
 
 pytestmark = pytest.mark.java
 

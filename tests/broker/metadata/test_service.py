@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from support.metadata_images import ENDPOINT, Topic
-from support.metadata_service import NOW_MS, open_service
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -36,6 +34,8 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
+from support.metadata_images import ENDPOINT, Topic
+from support.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
 

@@ -1,7 +1,6 @@
 """Creating and deleting topics and adding partitions: Kafka's rules, codes and sentences."""
 
 import pytest
-from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, directory_of, started
 
 from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, MetadataImage, ResourceType
@@ -22,6 +21,7 @@ from odradek.protocol.messages.topics import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
 )
+from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, directory_of, started
 
 Assignment = CreateTopicsRequest.CreatableReplicaAssignment
 Config = CreateTopicsRequest.CreatableTopicConfig

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from support.java import java_or_skip
 from support.record_batches import JavaRecordBatches
 

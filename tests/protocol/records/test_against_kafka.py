@@ -4,8 +4,6 @@ import random
 from typing import Any
 
 import pytest
-from support.random_records import random_compression, random_records
-from support.record_batches import JavaRecordBatches
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import (
@@ -34,6 +32,8 @@ from odradek.protocol.records.validation import (
     validate_client_batch,
     validate_timestamp_type,
 )
+from support.random_records import random_compression, random_records
+from support.record_batches import JavaRecordBatches
 
 pytestmark = pytest.mark.java
 

@@ -4,7 +4,6 @@ import contextlib
 import random
 
 import pytest
-from support.random_records import random_compression, random_records
 
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import BatchHeader, check_crc, iterate_headers, read_header
@@ -13,6 +12,7 @@ from odradek.protocol.records.control import control_record_type, end_transactio
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.record import decode_records
 from odradek.protocol.records.validation import read_produced_header, validate_batch, validate_client_batch
+from support.random_records import random_compression, random_records
 
 ROUNDS = 120
 
