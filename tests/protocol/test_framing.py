@@ -36,7 +36,7 @@ def receive(reader: FrameReader, data: bytes) -> list[bytes]:
 @pytest.mark.parametrize("seed", range(200))
 def test_any_cut_gives_the_same_frames(seed: int) -> None:
     chance = random.Random(seed)
-    sizes = [chance.choice([0, 1, 3, 4, 5, 100, LARGE_FRAME_BYTES - 1, LARGE_FRAME_BYTES, 50_000]) for _ in range(8)]
+    sizes = [chance.choice([0, 1, 3, 4, 5, 100, LARGE_FRAME_BYTES - 1, LARGE_FRAME_BYTES, 50_000, 300_000]) for _ in range(8)]
     bodies = [chance.randbytes(size) for size in sizes]
     data = framed(*bodies)
     reader = FrameReader(LIMIT)
@@ -93,3 +93,11 @@ def test_a_frame_within_the_received_bytes_is_not_copied() -> None:
     data[4:7] = b"xyz"
     assert bytes(first) == b"xyz"
     assert bytes(second) == b"def"
+
+
+def test_what_is_announced_takes_no_memory_before_it_comes() -> None:
+    reader = FrameReader(100_000_000)
+    assert reader.feed(memoryview(struct.pack(">i", 100_000_000) + bytes(20_000))) == []
+    target = reader.target()
+    assert target is not None
+    assert len(target) < 1_000_000
