@@ -284,6 +284,8 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        # A background job of a shell inherits SIGINT as ignored; a user's terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads in the child yet
     ) as consumer:
         assert consumer.stdout is not None
         assert consumer.stderr is not None
