@@ -93,6 +93,8 @@ async def run(config: ServerConfig, ready_file: str | None, cluster_id: str | No
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    # The image's entry point holds them back until here: as process 1, one that comes before would be lost.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     daemon = Daemon(config, cluster_id)
     await daemon.start()
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())

@@ -12,6 +12,7 @@ it asks the first listener that these variables give.
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -137,6 +138,9 @@ def main() -> None:
             run = ["odradek", "health", "--bootstrap-server", health_address(os.environ, file.read(), has_file)]
     else:
         run = command(sys.argv[1:], os.environ, has_file)
+        if run[1] == "serve":
+            # The kernel drops what process 1 has no handler for: these wait until the broker has its own, and lets them.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     os.execvp(run[0], run)
 
 

@@ -64,12 +64,20 @@ def test_any_user_of_group_0_may_run_it(image: Image) -> None:
 
 
 def test_a_volume_of_another_user_is_refused_with_the_command_that_mends_it(image: Image) -> None:
-    # A tmpfs of root without write permission for others stands for a directory that root made.
-    with Container(image, "--tmpfs", f"{DATA}:mode=0755,uid=0,gid=0") as container:
+    with volume(image) as data:
+        with Container(image, "--user", "4321:4321", "--volume", f"{data}:{DATA}") as container:
+            container.start_unwatched()
+            assert container.wait() == 1, container.log()
+            assert f"chown -R 4321 {DATA}" in container.log()
+            assert "uid 4321" in container.log()
+
+
+def test_a_stop_during_the_start_is_heard(image: Image) -> None:
+    with Container(image) as container:
         container.start_unwatched()
-        assert container.wait() == 1
-        assert f"chown -R 1000 {DATA}" in container.log()
-        assert "uid 1000" in container.log()
+        while b"serve" not in container.execute("cat", "/proc/1/cmdline").encode():
+            pass
+        assert container.stop() == 0, container.log()
 
 
 def test_the_environment_of_apaches_compose_example_starts_it(image: Image) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from support.docker_engine import Engine
 
-HEALTHY_TIMEOUT_S = 120.0
+HEALTHY_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30
 _numbers = itertools.count(1)
 
@@ -63,7 +63,7 @@ class Container:
 
     def wait(self) -> int:
         """Waits until it ends by itself; the exit code."""
-        return int(self._engine.run("wait", self.name))
+        return int(self._engine.run("wait", self.name, timeout_s=HEALTHY_TIMEOUT_S))
 
     def state(self) -> dict[str, Any]:
         """What the engine says of its process: Running, ExitCode, Health, Pid."""
