@@ -46,7 +46,8 @@ def commit_offsets(
     now_ms = effects.now_ms
     expire_timestamp_ms = NO_TIMESTAMP
     if request.retention_time_ms != NO_RETENTION:
-        expire_timestamp_ms = now_ms + request.retention_time_ms
+        # What a client asks for may lie beyond an int64; Java's long wraps, and so does Kafka's answer to it.
+        expire_timestamp_ms = (now_ms + request.retention_time_ms + 2**63) % 2**64 - 2**63
     max_metadata = core.config.offset_metadata_max_bytes
     response_topics = []
     for topic in topics:

@@ -103,7 +103,7 @@ class ConfluentKafka:
 
     def create_topic(self, servers: str, topic: str, partitions: int) -> None:
         """See PythonClient."""
-        from confluent_kafka.admin import AdminClient, NewTopic
+        from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
         admin = AdminClient({"bootstrap.servers": servers})  # its requests end when nobody holds it
         admin.create_topics([NewTopic(topic, partitions)])[topic].result(TIMEOUT_S)
@@ -112,7 +112,7 @@ class ConfluentKafka:
         """See PythonClient."""
         from confluent_kafka import Producer
 
-        producer = Producer({"bootstrap.servers": servers, "compression.type": codec, **settings})
+        producer: Any = Producer({"bootstrap.servers": servers, "compression.type": codec, **settings})
         failed = []
 
         def delivered(error: Any, message: Any) -> None:
@@ -148,6 +148,7 @@ class ConfluentKafka:
         )
         while not leave.is_set():
             ends: dict[int, int] = {}
+            message: Any
             for message in consumer.consume(500, POLL_MS / 1000):
                 if message.error() is not None:
                     journal.failed(str(message.error()))
