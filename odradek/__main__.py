@@ -17,6 +17,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
+    "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),
+    "compact": ("odradek.pipeline.compact.command:compact", "compact a topic in a log directory, offline"),
     "protocol": ("odradek.protocol.commands:protocol", "print the Kafka protocol, take its bytes apart"),
 }
 """Command name -> (``module:function``, one line of help)."""

@@ -2,9 +2,9 @@
 
 One row for each record of the data batches (control batches are left out, aborted transactions are not, as for a
 consumer with read_uncommitted). A batch that can't be read never ends a PERMISSIVE job: it becomes a row whose
-`_corrupt_record` says where and what; without that column (`.schema`) it is left out. FAILFAST ends the job there. A torn last batch of
-an active segment is what a killed broker leaves, no damage. Splits lie along segments and, through the offset index,
-inside them. Source: pyspark.sql.datasource; docs/pipeline.md.
+`_corrupt_record` says where and what; without that column (`.schema`) it is left out. FAILFAST ends the job there. A
+torn last batch of an active segment is what a killed broker leaves, no damage. Splits lie along segments and, through
+the offset index, inside them. Source: pyspark.sql.datasource; docs/pipeline.md.
 """
 
 from collections.abc import Iterator, Sequence

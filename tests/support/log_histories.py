@@ -29,12 +29,14 @@ class HistoryWriter:
         codecs: tuple[CompressionType, ...] = tuple(CompressionType),
         keys: int = 20,
         with_null_keys: bool = True,
+        is_rolling: bool = True,
         config: LogConfig | None = None,
     ) -> None:
         self.rng = rng
         self.codecs = codecs
         self.keys = keys
         self.with_null_keys = with_null_keys
+        self.is_rolling = is_rolling
         self.now_ms = HISTORY_START_MS
         self.sequences: dict[int, int] = {}
         descriptors = DescriptorCache(UnsyncedFiles())
@@ -51,7 +53,7 @@ class HistoryWriter:
         for _ in range(steps):
             self.now_ms += self.rng.randrange(2000)
             kind = self.rng.randrange(10)
-            if kind == 0 and self.log.log_end_offset > 0:
+            if kind == 0 and self.is_rolling and self.log.log_end_offset > 0:
                 self.log.roll(self.now_ms)
             elif kind <= 4:
                 self._append(-1, is_transactional=False)

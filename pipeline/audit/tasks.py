@@ -1,0 +1,82 @@
+"""What one task of an audit gets and gives back: values that travel to executors."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..log_directories import PartitionDirectory
+from .findings import Finding
+
+MAX_FINDINGS_OF_A_KIND = 20
+"""How many findings of one name are listed for a partition; the last one counts the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTask:
+    """One replica of a partition, and what its directory says elsewhere about it."""
+
+    directory: Path
+    replica: PartitionDirectory
+    is_clean: bool
+    """The broker was stopped cleanly: then nothing may be torn."""
+    is_compacted: bool | None
+    """Whether cleanup.policy has compact; None where nobody knows."""
+    index_interval_bytes: int
+    topic_id: bytes | None
+    checkpoints: dict[str, int]
+    """Checkpoint file's name -> the offset that it has for this partition."""
+
+
+@dataclass(slots=True)
+class Commit:
+    """A group's latest committed offset; times are ms since 1970."""
+
+    group: str
+    topic: str
+    partition: int
+    offset: int
+    metadata: str
+    commit_timestamp: int
+    record_offset: int
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """A group as its records say."""
+
+    group: str
+    protocol_type: str
+    generation: int
+    members: int
+
+
+@dataclass(slots=True)
+class PartitionReport:
+    """What was found in one replica. Sizes are bytes, times ms since 1970, -1 for none."""
+
+    directory: str
+    topic: str
+    partition: int
+    log_start_offset: int = 0
+    log_end_offset: int = 0
+    high_watermark: int = -1
+    segments: int = 0
+    size: int = 0
+    batches: int = 0
+    records: int = 0
+    control_batches: int = 0
+    offset_gaps: int = 0
+    open_transactions: int = 0
+    min_timestamp: int = -1
+    max_timestamp: int = -1
+    findings: list[Finding] = field(default_factory=list)
+    commits: list[Commit] = field(default_factory=list)
+    groups: list[GroupFacts] = field(default_factory=list)
+
+    def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:
+        """Takes in a finding; beyond a number of the same name it only counts."""
+        same = [index for index, found in enumerate(self.findings) if found.name == name]
+        if len(same) >= MAX_FINDINGS_OF_A_KIND:
+            last = self.findings[same[-1]]
+            self.findings[same[-1]] = last._replace(occurrences=last.occurrences + 1)
+            return
+        self.findings.append(Finding(name, self.topic, self.partition, str(file), position, offset, detail))
