@@ -139,7 +139,7 @@ def main() -> None:
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[1] == "serve":
-            # The kernel drops what process 1 has no handler for: these wait until the broker has its own, and lets them.
+            # The kernel drops what process 1 has no handler for: these wait until the broker has its own.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     os.execvp(run[0], run)
 

@@ -64,12 +64,11 @@ def test_any_user_of_group_0_may_run_it(image: Image) -> None:
 
 
 def test_a_volume_of_another_user_is_refused_with_the_command_that_mends_it(image: Image) -> None:
-    with volume(image) as data:
-        with Container(image, "--user", "4321:4321", "--volume", f"{data}:{DATA}") as container:
-            container.start_unwatched()
-            assert container.wait() == 1, container.log()
-            assert f"chown -R 4321 {DATA}" in container.log()
-            assert "uid 4321" in container.log()
+    with volume(image) as data, Container(image, "--user", "4321:4321", "--volume", f"{data}:{DATA}") as container:
+        container.start_unwatched()
+        assert container.wait() == 1, container.log()
+        assert f"chown -R 4321 {DATA}" in container.log()
+        assert "uid 4321" in container.log()
 
 
 def test_a_stop_during_the_start_is_heard(image: Image) -> None:
