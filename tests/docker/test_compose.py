@@ -40,8 +40,8 @@ class Project:
         return self._engine.run(*self._prefix, *arguments, environment=self._environment)
 
 
-def read_one(bootstrap: str, topic: str) -> bytes | None:
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "compose", "auto.offset.reset": "earliest"})
+def read_one(bootstrap: str, topic: str, group: str) -> bytes | None:
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
     try:
         message = consumer.poll(60)
@@ -60,7 +60,7 @@ def test_it_serves_the_host_and_its_neighbours_and_goes_without_a_trace(image: I
         producer = Producer({"bootstrap.servers": f"localhost:{port}"})
         producer.produce("composed", b"from the host")
         assert producer.flush(60) == 0
-        assert read_one(f"localhost:{port}", "composed") == b"from the host"
+        assert read_one(f"localhost:{port}", "composed", "before") == b"from the host"
         consume = "odradek consume --bootstrap-server broker:29092 --topic composed --from-beginning --max-messages 1"
         assert "from the host" in project.run("exec", "-T", "broker", *consume.split())
         project.run("stop")
@@ -68,6 +68,6 @@ def test_it_serves_the_host_and_its_neighbours_and_goes_without_a_trace(image: I
         service = stopped[0] if isinstance(stopped, list) else stopped
         assert service["ExitCode"] == 0, project.run("logs")
         project.run("start")
-        assert read_one(f"localhost:{port}", "composed") == b"from the host"
+        assert read_one(f"localhost:{port}", "composed", "after the restart") == b"from the host"
     finally:
         project.run("down", "--volumes", "--timeout", "10")

@@ -85,7 +85,7 @@ def test_the_environment_of_apaches_compose_example_starts_it(image: Image) -> N
         container.produce("apache", "record")
         assert container.consume("apache", 1) == ["record"]
         health = json.loads(container.execute("odradek", "health", "--bootstrap-server", "localhost:9092", "--json"))
-        assert health["cluster_id"] == SINGLE_NODE["CLUSTER_ID"]
+        assert health["clusterId"] == SINGLE_NODE["CLUSTER_ID"]
         assert "cluster.id=4L6g3nShT-eMCtK--X86sw" in container.execute(
             "cat", "/tmp/kraft-combined-logs/meta.properties"
         )
@@ -93,7 +93,7 @@ def test_the_environment_of_apaches_compose_example_starts_it(image: Image) -> N
 
 
 def test_health_follows_the_listener_of_the_environment(image: Image) -> None:
-    with Container(image, environment={"KAFKA_ADVERTISED_LISTENERS": "A://localhost:7777"}) as container:
+    with Container(image, environment={"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:7777"}) as container:
         container.start()
         assert container.execute("odradek", "health", "--bootstrap-server", "localhost:7777").startswith("healthy")
 
