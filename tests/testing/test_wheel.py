@@ -1,0 +1,108 @@
+"""The built wheel in an empty environment: it serves, runs the README's quickstart, and brings the pytest fixtures.
+
+Everything runs outside the repository, where ``odradek`` is what pip installed.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+QUICKSTART_ADDRESS = "127.0.0.1:9092"
+START_TIMEOUT_S = 60.0
+
+pytestmark = pytest.mark.ci
+
+
+def run(*command: str | Path, directory: Path) -> str:
+    # PYTHONPATH and friends would let the working tree in.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+    result = subprocess.run(
+        [str(part) for part in command], cwd=directory, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, f"{command}\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel and its dependencies, and nothing else."""
+    directory = tmp_path_factory.mktemp("wheel")
+    # From a copy of what is committed or would be: setuptools leaves its build directory beside the sources.
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", directory=ROOT)
+    source = directory / "source"
+    for name in filter(None, listed.split("\0")):
+        copy = source / name
+        if not (ROOT / name).exists() and not (ROOT / name).is_symlink():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink():
+            copy.symlink_to((ROOT / name).readlink())
+        else:
+            copy.write_bytes((ROOT / name).read_bytes())
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", directory / "dist", source, directory=directory)
+    (wheel,) = (directory / "dist").glob("odradek-*.whl")
+    venv.create(directory / "venv", with_pip=True)
+    interpreter = directory / "venv" / "bin" / "python"
+    run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, directory=directory)
+    return interpreter
+
+
+@pytest.fixture
+def served(python: Path, tmp_path: Path) -> Iterator[str]:
+    """``odradek serve`` of the installed wheel; ``host:port``."""
+    ready = tmp_path / "ready.json"
+    command = [python.parent / "odradek", "serve", "--override", "listeners=PLAINTEXT://127.0.0.1:0"]
+    command += ["--override", f"log.dirs={tmp_path / 'data'}", "--ready-file", str(ready)]
+    with (tmp_path / "log").open("wb") as out:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not ready.exists():
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        assert time.monotonic() < deadline, (tmp_path / "log").read_text()
+        time.sleep(0.02)
+    address = re.search(r'"bootstrap.servers": "([^"]+)"', ready.read_text())
+    assert address
+    yield address[1]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0, (tmp_path / "log").read_text()
+
+
+def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:
+    """The core install is free of Spark, pandas and what only tests need."""
+    listed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check", directory=tmp_path)
+    installed = {line.partition("==")[0].lower() for line in listed.splitlines()}
+    assert not installed & {"pyspark", "pandas", "numpy", "pyarrow", "numba", "pytest", "confluent-kafka", "aiokafka"}
+    assert "odradek" in run(python.parent / "odradek", "--version", directory=tmp_path)
+
+
+def test_the_quickstart_of_the_readme_runs(python: Path, served: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    programs = [block for block in blocks if QUICKSTART_ADDRESS in block]
+    assert len(programs) == 2, "one for kafka-python, one for confluent-kafka"
+    clients = ("kafka-python", "confluent-kafka")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *clients, directory=tmp_path)
+    for number, program in enumerate(programs):
+        path = tmp_path / f"quickstart_{number}.py"
+        path.write_text(program.replace(QUICKSTART_ADDRESS, served))
+        printed = run(python, path, directory=tmp_path)
+        assert len(printed.splitlines()) == 10, printed
+
+
+def test_it_brings_the_pytest_fixtures(python: Path, tmp_path: Path) -> None:
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest", directory=tmp_path)
+    (tmp_path / "test_user.py").write_text(
+        "import socket\n\n"
+        "def test_mine(kafka_broker):\n"
+        "    socket.create_connection((kafka_broker.host, kafka_broker.port)).close()\n"
+    )
+    # An error of its own for every warning: the plugin must not cause one in its users' runs.
+    assert "1 passed" in run(python, "-m", "pytest", "-q", "-W", "error", "test_user.py", directory=tmp_path)
