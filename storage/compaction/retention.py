@@ -66,7 +66,10 @@ def retain(round_: Round, header: BatchHeader, batch: Buffer) -> tuple[Buffer, b
         kept = [record for record in records if _stays(round_, header, record)]
     round_.records_kept += len(kept)
     if not kept:
-        return (_bare_header(header), False) if keeps_header else None
+        if not keeps_header:
+            return None
+        bare = _bare_header(header)
+        return bare, bare == batch  # one that an earlier round has left bare stays as it is
     needs_horizon = not header.has_delete_horizon and (
         (header.is_control and is_discardable) or any(record.value is None for record in kept)
     )
