@@ -71,8 +71,13 @@ def test_confluent_kafka_meets_no_error(fresh_broker: OurBroker, caplog: pytest.
     admin = AdminClient(base)
     admin.create_topics([NewTopic("created", 3)])["created"].result(WAIT_S)
     producer = Producer(base)
+
+    def delivered(error: Any, _: Any) -> None:
+        if error is not None:
+            errors.append(str(error))
+
     for topic in ("created", "auto-created"):
-        producer.produce(topic, b"value", on_delivery=lambda error, _: error and errors.append(str(error)))
+        producer.produce(topic, b"value", on_delivery=delivered)
     assert producer.flush(WAIT_S) == 0
     consumer = Consumer({**base, "group.id": "group", "auto.offset.reset": "earliest"})
     consumer.subscribe(["created", "auto-created"])

@@ -60,7 +60,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(python: Path, tmp_path: Path) -> Iterator[str]:
     """``odradek serve`` of the installed wheel; ``host:port``."""
     ready = tmp_path / "ready.json"
-    command = [python.parent / "odradek", "serve", "--override", "listeners=PLAINTEXT://127.0.0.1:0"]
+    command = [str(python.parent / "odradek"), "serve", "--override", "listeners=PLAINTEXT://127.0.0.1:0"]
     command += ["--override", f"log.dirs={tmp_path / 'data'}", "--ready-file", str(ready)]
     with (tmp_path / "log").open("wb") as out:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
