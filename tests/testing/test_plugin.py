@@ -1,8 +1,8 @@
 """The fixtures as a user's tests meet them."""
 
+import re
 import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -148,20 +148,13 @@ def test_the_plugin_imports_nothing_of_the_broker() -> None:
     assert out.strip() == "['odradek', 'odradek.testing', 'odradek.testing.plugin']"
 
 
-def test_the_installed_package_brings_the_fixtures(tmp_path: Path) -> None:
-    """A user's test in a directory of its own: no conftest, no import, only the name of the fixture."""
-    (tmp_path / "test_user.py").write_text(
-        textwrap.dedent(
-            """
-            from confluent_kafka.admin import AdminClient
-
-            def test_mine(kafka_broker, kafka_broker_factory):
-                for broker in (kafka_broker, kafka_broker_factory({"num.partitions": "2"})):
-                    assert AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=30).brokers
-            """
-        )
-    )
+def test_the_example_of_the_docs_passes(tmp_path: Path) -> None:
+    """A user's tests in a directory of their own: no conftest, no import of ours, only the names of the fixtures."""
+    docs = (Path(__file__).parent.parent.parent / "docs" / "testing.md").read_text()
+    example = re.search(r"^```python\n(.*?)^```", docs, re.MULTILINE | re.DOTALL)
+    assert example
+    (tmp_path / "test_example.py").write_text(example[1])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "1 passed" in run.stdout
+    assert "2 passed" in run.stdout
