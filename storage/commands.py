@@ -1,0 +1,159 @@
+"""``odradek dump-log``: what Kafka's ``kafka-dump-log.sh`` does, with its flags and output.
+
+Only click is imported at first; the record codec, the message classes and construct come with the files that need them.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from .dump.events import Event, Finding
+
+EXIT_CORRUPT = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+DECODERS = {
+    "offsets": "group_record",
+    "transaction_log": "transaction_record",
+    "cluster_metadata": "metadata_record",
+    "remote_log_metadata": "remote_log_record",
+    "share_group_state": "share_record",
+}
+"""Kafka's decoder flags, the first one given in this order wins -> the function of ``dump.decoders``."""
+
+
+def dump_log(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek dump-log``, the exit code back (1 when something is corrupt)."""
+    try:
+        result = command.main(args=arguments, prog_name="odradek dump-log", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_CORRUPT
+    return result if isinstance(result, int) else 0
+
+
+def _no_class(_: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Refuses Kafka's options for Java classes in words."""
+    if value is not None:
+        option = parameter.opts[0]
+        raise click.UsageError(
+            f"{option} names a Java class, and there is no Java here. Keys and values are printed as text;"
+            " --json keeps bytes that are no text as base64, for a decoder of your own behind a pipe."
+        )
+
+
+@click.command(
+    help="Print the batches and records of log files, and the entries of indexes, producer snapshots and KRaft"
+    " snapshots; verify indexes against their logs. Exit code 1 when something is corrupt.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--files", "files", multiple=True, metavar="FILE,...", help="The files; may be given several times.")
+@click.argument("more_files", nargs=-1, metavar="[FILE]...")
+@click.option("--deep-iteration", is_flag=True, help="Print records, not only batches.")
+@click.option("--print-data-log", is_flag=True, help="Print keys and values too; implies --deep-iteration.")
+@click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
+@click.option("--index-sanity-check", is_flag=True, help="Only the check that a broker makes before it uses an index.")
+@click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs without printing them.")
+@click.option(
+    "--max-message-size",
+    type=click.IntRange(min=1),
+    default=5 * 1024 * 1024,
+    show_default=True,
+    metavar="BYTES",
+    help="Size of the largest batch that indexes are compared with.",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=0),
+    default=0x7FFFFFFF,
+    show_default=True,
+    metavar="BYTES",
+    help="Read only so much of each log.",
+)
+@click.option("--offsets-decoder", "offsets", is_flag=True, help="Records are those of __consumer_offsets.")
+@click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="... of __transaction_state.")
+@click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="... of __cluster_metadata.")
+@click.option(
+    "--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata."
+)
+@click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="... of __share_group_state.")
+@click.option("--key-decoder-class", callback=_no_class, expose_value=False, help="Not supported: a Java class.")
+@click.option("--value-decoder-class", callback=_no_class, expose_value=False, help="Not supported: a Java class.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON document a line (also --output json).")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True)
+def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
+    """Dumps each file in turn; gives the exit code."""
+    paths = [Path(name) for text in files for name in text.split(",") if name]
+    paths += [Path(name) for name in more_files]
+    if not paths:
+        raise click.UsageError("Missing required argument --files")
+    from .dump.printer import JsonPrinter, TextPrinter
+
+    chosen = next((name for name in DECODERS if options[name]), None)
+    skip = options["skip_record_metadata"]
+    printer: TextPrinter | JsonPrinter
+    if as_json or output == "json":
+        printer = JsonPrinter(skip_record_metadata=skip)
+    else:
+        printer = TextPrinter(skip_record_metadata=skip, decoder=chosen)
+    corrupt: list[Finding] = []
+    failed = False
+    for path in paths:
+        try:
+            for event in events_of(path, chosen, options):
+                found = printer.print(event, path)
+                if found is not None and found.is_corrupt:
+                    corrupt.append(found)
+        except OSError as error:
+            failed = True
+            printer.flush()
+            click.echo(f"odradek dump-log: {path}: {error.strerror or error}", err=True)
+    printer.finish()
+    return EXIT_CORRUPT if corrupt or failed else 0
+
+
+def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Iterator["Event"]:
+    """The events of a file by the kind that its suffix names. Raises OSError."""
+    suffix = path.suffix
+    if suffix in (".log", ".checkpoint"):
+        from .dump import decoders
+        from .dump.log_dump import LogOptions, dump_log
+
+        prints_data = options["print_data_log"] or decoder is not None
+        decode = getattr(decoders, DECODERS[decoder]) if decoder else decoders.plain if prints_data else None
+        deep = options["deep_iteration"] or prints_data
+        return dump_log(path, LogOptions(deep, decode, options["max_bytes"]))
+    from .dump import index_dump
+
+    index_options = index_dump.IndexOptions(
+        options["index_sanity_check"], options["verify_index_only"], options["max_message_size"]
+    )
+    match suffix:
+        case ".index":
+            return index_dump.dump_offset_index(path, index_options)
+        case ".timeindex":
+            return index_dump.dump_time_index(path, index_options)
+        case ".txnindex":
+            return index_dump.dump_transaction_index(path)
+        case ".snapshot":
+            return index_dump.dump_producer_snapshot(path)
+    return _unknown(path)
+
+
+def _unknown(path: Path) -> Iterator["Event"]:
+    """A file of no kind that is dumped here."""
+    click.echo(f"Ignoring unknown file {path}", err=True)
+    return iter(())

@@ -1,0 +1,306 @@
+"""Dumping and checking the small files of a segment: offset, time and transaction index, producer snapshot.
+
+Owns: what each entry must agree with in the log beside it. Never does: printing. Invariant: entries are those of
+`protocol.reference.disk`; a zero entry behind the first ends an index, as the rest is preallocated. Source: Kafka's
+DumpLogSegments, OffsetIndex.sanityCheck, TimeIndex.sanityCheck, TransactionIndex, ProducerStateManager.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from construct import Struct
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import BatchHeader, decrement_sequence
+from ...protocol.records.record import iterate_records
+from ...protocol.reference.disk import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TRANSACTION_INDEX_ENTRY
+from ..errors import CorruptSnapshotError
+from ..file_names import LOG_SUFFIX, base_offset_of
+from ..producer_snapshots import decode_snapshot
+from ..transaction_index import CURRENT_VERSION
+from .events import EntryLine, Event, FileStart, Finding, Remark
+from .segment_scan import Damage, LogFile
+
+MISMATCHES = "Mismatches in :{}"
+TIMESTAMP_MISMATCHES = "Found timestamp mismatch in :{}"
+OUT_OF_ORDER = "Found out of order timestamp in :{}"
+NOT_FOUND = "The following indexed offsets are not found in the log."
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """How indexes are dumped."""
+
+    sanity_check: bool = False
+    """Only the check that a broker makes at start before it believes an index."""
+    verify_only: bool = False
+    """Compare with the log, don't print the entries."""
+    max_message_size: int = 5 * 1024 * 1024
+    """A batch larger than this many bytes is not looked at when an index is compared with its log."""
+
+
+def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
+    """The events of an ``.index``. Raises OSError."""
+    yield FileStart(str(path), "offset-index", "", {})
+    data = path.read_bytes()
+    if len(data) < OFFSET_INDEX_ENTRY.sizeof():
+        yield Remark(f"{path} is empty.")
+        yield from _odd_end(path, data, OFFSET_INDEX_ENTRY)
+        return
+    base_offset = base_offset_of(path.name)
+    if base_offset is None:
+        yield Finding(path, None, "a name that begins with the segment's base offset expected")
+        return
+    if options.sanity_check:
+        yield from _sanity(path, _offset_index_insane(data, base_offset), data, OFFSET_INDEX_ENTRY)
+        return
+    log_path = path.with_name(path.name.partition(".")[0] + LOG_SUFFIX)
+    if not log_path.exists():
+        yield Finding(path, None, f"its log {log_path.name} expected beside it, to compare with")
+    log = LogFile(log_path) if log_path.exists() else None
+    try:
+        for slot, entry in _used(path, data, OFFSET_INDEX_ENTRY):
+            if isinstance(entry, Finding):
+                yield entry
+                continue
+            offset = base_offset + entry.relative_offset
+            if log is not None:
+                yield from _compare_with_log(path, slot, offset, entry.position, log, options.max_message_size)
+            if not options.verify_only:
+                fields = {"offset": offset, "position": entry.position}
+                yield EntryLine(f"offset: {offset} position: {entry.position}", fields)
+    finally:
+        if log is not None:
+            log.__exit__()
+
+
+def _offset_index_insane(data: bytes, base_offset: int) -> str | None:
+    last = _entry(data, OFFSET_INDEX_ENTRY, len(data) // OFFSET_INDEX_ENTRY.sizeof() - 1)
+    last_offset = base_offset + last.relative_offset
+    if last_offset <= base_offset:
+        return f"a last offset behind the base offset {base_offset} expected, it is {last_offset}"
+    return None
+
+
+def _compare_with_log(
+    path: Path, slot: int, offset: int, position: int, log: LogFile, max_message_size: int
+) -> Iterator[Finding]:
+    """Whether a batch begins at the position and has the offset as its last."""
+    found = log.header_at(position)
+    if isinstance(found, Damage):
+        yield Finding(path, slot, f"offset {offset}: in {log.path.name} at {position} {found.expected}")
+    elif found.size_in_bytes > max_message_size:
+        what = f"offset {offset}: its batch has {found.size_in_bytes} bytes, more than --max-message-size: not compared"
+        yield Finding(path, slot, what, is_corrupt=False)
+    elif found.last_offset != offset:
+        # Kafka before 4.0 wrote one entry for an append of several batches: start of the first, offset of the last.
+        leads_astray = found.base_offset > offset
+        what = f"last offset {offset} expected of the batch at {position} of {log.path.name}, it is {found.last_offset}"
+        line = f"  Index offset: {offset}, log offset: {found.last_offset}"
+        yield Finding(path, slot, what, leads_astray, (MISMATCHES.format(path.absolute()), line))
+
+
+def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
+    """The events of a ``.timeindex``. Raises OSError."""
+    yield FileStart(str(path), "time-index", "", {})
+    data = path.read_bytes()
+    base_offset = base_offset_of(path.name)
+    if base_offset is None:
+        yield Finding(path, None, "a name that begins with the segment's base offset expected")
+        return
+    if options.sanity_check:
+        yield from _sanity(path, _time_index_insane(data, base_offset), data, TIME_INDEX_ENTRY)
+        return
+    log_path = path.with_name(path.name.partition(".")[0] + LOG_SUFFIX)
+    batches = None
+    if log_path.exists():
+        batches = _Batches(log_path)
+    else:
+        yield Finding(path, None, f"its log {log_path.name} expected beside it, to compare with")
+    previous = -1
+    try:
+        for slot, entry in _used(path, data, TIME_INDEX_ENTRY):
+            if isinstance(entry, Finding):
+                yield entry
+                continue
+            offset = base_offset + entry.relative_offset
+            if batches is not None:
+                yield from _compare_times(path, slot, offset, entry.timestamp, previous, batches)
+            if not options.verify_only:
+                fields = {"timestamp": entry.timestamp, "offset": offset}
+                yield EntryLine(f"timestamp: {entry.timestamp} offset: {offset}", fields)
+            previous = entry.timestamp
+    finally:
+        if batches is not None:
+            batches.close()
+
+
+def _time_index_insane(data: bytes, base_offset: int) -> str | None:
+    count = len(data) // TIME_INDEX_ENTRY.sizeof()
+    if not count:
+        return None
+    first, last = _entry(data, TIME_INDEX_ENTRY, 0), _entry(data, TIME_INDEX_ENTRY, count - 1)
+    if last.timestamp < first.timestamp:
+        return f"a last timestamp of {first.timestamp}, the first, or later expected, it is {last.timestamp}"
+    if last.relative_offset < 0:
+        return f"a last offset of at least {base_offset} expected, it is {base_offset + last.relative_offset}"
+    return None
+
+
+class _Batches:
+    """The batches of a log for rising offsets, in one pass."""
+
+    def __init__(self, path: Path) -> None:
+        self.log = LogFile(path)
+        self._headers = self.log.headers()
+        self._current: tuple[int, BatchHeader] | None = None
+
+    def with_offset(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """The first batch that ends at the offset or later; None behind the last."""
+        if self._current is not None and self._current[1].base_offset > offset:  # asked for an earlier one
+            self._headers, self._current = self.log.headers(), None
+        while self._current is None or self._current[1].last_offset < offset:
+            found = next(self._headers, None)
+            if found is None:
+                self._headers, self._current = self.log.headers(), None
+                return None
+            if not isinstance(found, Damage):
+                self._current = found
+        return self._current
+
+    def max_timestamp(self, position: int, header: BatchHeader) -> int:
+        """The largest timestamp of a batch's records. Raises KafkaError for what can't be read."""
+        records = iterate_records(self.log.batch_at(position, header).data, header)
+        return max((record.timestamp for record in records), default=-1)
+
+    def close(self) -> None:
+        """Closes the log."""
+        self.log.__exit__()
+
+
+def _compare_times(
+    path: Path, slot: int, offset: int, timestamp: int, previous: int, batches: _Batches
+) -> Iterator[Finding]:
+    """Whether the log has the timestamp at the offset, and timestamps rise."""
+    found = batches.with_offset(offset)
+    name = batches.log.path.name
+    if found is None or found[1].last_offset != offset:
+        last = -1 if found is None else found[1].last_offset
+        leads_astray = found is None or found[1].base_offset > offset
+        what = f"a batch with the last offset {offset} expected in {name}"
+        what += ", there is none so late" if found is None else f", the one there ends at {last}"
+        line = f"Indexed offset: {offset}, found log offset: {last}"
+        yield Finding(path, slot, what, leads_astray, (NOT_FOUND, line))
+        return
+    try:
+        largest = batches.max_timestamp(*found)
+    except KafkaError as error:
+        yield Finding(path, slot, f"the records of the batch at {found[0]} of {name} can't be read: {error.args[-1]}")
+        return
+    if largest != timestamp:
+        what = f"timestamp {timestamp} expected in the batch that ends at offset {offset} of {name}, it is {largest}"
+        line = f"  Index timestamp: {timestamp}, log timestamp: {largest}"
+        yield Finding(path, slot, what, True, (TIMESTAMP_MISMATCHES.format(path.absolute()), line))
+    if previous >= timestamp:
+        what = f"a timestamp later than {previous} expected, found {timestamp}"
+        line = f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"
+        yield Finding(path, slot, what, True, (OUT_OF_ORDER.format(path.absolute()), line))
+
+
+def dump_transaction_index(path: Path) -> Iterator[Event]:
+    """The events of a ``.txnindex``. Raises OSError."""
+    yield FileStart(str(path), "transaction-index", "", {})
+    data = path.read_bytes()
+    last_offset = -1
+    for number in range(len(data) // TRANSACTION_INDEX_ENTRY.sizeof()):
+        entry = _entry(data, TRANSACTION_INDEX_ENTRY, number)
+        slot = number * TRANSACTION_INDEX_ENTRY.sizeof()
+        if entry.version > CURRENT_VERSION or entry.version < 0:
+            yield Finding(path, slot, f"version {CURRENT_VERSION} expected, found {entry.version}")
+        if entry.last_offset <= last_offset or entry.first_offset > entry.last_offset:
+            what = f"a transaction that ends behind {last_offset} expected, found {entry.first_offset}"
+            yield Finding(path, slot, f"{what} to {entry.last_offset}")
+        last_offset = entry.last_offset
+        fields = {
+            "version": entry.version,
+            "producerId": entry.producer_id,
+            "firstOffset": entry.first_offset,
+            "lastOffset": entry.last_offset,
+            "lastStableOffset": entry.last_stable_offset,
+        }
+        yield EntryLine(" ".join(f"{name}: {value}" for name, value in fields.items()), fields)
+    yield from _odd_end(path, data, TRANSACTION_INDEX_ENTRY)
+
+
+def dump_producer_snapshot(path: Path) -> Iterator[Event]:
+    """The events of a ``.snapshot``. Raises OSError."""
+    yield FileStart(str(path), "producer-snapshot", "", {})
+    try:
+        producers = decode_snapshot(path.read_bytes())
+    except CorruptSnapshotError as error:
+        yield Finding(path, None, str(error))
+        return
+    for producer in producers:
+        open_from = producer.transaction_first_offset
+        fields: dict[str, Any] = {
+            "producerId": producer.producer_id,
+            "producerEpoch": producer.producer_epoch,
+            "coordinatorEpoch": producer.coordinator_epoch,
+            "currentTxnFirstOffset": open_from,
+            "lastTimestamp": producer.last_timestamp,
+        }
+        for batch in producer.batches[:1]:
+            fields |= {
+                "firstSequence": decrement_sequence(batch.last_sequence, batch.offset_delta),
+                "lastSequence": batch.last_sequence,
+                "lastOffset": batch.last_offset,
+                "offsetDelta": batch.offset_delta,
+                "timestamp": batch.timestamp,
+            }
+        optional = "OptionalLong.empty" if open_from is None else f"OptionalLong[{open_from}]"
+        shown = fields | {"currentTxnFirstOffset": optional}
+        yield EntryLine(" ".join(f"{name}: {value}" for name, value in shown.items()), fields)
+
+
+def _sanity(path: Path, insane: str | None, data: bytes, entry: Struct) -> Iterator[Event]:
+    """The result of a broker's check at start."""
+    findings = [Finding(path, None, insane)] if insane is not None else []
+    findings += _odd_end(path, data, entry)
+    yield from findings
+    if not findings:
+        yield Remark(f"{path} passed sanity check.")
+
+
+def _odd_end(path: Path, data: bytes, entry: Struct) -> list[Finding]:
+    """The finding for a file that ends inside an entry."""
+    size = entry.sizeof()
+    if len(data) % size == 0:
+        return []
+    return [Finding(path, len(data) // size * size, f"a multiple of {size} bytes expected, the file has {len(data)}")]
+
+
+def _entry(data: bytes, entry: Struct, number: int) -> Any:
+    size = entry.sizeof()
+    return entry.parse(data[number * size : (number + 1) * size])
+
+
+def _used(path: Path, data: bytes, structure: Struct) -> Iterator[tuple[int, Any]]:
+    """(position, entry) of each entry before the first zero one; a Finding in an entry's place for what is odd."""
+    size = structure.sizeof()
+    last_offset = -1
+    for number in range(len(data) // size):
+        entry = _entry(data, structure, number)
+        slot = number * size
+        if entry.relative_offset == 0 and number > 0:
+            if data[slot:].strip(b"\0"):
+                yield slot, Finding(path, slot, "nothing but zeros expected behind a zero entry")
+            return
+        if entry.relative_offset <= last_offset:
+            what = f"a relative offset behind {last_offset} expected, found {entry.relative_offset}"
+            yield slot, Finding(path, slot, what)
+        last_offset = entry.relative_offset
+        yield slot, entry
+    for finding in _odd_end(path, data, structure):
+        yield finding.position or 0, finding

@@ -1,0 +1,147 @@
+"""The batches of a log file one after the other, and where the file is none.
+
+Owns: reading a file in windows, finding the batches' bounds. Never does: formatting, decoding of records. Invariant:
+what is yielded lies in the file and follows what was yielded before; damage is yielded as a `Damage`, not raised.
+Source: Kafka's FileLogInputStream.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ...protocol.records.batch import (
+    BATCH_HEADER_SIZE,
+    HEADER,
+    HEADER_UP_TO_MAGIC_SIZE,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    BatchHeader,
+    crc_of,
+)
+
+WINDOW_SIZE = 1 << 20  # one read of the disk; 1 MiB is past where larger ones are faster
+SMALLEST_LENGTH = 14  # the least that a message of format 0 counts, Kafka's LegacyRecord.RECORD_OVERHEAD_V0
+
+
+class Damage(NamedTuple):
+    """Bytes that are no batch of the format that is read here."""
+
+    position: int
+    size: int
+    """The bytes in question: one batch with an unknown format, or everything to the end."""
+    expected: str
+    """What should have been there and what is, in words."""
+    ends_log: bool
+    """Nothing behind can be found, as the next batch's position is unknown."""
+    is_cut: bool = False
+    """The bytes end inside a batch: expected where only a part of the file is read."""
+
+
+class Batch(NamedTuple):
+    """A whole batch in a file."""
+
+    position: int
+    header: BatchHeader
+    data: bytes
+
+    @property
+    def computed_crc(self) -> int:
+        """The CRC-32C that the header should have."""
+        return crc_of(self.data, 0, self.header)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the stored CRC is right."""
+        return self.computed_crc == self.header.crc
+
+
+class LogFile:
+    """A log file or snapshot opened for reading; use it in a ``with``."""
+
+    __slots__ = ("_file", "_start", "_window", "path", "size")
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file. Raises OSError."""
+        self.path = path
+        self._file = os.open(path, os.O_RDONLY)
+        self.size = os.fstat(self._file).st_size
+        self._window = b""
+        self._start = 0
+
+    def __enter__(self) -> "LogFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def read(self, position: int, size: int) -> bytes:
+        """``size`` bytes at ``position``, fewer at the end of the file. Raises OSError."""
+        begin = position - self._start
+        if begin < 0 or begin + size > len(self._window):
+            self._window = os.pread(self._file, max(size, WINDOW_SIZE), position)
+            self._start = position
+            begin = 0
+        return self._window[begin : begin + size]
+
+    def header_at(self, position: int) -> BatchHeader | Damage:
+        """The header of the batch at a position, or why there is none. Raises OSError."""
+        return self._header_at(position, self.size)
+
+    def _header_at(self, position: int, end: int) -> BatchHeader | Damage:
+        available = end - position
+        if not 0 <= position < end:
+            return Damage(position, 0, f"a batch expected at {position} of {end} bytes", ends_log=True)
+        head = self.read(position, min(BATCH_HEADER_SIZE, available))
+        if len(head) < HEADER_UP_TO_MAGIC_SIZE:
+            what = f"a batch expected, {available} bytes are left, fewer than its header has"
+            return Damage(position, available, what, ends_log=True, is_cut=True)
+        length = int.from_bytes(head[8:12], "big", signed=True)
+        if length < SMALLEST_LENGTH:
+            what = f"a batch of at least {BATCH_HEADER_SIZE} bytes expected, its length says {length + LOG_OVERHEAD}"
+            if not any(head):
+                what += " (zeros: preallocated space, or written before a crash and never synced)"
+            return Damage(position, available, what, ends_log=True)
+        size = length + LOG_OVERHEAD
+        if size > available:
+            what = f"a batch of {size} bytes expected, {available} are left"
+            return Damage(position, available, what, ends_log=True, is_cut=True)
+        magic = head[MAGIC_POSITION]
+        if magic != MAGIC:
+            old = " (message format of Kafka before 0.11, not read here)" if magic in (0, 1) else ""
+            return Damage(position, size, f"magic {MAGIC} expected, found {magic}{old}", ends_log=False)
+        if size < BATCH_HEADER_SIZE:
+            what = f"a batch of at least {BATCH_HEADER_SIZE} bytes expected, its length says {size}"
+            return Damage(position, available, what, ends_log=True)
+        return BatchHeader._make(HEADER.unpack(head))
+
+    def headers(self, end: int | None = None) -> Iterator[tuple[int, BatchHeader] | Damage]:
+        """(position, header) of each batch up to ``end`` (None: the file's), and each damage between. Raises OSError.
+
+        Ends behind a damage that `ends_log`.
+        """
+        limit = self.size if end is None else min(end, self.size)
+        position = 0
+        while position < limit:
+            found = self._header_at(position, limit)
+            if isinstance(found, Damage):
+                yield found
+                if found.ends_log:
+                    return
+                position += found.size
+            else:
+                yield position, found
+                position += found.size_in_bytes
+
+    def batches(self, end: int | None = None) -> Iterator[Batch | Damage]:
+        """As `headers`, with the bytes of each batch."""
+        for found in self.headers(end):
+            if isinstance(found, Damage):
+                yield found
+            else:
+                yield self.batch_at(*found)
+
+    def batch_at(self, position: int, header: BatchHeader) -> Batch:
+        """The batch whose header is known. Raises OSError."""
+        return Batch(position, header, self.read(position, header.size_in_bytes))

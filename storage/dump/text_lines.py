@@ -1,0 +1,164 @@
+"""Events as the lines that Kafka's DumpLogSegments prints.
+
+Pure. Invariant: for a log, index or snapshot that is sound the lines are those of Kafka 4.3.1's tool, byte for byte
+(a test compares them), but for records of ``__remote_log_metadata``, which are JSON here.
+"""
+
+import re
+from collections.abc import Callable
+
+from ...protocol.records.batch import BatchHeader, increment_sequence
+from ...protocol.records.compression import CompressionType
+from ...protocol.records.control import ControlRecordType
+from ...protocol.records.record import Record
+from ...protocol.table import snake_case
+from .decoders import Decoded, Tombstone, Typed
+from .embedded import data_document
+from .events import BatchLine, Control, EntryLine, Event, FileStart, RecordLine, Remark
+from .message_documents import document, kafka_json
+
+_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_REPLACEMENT = "\ufffd".encode()
+_CONTROL_LABELS = {
+    ControlRecordType.LEADER_CHANGE: "LeaderChange:",
+    ControlRecordType.SNAPSHOT_HEADER: "SnapshotHeader",
+    ControlRecordType.SNAPSHOT_FOOTER: "SnapshotFooter",
+    ControlRecordType.KRAFT_VERSION: "KRaftVersion",
+    ControlRecordType.KRAFT_VOTERS: "KRaftVoters",
+}
+
+MessageText = Callable[[Typed, bool], str]
+"""(message, whether it is the record's key) -> its text."""
+
+
+def lines(event: Event, *, skip_record_metadata: bool, message_text: MessageText) -> list[str]:
+    """The lines of an event; none for a finding, which Kafka prints at the end."""
+    match event:
+        case FileStart():
+            return [f"Dumping {event.path}", *([event.heading] if event.heading else [])]
+        case BatchLine():
+            return [batch_line(event)]
+        case RecordLine():
+            return [record_line(event, skip_record_metadata=skip_record_metadata, message_text=message_text)]
+        case EntryLine() | Remark():
+            return [event.text]
+    return []
+
+
+def batch_line(event: BatchLine) -> str:
+    """One batch."""
+    header = event.header
+    horizon = "OptionalLong.empty" if header.delete_horizon_ms is None else f"OptionalLong[{header.delete_horizon_ms}]"
+    return (
+        f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count}"
+        f" baseSequence: {header.base_sequence} lastSequence: {header.last_sequence} producerId: {header.producer_id}"
+        f" producerEpoch: {header.producer_epoch} partitionLeaderEpoch: {header.partition_leader_epoch}"
+        f" isTransactional: {_java(header.is_transactional)} isControl: {_java(header.is_control)}"
+        f" deleteHorizonMs: {horizon} position: {event.position}"
+        f" {timestamp_type(header)}: {header.max_timestamp} size: {header.size_in_bytes} magic: {header.magic}"
+        f" compresscodec: {codec_name(header)} crc: {header.crc} isvalid: {_java(event.is_valid)}"
+    )
+
+
+def record_line(event: RecordLine, *, skip_record_metadata: bool, message_text: MessageText) -> str:
+    """One record: metadata unless skipped, what a control record says, key and value where they were decoded."""
+    text = ""
+    content_prefix = "| "
+    if not skip_record_metadata:
+        text = metadata_text(event.batch, event.record)
+        content_prefix = " "
+        if event.control is not None:
+            text += control_text(event.control)
+    if event.decoded is not None:
+        text += content_text(event.decoded, content_prefix, message_text)
+    return text
+
+
+def metadata_text(batch: BatchHeader, record: Record) -> str:
+    """Offset, time, sizes, sequence and the keys of the headers."""
+    keys = ",".join(key for key, _ in record.headers)
+    return (
+        f"| offset: {record.offset} {timestamp_type(batch)}: {record.timestamp} keySize: {size_of(record.key)}"
+        f" valueSize: {size_of(record.value)} sequence: {sequence_of(batch, record)} headerKeys: [{keys}]"
+    )
+
+
+def control_text(control: Control) -> str:
+    """What a control record says."""
+    if control.coordinator_epoch is not None:
+        return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
+    if control.message is None:
+        return f" controlType: {control.type.name}({control.type_id})"
+    message = control.message
+    return f" {_CONTROL_LABELS[control.type]} {kafka_json(document(message.message, message.version))}"
+
+
+def content_text(decoded: Decoded, prefix: str, message_text: MessageText) -> str:
+    """Key and value, or why they can't be shown."""
+    if decoded.fault is not None:
+        label = "payload" if decoded.fault_is_of_value else "key"
+        return f"{prefix}{label}: {decoded.fault}"
+    text = ""
+    if decoded.key is not None:
+        text = f"{prefix}key: {_part(decoded.key, True, message_text)}"
+        prefix = " "
+    if decoded.value is not None:
+        text += f"{prefix}payload: {_part(decoded.value, False, message_text)}"
+    return text
+
+
+def _part(part: Typed | Tombstone | bytes, is_key: bool, message_text: MessageText) -> str:
+    if isinstance(part, bytes):
+        return java_text(part)
+    if isinstance(part, Tombstone):
+        return "<DELETE>"
+    return message_text(part, is_key)
+
+
+def coordinator_text(typed: Typed, is_key: bool) -> str:
+    """A key or value of a coordinator's topic: type or version as text, and the fields."""
+    label = {"type": str(typed.type)} if is_key else {"version": str(typed.version)}
+    return kafka_json({**label, "data": data_document(typed, deeper=False)})
+
+
+def metadata_message_text(typed: Typed, is_key: bool) -> str:
+    """A metadata record: its type by name, its version as a number, and the fields."""
+    fields = document(typed.message, typed.version)
+    return kafka_json({"type": record_type_name(typed), "version": typed.version, "data": fields})
+
+
+def record_type_name(typed: Typed) -> str:
+    """Kafka's MetadataRecordType: TopicRecord is TOPIC_RECORD."""
+    return snake_case(typed.message.NAME).upper()
+
+
+def java_text(data: bytes) -> str:
+    """Bytes as Java's String makes them text: one U+FFFD for each malformed part, also for an encoded surrogate."""
+    return _ENCODED_SURROGATE.sub(_REPLACEMENT, data).decode("utf-8", "replace")
+
+
+def sequence_of(batch: BatchHeader, record: Record) -> int:
+    """The record's sequence number, -1 without one."""
+    if batch.base_sequence < 0:
+        return -1
+    return increment_sequence(batch.base_sequence, record.offset - batch.base_offset)
+
+
+def size_of(data: bytes | None) -> int:
+    """The length, -1 for null."""
+    return -1 if data is None else len(data)
+
+
+def timestamp_type(header: BatchHeader) -> str:
+    """Kafka's TimestampType."""
+    return "LogAppendTime" if header.is_log_append_time else "CreateTime"
+
+
+def codec_name(header: BatchHeader) -> str:
+    """Kafka's CompressionType; an id that nobody defined as its number."""
+    codec = header.attributes & 0x07
+    return CompressionType(codec).name.lower() if codec <= CompressionType.ZSTD else f"unknown({codec})"
+
+
+def _java(value: bool) -> str:
+    return "true" if value else "false"
