@@ -22,34 +22,18 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.records.batch import iterate_headers
 from odradek.storage.checkpoints import write_offset_checkpoint
 from odradek.storage.files import Files
+from support.log_directories import flip_a_byte, history_directory, largest
 from support.log_histories import HistoryWriter
-
-
-def make_directory(root: Path, seed: int = 1, *, steps: int = 250, is_clean: bool = True) -> Path:
-    writer = HistoryWriter(random.Random(seed), root / "t-0", keys=50)
-    writer.write(steps)
-    ends = {("t", 0): writer.log.log_end_offset}
-    writer.close()
-    (root / "meta.properties").write_text("version=1\n")
-    if is_clean:
-        (root / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
-    for name in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
-        write_offset_checkpoint(Files(), root / name, ends)
-    return root
 
 
 def audited(*directories: Path) -> AuditResult:
     return audit_directories(directories, LOCAL)
 
 
-def largest(directory: Path, suffix: str) -> Path:
-    return max((directory / "t-0").glob(f"*{suffix}"), key=lambda path: path.stat().st_size)
-
-
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_clean_directory_has_no_findings(tmp_path: Path, seed: int, is_clean: bool) -> None:
-    directory = make_directory(tmp_path, seed, is_clean=is_clean)
+    directory = history_directory(tmp_path, seed, is_clean=is_clean)
     result = audited(directory)
     assert result.findings == []
     [report] = result.partitions
@@ -57,15 +41,6 @@ def test_a_clean_directory_has_no_findings(tmp_path: Path, seed: int, is_clean: 
     assert report.batches == len(headers)
     assert report.records == sum(header.records_count for header in headers if not header.is_control)
     assert report.log_end_offset == max(header.next_offset for header in headers)
-
-
-def flip_a_byte(directory: Path) -> tuple[Path, int]:
-    path = largest(directory, ".log")
-    data = bytearray(path.read_bytes())
-    position, _ = list(iterate_headers(data))[2]
-    data[position + 40] ^= 4
-    path.write_bytes(data)
-    return path, position
 
 
 def break_a_length(directory: Path) -> tuple[Path, int]:
@@ -259,7 +234,7 @@ def test_damage_is_found_named_and_located(
 @pytest.mark.parametrize("seed", range(40))
 def test_random_damage_never_ends_the_audit(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    directory = make_directory(tmp_path, seed, steps=60)
+    directory = history_directory(tmp_path, seed, steps=60)
     files = [path for path in directory.rglob("*") if path.is_file() and path.stat().st_size]
     for path in rng.sample(files, min(len(files), 4)):
         data = bytearray(path.read_bytes())
@@ -271,7 +246,7 @@ def test_random_damage_never_ends_the_audit(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_torn_tail_after_a_kill_is_no_damage(tmp_path: Path) -> None:
-    directory = make_directory(tmp_path, 2, is_clean=False)
+    directory = history_directory(tmp_path, 2, is_clean=False)
     path = [path for path in sorted((directory / "t-0").glob("*.log")) if path.stat().st_size][-1]
     path.write_bytes(path.read_bytes()[:-3])
     found = {finding.name for finding in audited(directory).findings}
@@ -286,7 +261,7 @@ def commit_record(group: str, topic: str, partition: int, offset: int) -> tuple[
 
 
 def test_groups_and_their_lag(tmp_path: Path) -> None:
-    directory = make_directory(tmp_path, 3)
+    directory = history_directory(tmp_path, 3)
     end = audited(directory).partitions[0].log_end_offset
     group_key = struct.pack(">h", 2) + encode(GroupMetadataKey("readers"), 0)
     member = GroupMetadataValue.MemberMetadata(member_id="a", client_id="c", client_host="h")
@@ -308,7 +283,7 @@ def test_groups_and_their_lag(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_tables_and_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    directory = make_directory(tmp_path / "logs", 4)
+    directory = history_directory(tmp_path / "logs", 4)
     output = tmp_path / "out"
     assert audit([str(directory), "--output", str(output)]) == 0
     path, position = flip_a_byte(directory)

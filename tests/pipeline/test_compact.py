@@ -3,7 +3,7 @@
 import json
 import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,29 +18,15 @@ from odradek.protocol.records.control import ControlRecordType, control_record_t
 from odradek.protocol.records.record import Record, decode_records
 from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.directory_lock import DirectoryLock
-from odradek.storage.files import Files
+from odradek.storage.files import Buffer, Files
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
+from support.log_directories import compactable_directory, segment_bytes
 from support.log_histories import HISTORY_START_MS, HistoryWriter
 from support.unsynced_files import UnsyncedFiles
 
 HOUR_MS = 3_600_000
 CONFIGS = {"cleanup.policy": "compact", "delete.retention.ms": str(HOUR_MS), "internal.segment.bytes": "8000"}
-
-
-def make_directory(root: Path, seed: int, *, steps: int = 80, partitions: int = 1, with_null_keys: bool = True) -> Path:
-    """A log directory with topic `t`, its last segment empty, closed cleanly."""
-    rng = random.Random(seed)
-    ends = {}
-    for partition in range(partitions):
-        writer = HistoryWriter(rng, root / f"t-{partition}", keys=12, with_null_keys=with_null_keys)
-        writer.write(steps)
-        writer.roll()
-        ends["t", partition] = writer.log.log_end_offset
-        writer.close()
-    (root / "meta.properties").write_text("version=1\n")
-    write_offset_checkpoint(Files(), root / "replication-offset-checkpoint", ends)
-    return root
 
 
 def order(
@@ -84,18 +70,9 @@ def latest(records: list[Record]) -> dict[bytes, Record]:
     return {record.key: record for record in sorted(records) if record.key is not None}
 
 
-def snapshot(directory: Path) -> dict[str, bytes]:
-    kept = (".log", ".index", ".timeindex", ".txnindex", "cleaner-offset-checkpoint", ".cleaned", ".swap", ".deleted")
-    return {
-        str(path.relative_to(directory)): path.read_bytes()
-        for path in sorted(directory.rglob("*"))
-        if path.name.endswith(kept)
-    }
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_exactly_the_latest_value_of_each_key_stays(tmp_path: Path, seed: int) -> None:
-    directory = make_directory(tmp_path, seed)
+    directory = compactable_directory(tmp_path, seed)
     before = visible_records(directory / "t-0")
     [outcome] = run(directory)
     assert outcome.refusal is None
@@ -115,12 +92,12 @@ def test_exactly_the_latest_value_of_each_key_stays(tmp_path: Path, seed: int) -
 
 
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
-    directory = make_directory(tmp_path, 5)
+    directory = compactable_directory(tmp_path, 5)
     run(directory)
-    once = snapshot(directory)
+    once = segment_bytes(directory)
     times = {path: path.stat().st_mtime_ns for path in directory.rglob("*.log")}
     run(directory)
-    assert snapshot(directory) == once
+    assert segment_bytes(directory) == once
     assert {path: path.stat().st_mtime_ns for path in directory.rglob("*.log")} == times
 
 
@@ -146,7 +123,7 @@ def test_the_active_segment_and_undecided_transactions_stay(tmp_path: Path) -> N
 
 
 def test_few_keys_in_memory_give_the_same_records(tmp_path: Path) -> None:
-    directory = make_directory(tmp_path / "a", 3, steps=150)
+    directory = compactable_directory(tmp_path / "a", 3, steps=150)
     other = tmp_path / "b"
     shutil.copytree(directory, other)
     run(directory)
@@ -156,7 +133,7 @@ def test_few_keys_in_memory_give_the_same_records(tmp_path: Path) -> None:
 
 
 def test_the_codec_of_each_batch_stays(tmp_path: Path) -> None:
-    codecs = {}
+    codecs: dict[int, CompressionType] = {}
     writer = HistoryWriter(random.Random(2), tmp_path / "t-0", keys=500, with_null_keys=False)
     writer.write(150)
     writer.roll()
@@ -199,9 +176,9 @@ class KilledAt(UnsyncedFiles):
             self._step()
         super().remove(path)
 
-    def write(self, descriptor: int, parts: object, position: int) -> int:
+    def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
         self._step()
-        return super().write(descriptor, parts, position)  # type: ignore[arg-type]
+        return super().write(descriptor, parts, position)
 
     def sync_directory(self, path: Path) -> None:
         self._step()
@@ -210,12 +187,12 @@ class KilledAt(UnsyncedFiles):
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.ci)])
 def test_killed_at_any_step_it_resumes_to_the_same_bytes(tmp_path: Path, seed: int) -> None:
-    original = make_directory(tmp_path / "original", seed, steps=35)
+    original = compactable_directory(tmp_path / "original", seed, steps=35)
     expected_directory = tmp_path / "expected"
     shutil.copytree(original, expected_directory)
     counting = KilledAt(10**9)
     run(expected_directory, counting)
-    expected = snapshot(expected_directory)
+    expected = segment_bytes(expected_directory)
     steps = 10**9 - counting.steps_left
     assert counting.renames > 10
     for killed_at in range(steps):
@@ -225,13 +202,13 @@ def test_killed_at_any_step_it_resumes_to_the_same_bytes(tmp_path: Path, seed: i
             run(directory, KilledAt(killed_at))
         [outcome] = run(directory)
         assert outcome.refusal is None
-        assert snapshot(directory) == expected, f"killed at step {killed_at}"
+        assert segment_bytes(directory) == expected, f"killed at step {killed_at}"
         shutil.rmtree(directory)
 
 
 @pytest.mark.parametrize("seed", [1])
 def test_killed_at_any_step_the_broker_reads_the_same_values(tmp_path: Path, seed: int) -> None:
-    original = make_directory(tmp_path / "original", seed, steps=35)
+    original = compactable_directory(tmp_path / "original", seed, steps=35)
     values = latest(visible_records(original / "t-0"))
     killed_at = 0
     while True:
@@ -250,24 +227,24 @@ def test_killed_at_any_step_the_broker_reads_the_same_values(tmp_path: Path, see
 
 
 def test_a_corrupt_partition_is_refused_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    directory = make_directory(tmp_path, 4, partitions=2)
+    directory = compactable_directory(tmp_path, 4, partitions=2)
     victim = max((directory / "t-0").glob("*.log"), key=lambda path: path.stat().st_size)
     data = bytearray(victim.read_bytes())
     data[len(data) // 2] ^= 1
     victim.write_bytes(data)
-    before = snapshot(directory / "t-0")
+    before = segment_bytes(directory / "t-0")
     arguments = [str(directory), "--topic", "t", "--json", "--now", str(HISTORY_START_MS + 10 * HOUR_MS)]
     assert compact([*arguments, "--config", "cleanup.policy=compact"]) == 1
     first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert "crc" in first["refusal"]
     assert second["refusal"] is None
-    after = snapshot(directory / "t-0")
+    after = segment_bytes(directory / "t-0")
     assert {name: after[name] for name in before} == before
 
 
 def test_missing_transaction_index_is_refused(tmp_path: Path) -> None:
     for seed in range(20):
-        directory = make_directory(tmp_path / str(seed), seed)
+        directory = compactable_directory(tmp_path / str(seed), seed)
         indexes = list((directory / "t-0").glob("*.txnindex"))
         if indexes:
             break
@@ -279,7 +256,7 @@ def test_missing_transaction_index_is_refused(tmp_path: Path) -> None:
 
 
 def test_refused_while_a_broker_holds_the_lock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    directory = make_directory(tmp_path, 1)
+    directory = compactable_directory(tmp_path, 1)
     lock = DirectoryLock(directory)
     assert compact([str(directory), "--topic", "t"]) == 3
     lock.release()
@@ -288,7 +265,7 @@ def test_refused_while_a_broker_holds_the_lock(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_topic_that_is_not_compacted_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    directory = make_directory(tmp_path, 1)
+    directory = compactable_directory(tmp_path, 1)
     assert compact([str(directory), "--topic", "t"]) == 3
     assert "--config cleanup.policy=compact" in capsys.readouterr().err
     assert compact([str(directory), "--topic", "other"]) == 3
@@ -296,7 +273,7 @@ def test_a_topic_that_is_not_compacted_is_refused(tmp_path: Path, capsys: pytest
 
 
 def test_dry_run_changes_nothing(tmp_path: Path) -> None:
-    directory = make_directory(tmp_path, 6)
+    directory = compactable_directory(tmp_path, 6)
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.rglob("*") if path.is_file()}
     [outcome] = run(directory, is_dry_run=True)
     after = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.rglob("*") if path.is_file()}

@@ -1,0 +1,223 @@
+"""Audit and compaction of directories that brokers wrote: a real Kafka's and ours, then read by Kafka's own tools."""
+
+import contextlib
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.compact.command import compact
+from odradek.pipeline.engines import LOCAL
+from support.java import java_or_skip, run_class
+from support.real_kafka import RealKafka
+
+TOPIC = "latest"
+TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "1048576", "delete.retention.ms": "0"}
+KEYS = 60
+Values = dict[bytes, bytes | None]
+
+
+class OurBroker:
+    """`odradek serve` in a process of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.log_dir = directory / "logs"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.bootstrap_servers = ""
+
+    def start(self) -> None:
+        ready = self.directory / "ready.json"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        overrides = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(self.log_dir)}
+        words = [word for key, value in overrides.items() for word in ("--override", f"{key}={value}")]
+        command = [sys.executable, "-m", "odradek", "serve", *words, "--ready-file", str(ready)]
+        with (self.directory / "out.log").open("ab") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            assert self.process.poll() is None, (self.directory / "out.log").read_text()
+            assert time.monotonic() < deadline, "it does not serve"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.05)
+        self.bootstrap_servers = json.loads(ready.read_text())["bootstrap.servers"]
+
+    def stop(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(60) == 0
+        self.process = None
+
+
+def produce_history(bootstrap_servers: str, codecs: tuple[str, ...], *, with_transactions: bool) -> Values:
+    """Fills the topic; the latest value of each key (None: a tombstone), as a read_committed consumer sees it."""
+    rng = random.Random(1)
+    latest: Values = {}
+    for codec in codecs:
+        settings = {"bootstrap.servers": bootstrap_servers, "compression.type": codec, "linger.ms": 5}
+        producer = Producer(settings | {"enable.idempotence": True})
+        for _ in range(900):
+            key = b"key-%d" % rng.randrange(KEYS)
+            value = None if rng.random() < 0.1 else rng.randbytes(1200)
+            producer.produce(TOPIC, value, key, partition=0, headers=[("h", b"1")])
+            latest[key] = value
+        assert producer.flush(60) == 0
+    if with_transactions:
+        producer = Producer({"bootstrap.servers": bootstrap_servers, "transactional.id": "t1"})
+        producer.init_transactions(60)
+        for number in range(6):
+            producer.begin_transaction()
+            key = b"key-%d" % rng.randrange(KEYS)
+            value = rng.randbytes(1200)
+            producer.produce(TOPIC, value, key, partition=0)
+            if number % 2:
+                producer.abort_transaction(60)
+            else:
+                producer.commit_transaction(60)
+                latest[key] = value
+    producer = Producer({"bootstrap.servers": bootstrap_servers})
+    for _ in range(1200):  # the active segment is not compacted: this is what it is for
+        producer.produce(TOPIC, rng.randbytes(1200), b"last", partition=0)
+    assert producer.flush(60) == 0
+    return latest
+
+
+def commit_offset(bootstrap_servers: str, group: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group, "enable.auto.commit": False})
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with contextlib.suppress(KafkaException):  # the coordinator may still be loading
+            consumer.commit(offsets=[TopicPartition(TOPIC, 0, offset)], asynchronous=False)
+            consumer.close()
+            return
+    raise AssertionError("no commit within a minute")
+
+
+def consume_all(bootstrap_servers: str) -> list[tuple[bytes, bytes | None]]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "reader",
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+        }
+    )
+    consumer.assign([TopicPartition(TOPIC, 0, 0)])
+    found: list[tuple[bytes, bytes | None]] = []
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        message = consumer.poll(1)
+        if message is None:
+            continue
+        error = message.error()
+        if error is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            consumer.close()
+            return found
+        key = message.key()
+        assert key is not None
+        found.append((key, message.value()))
+    raise AssertionError("no end of the partition within a minute")
+
+
+def create_topic(bootstrap_servers: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin.create_topics([NewTopic(TOPIC, 1, 1, config=TOPIC_CONFIG)])[TOPIC].result(60)
+
+
+def audited(directory: Path) -> AuditResult:
+    return audit_directories([directory], LOCAL)
+
+
+def check_compaction(directory: Path) -> None:
+    """Compacts the topic; afterwards Kafka's own tool reads it, the audit finds nothing, and it is smaller."""
+    before = sum(path.stat().st_size for path in (directory / f"{TOPIC}-0").glob("*.log"))
+    assert compact([str(directory), "--topic", TOPIC]) == 0
+    after = sum(path.stat().st_size for path in (directory / f"{TOPIC}-0").glob("*.log"))
+    assert after < before / 2
+    assert audited(directory).findings == []
+    logs = sorted((directory / f"{TOPIC}-0").glob("*.log"))
+    for path in [*logs, *sorted((directory / f"{TOPIC}-0").glob("*index"))]:
+        result = run_class("org.apache.kafka.tools.DumpLogSegments", "--deep-iteration", "--files", path, timeout_s=120)
+        assert result.returncode == 0, result.stderr
+        for complaint in ("isvalid: false", "Found", "mismatch", "Exception"):
+            assert complaint not in result.stdout + result.stderr, f"{path}: {result.stdout[-2000:]}{result.stderr}"
+
+
+def check_values(found: list[tuple[bytes, bytes | None]], expected: Values) -> None:
+    """Exactly the latest value of each key; keys whose latest is a tombstone are gone (delete.retention.ms is 0)."""
+    cleaned = [(key, value) for key, value in found if key != b"last"]
+    assert len({key for key, _ in cleaned}) == len(cleaned)
+    assert dict(cleaned) == {key: value for key, value in expected.items() if value is not None}
+
+
+@pytest.fixture(scope="module")
+def kafkas_directory(tmp_path_factory: pytest.TempPathFactory) -> tuple[RealKafka, Values]:
+    java_or_skip()
+    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), {"log.cleaner.backoff.ms": "100000000"})
+    kafka.start()
+    try:
+        create_topic(kafka.bootstrap_servers)
+        codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+        latest = produce_history(kafka.bootstrap_servers, codecs, with_transactions=True)
+        commit_offset(kafka.bootstrap_servers, "readers", 100)
+        assert compact([str(kafka.log_dir), "--topic", TOPIC]) == 3, "a broker holds the lock"
+    finally:
+        kafka.stop()
+    return kafka, latest
+
+
+@pytest.mark.java
+def test_a_real_kafkas_directory_is_audited_and_compacted(
+    kafkas_directory: tuple[RealKafka, Values], tmp_path: Path
+) -> None:
+    kafka, latest = kafkas_directory
+    result = audited(kafka.log_dir)
+    assert result.findings == []
+    [row] = [row for row in result.groups if row.group == "readers"]
+    end = next(report.log_end_offset for report in result.partitions if report.topic == TOPIC)
+    assert (row.committed_offset, row.lag) == (100, end - 100)
+    copy = tmp_path / "copy"
+    shutil.copytree(kafka.log_dir, copy)
+    check_compaction(kafka.log_dir)
+    with kafka:
+        check_values(consume_all(kafka.bootstrap_servers), latest)
+    victim = max((copy / f"{TOPIC}-0").glob("*.log"), key=lambda path: path.stat().st_size)
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    victim.write_bytes(data)
+    assert {finding.name for finding in audited(copy).findings} == {"batch-crc-mismatch"}
+
+
+@pytest.mark.java
+def test_our_directory_is_audited_and_compacted(tmp_path: Path) -> None:
+    java_or_skip()
+    broker = OurBroker(tmp_path)
+    broker.start()
+    try:
+        create_topic(broker.bootstrap_servers)
+        latest = produce_history(
+            broker.bootstrap_servers, ("none", "gzip", "snappy", "lz4", "zstd"), with_transactions=False
+        )
+        commit_offset(broker.bootstrap_servers, "readers", 100)
+        assert compact([str(broker.log_dir), "--topic", TOPIC]) == 3, "a broker holds the lock"
+    finally:
+        broker.stop()
+    result = audited(broker.log_dir)
+    assert result.findings == []
+    assert [(row.group, row.committed_offset) for row in result.groups] == [("readers", 100)]
+    check_compaction(broker.log_dir)
+    broker.start()
+    try:
+        check_values(consume_all(broker.bootstrap_servers), latest)
+    finally:
+        broker.stop()
