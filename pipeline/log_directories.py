@@ -7,9 +7,8 @@ partition's. Source: storage/file_names.py; Kafka's LogManager.loadLogs.
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from struct import Struct
 from typing import NamedTuple
-
-import numpy
 
 from ..storage.file_names import (
     LOG_SUFFIX,
@@ -19,6 +18,8 @@ from ..storage.file_names import (
     parse_partition_directory,
     segment_path,
 )
+
+_INDEX_ENTRY = Struct(">ii")
 
 
 class SegmentFile(NamedTuple):
@@ -92,10 +93,8 @@ def indexed_positions(segment: SegmentFile) -> list[int]:
         data = path.read_bytes()
     except FileNotFoundError:
         return []
-    pairs = numpy.frombuffer(data[: len(data) // 8 * 8], dtype=">i4").reshape(-1, 2)
-    positions = numpy.unique(pairs[:, 1][(pairs[:, 1] > 0) & (pairs[:, 1] < segment.size)])
-    found: list[int] = positions.tolist()
-    return found
+    entries = _INDEX_ENTRY.iter_unpack(data[: len(data) // _INDEX_ENTRY.size * _INDEX_ENTRY.size])
+    return sorted({position for _, position in entries if 0 < position < segment.size})
 
 
 class Split(NamedTuple):
