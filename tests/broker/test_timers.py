@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from odradek.broker.timers import TICK_MS, TimerQueue
+from odradek.broker.timers import FEW_CANCELLED, TICK_MS, TimerQueue
 
 
 def test_never_early_and_at_most_a_tick_late() -> None:
@@ -29,6 +29,37 @@ def test_cancelled_timers_neither_fire_nor_wake_up() -> None:
         handle.cancel()
     assert queue.next_deadline_ms() is None
     assert queue.pop_due(10_000) == []
+
+
+def test_a_timer_that_is_due_can_still_be_cancelled_by_another() -> None:
+    queue = TimerQueue()
+    fired: list[str] = []
+    second = queue.add(10, lambda: fired.append("second"))
+
+    def first() -> None:
+        fired.append("first")
+        second.cancel()
+
+    queue.add(8, first)
+    for callback in queue.pop_due(20):
+        callback()
+    assert fired == ["first"]
+
+
+def test_cancelled_timers_of_the_far_future_do_not_pile_up() -> None:
+    queue = TimerQueue()
+    fired: list[int] = []
+    for number in range(10):
+        queue.add(1_000_000 + number, partial(fired.append, number))
+    for number in range(20_000):
+        queue.add(2_000_000 + 16 * number, lambda: None).cancel()
+        assert len(queue) <= 10 + FEW_CANCELLED + 1
+    assert queue.next_deadline_ms() == 1_000_000
+    for callback in queue.pop_due(1_100_000):
+        callback()
+    assert fired == list(range(10))
+    assert queue.next_deadline_ms() is None
+    assert len(queue) == 0
 
 
 @pytest.mark.parametrize("seed", range(50))
