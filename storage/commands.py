@@ -13,6 +13,8 @@ import click
 
 if TYPE_CHECKING:
     from .dump.events import Event, Finding
+    from .dump.json_printer import JsonPrinter
+    from .dump.printer import TextPrinter
 
 EXIT_CORRUPT = 1
 EXIT_USAGE = 2
@@ -86,9 +88,7 @@ def _no_class(_: click.Context, parameter: click.Parameter, value: str | None) -
 @click.option("--offsets-decoder", "offsets", is_flag=True, help="Records are those of __consumer_offsets.")
 @click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="... of __transaction_state.")
 @click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="... of __cluster_metadata.")
-@click.option(
-    "--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata."
-)
+@click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata.")
 @click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="... of __share_group_state.")
 @click.option("--key-decoder-class", callback=_no_class, expose_value=False, help="Not supported: a Java class.")
 @click.option("--value-decoder-class", callback=_no_class, expose_value=False, help="Not supported: a Java class.")
@@ -100,15 +100,8 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, 
     paths += [Path(name) for name in more_files]
     if not paths:
         raise click.UsageError("Missing required argument --files")
-    from .dump.printer import JsonPrinter, TextPrinter
-
     chosen = next((name for name in DECODERS if options[name]), None)
-    skip = options["skip_record_metadata"]
-    printer: TextPrinter | JsonPrinter
-    if as_json or output == "json":
-        printer = JsonPrinter(skip_record_metadata=skip)
-    else:
-        printer = TextPrinter(skip_record_metadata=skip, decoder=chosen)
+    printer = _printer(as_json or output == "json", options["skip_record_metadata"], chosen)
     corrupt: list[Finding] = []
     failed = False
     for path in paths:
@@ -123,6 +116,17 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, 
             click.echo(f"odradek dump-log: {path}: {error.strerror or error}", err=True)
     printer.finish()
     return EXIT_CORRUPT if corrupt or failed else 0
+
+
+def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> "TextPrinter | JsonPrinter":
+    """What prints the events."""
+    if as_json:
+        from .dump.json_printer import JsonPrinter
+
+        return JsonPrinter(skip_record_metadata=skip_record_metadata)
+    from .dump.printer import TextPrinter
+
+    return TextPrinter(skip_record_metadata=skip_record_metadata, decoder=decoder)
 
 
 def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Iterator["Event"]:

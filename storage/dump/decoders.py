@@ -13,13 +13,14 @@ RemoteLogMetadataSerde, DumpLogSegments.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...protocol.codec import decode
 from ...protocol.errors import ProtocolError
 from ...protocol.messages import FAMILIES, message_class
-from ...protocol.messages.structure import Message
 from ...protocol.records.record import Record
+
+if TYPE_CHECKING:
+    from ...protocol.messages.structure import Message
 
 FRAME_VERSION = 1
 
@@ -27,7 +28,7 @@ FRAME_VERSION = 1
 class Typed(NamedTuple):
     """A message found in a record."""
 
-    message: Message
+    message: "Message"
     type: int
     """Kafka's number of the record type."""
     version: int
@@ -98,6 +99,8 @@ def _record_classes(family: str) -> dict[int, type[Any]]:
 
 
 def _coordinator_record(record: Record, family: str) -> Decoded:
+    from ...protocol.codec import decode
+
     if record.key is None:
         return Decoded(None, None, f"Error at offset {record.offset}, skipping. The record has no key.", True)
     try:
@@ -132,6 +135,8 @@ def _framed_record(record: Record, family: str) -> Decoded:
 
 def _framed(data: bytes | None, family: str) -> Typed:
     """The message of a metadata record's value. Raises ProtocolError."""
+    from ...protocol.codec import decode
+
     if data is None:
         raise ProtocolError("a metadata record has a value, this one has none")
     frame_version, position = _unsigned_varint(data, 0, "frame version")

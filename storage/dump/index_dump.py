@@ -95,11 +95,24 @@ def _compare_with_log(
         what = f"offset {offset}: its batch has {found.size_in_bytes} bytes, more than --max-message-size: not compared"
         yield Finding(path, slot, what, is_corrupt=False)
     elif found.last_offset != offset:
-        # Kafka before 4.0 wrote one entry for an append of several batches: start of the first, offset of the last.
-        leads_astray = found.base_offset > offset
+        is_corrupt = not _ends_an_append(log, position, offset)
         what = f"last offset {offset} expected of the batch at {position} of {log.path.name}, it is {found.last_offset}"
         line = f"  Index offset: {offset}, log offset: {found.last_offset}"
-        yield Finding(path, slot, what, leads_astray, (MISMATCHES.format(path.absolute()), line))
+        yield Finding(path, slot, what, is_corrupt, (MISMATCHES.format(path.absolute()), line))
+
+
+def _ends_an_append(log: LogFile, position: int, offset: int) -> bool:
+    """Whether a batch behind the one at the position ends at the offset.
+
+    Kafka before 4.0 wrote one entry for an append of several batches: start of the first, last offset of the last.
+    """
+    while True:
+        found = log.header_at(position)
+        if isinstance(found, Damage) or found.last_offset > offset:
+            return False
+        if found.last_offset == offset:
+            return True
+        position += found.size_in_bytes
 
 
 def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
@@ -175,6 +188,14 @@ class _Batches:
         records = iterate_records(self.log.batch_at(position, header).data, header)
         return max((record.timestamp for record in records), default=-1)
 
+    def has_record(self, position: int, header: BatchHeader, offset: int, timestamp: int) -> bool:
+        """Whether a record of the batch has both: Kafka 3.7 and 3.8 indexed the record, not the end of its batch."""
+        try:
+            records = list(iterate_records(self.log.batch_at(position, header).data, header))
+        except KafkaError:
+            return False
+        return any(record.offset == offset and record.timestamp == timestamp for record in records)
+
     def close(self) -> None:
         """Closes the log."""
         self.log.__exit__()
@@ -188,11 +209,11 @@ def _compare_times(
     name = batches.log.path.name
     if found is None or found[1].last_offset != offset:
         last = -1 if found is None else found[1].last_offset
-        leads_astray = found is None or found[1].base_offset > offset
+        is_corrupt = found is None or not batches.has_record(*found, offset, timestamp)
         what = f"a batch with the last offset {offset} expected in {name}"
         what += ", there is none so late" if found is None else f", the one there ends at {last}"
         line = f"Indexed offset: {offset}, found log offset: {last}"
-        yield Finding(path, slot, what, leads_astray, (NOT_FOUND, line))
+        yield Finding(path, slot, what, is_corrupt, (NOT_FOUND, line))
         return
     try:
         largest = batches.max_timestamp(*found)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...protocol.codec import decode
 from ...protocol.errors import KafkaError, ProtocolError
 from ...protocol.messages import message_class
 from ...protocol.records.batch import BatchHeader
@@ -162,6 +161,8 @@ def control_of(record: Record) -> Control:
     name = _CONTROL_MESSAGES.get(kind)
     if name is None:
         return Control(kind, type_id, None, None)
+    from ...protocol.codec import decode
+
     cls: type[Any] = message_class(name)
     value = record.value or b""
     version = int.from_bytes(value[:2], "big", signed=True)  # every one of them begins with its own version

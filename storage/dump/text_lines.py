@@ -1,7 +1,8 @@
 """Events as the lines that Kafka's DumpLogSegments prints.
 
-Pure. Invariant: for a log, index or snapshot that is sound the lines are those of Kafka 4.3.1's tool, byte for byte
-(a test compares them), but for records of ``__remote_log_metadata``, which are JSON here.
+Pure. What only messages need is imported with the first one. Invariant: for a log, index or snapshot that is sound the
+lines are those of Kafka 4.3.1's tool, byte for byte (a test compares them), but for records of
+``__remote_log_metadata``, which are JSON here.
 """
 
 import re
@@ -11,11 +12,8 @@ from ...protocol.records.batch import BatchHeader, increment_sequence
 from ...protocol.records.compression import CompressionType
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import Record
-from ...protocol.table import snake_case
 from .decoders import Decoded, Tombstone, Typed
-from .embedded import data_document
 from .events import BatchLine, Control, EntryLine, Event, FileStart, RecordLine, Remark
-from .message_documents import document, kafka_json
 
 _ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _REPLACEMENT = "\ufffd".encode()
@@ -89,6 +87,8 @@ def control_text(control: Control) -> str:
         return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
     if control.message is None:
         return f" controlType: {control.type.name}({control.type_id})"
+    from .message_documents import document, kafka_json
+
     message = control.message
     return f" {_CONTROL_LABELS[control.type]} {kafka_json(document(message.message, message.version))}"
 
@@ -117,18 +117,25 @@ def _part(part: Typed | Tombstone | bytes, is_key: bool, message_text: MessageTe
 
 def coordinator_text(typed: Typed, is_key: bool) -> str:
     """A key or value of a coordinator's topic: type or version as text, and the fields."""
+    from .embedded import data_document
+    from .message_documents import kafka_json
+
     label = {"type": str(typed.type)} if is_key else {"version": str(typed.version)}
     return kafka_json({**label, "data": data_document(typed, deeper=False)})
 
 
 def metadata_message_text(typed: Typed, is_key: bool) -> str:
     """A metadata record: its type by name, its version as a number, and the fields."""
+    from .message_documents import document, kafka_json
+
     fields = document(typed.message, typed.version)
     return kafka_json({"type": record_type_name(typed), "version": typed.version, "data": fields})
 
 
 def record_type_name(typed: Typed) -> str:
     """Kafka's MetadataRecordType: TopicRecord is TOPIC_RECORD."""
+    from ...protocol.table import snake_case
+
     return snake_case(typed.message.NAME).upper()
 
 

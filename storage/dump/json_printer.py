@@ -1,0 +1,33 @@
+"""Printing events as JSON lines, findings among the others.
+
+Owns: standard output.
+"""
+
+import json
+from pathlib import Path
+
+from .events import Event, Finding
+from .json_documents import json_document
+from .printer import LineWriter
+
+
+class JsonPrinter:
+    """Prints a JSON document a line."""
+
+    def __init__(self, *, skip_record_metadata: bool) -> None:
+        self._out = LineWriter()
+        self._skip_record_metadata = skip_record_metadata
+
+    def print(self, event: Event, path: Path) -> Finding | None:
+        """Prints an event of a file's dump; gives it back if it is a finding."""
+        found = json_document(event, path, skip_record_metadata=self._skip_record_metadata)
+        self._out.write(json.dumps(found, ensure_ascii=False))
+        return event if isinstance(event, Finding) else None
+
+    def flush(self) -> None:
+        """What is waiting is written."""
+        self._out.flush()
+
+    def finish(self) -> None:
+        """All is printed already."""
+        self.flush()
