@@ -23,12 +23,11 @@ NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TO
 
 @dataclass(slots=True, frozen=True)
 class FetchLimits:
-    """What bounds one answer. ``max_bytes``: of the whole answer; ``reads_zstd``: the request's version allows it."""
+    """What bounds one answer. ``max_bytes``: of the whole answer."""
 
     max_bytes: int
     isolation_level: int
     from_replica: bool
-    reads_zstd: bool
 
 
 class PartitionRead:
@@ -103,10 +102,9 @@ def _read(
     if limits.from_replica:
         # Followers are brokers that the metadata names as replicas; no client becomes one by saying so (CVE-2018-1288).
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    partition.check_leader_epoch(want.current_leader_epoch)
+    # Here, unlike in other requests, any epoch below 0 says nothing (FetchRequest.optionalEpoch).
+    partition.check_leader_epoch(max(want.current_leader_epoch, -1))
     log = partition.log
-    if not limits.reads_zstd and log.config.compression_type == "zstd":
-        raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     high_watermark = log.high_watermark
     last_stable_offset = log.last_stable_offset
     log_start_offset = log.log_start_offset

@@ -161,7 +161,7 @@ class FetchSessionCache:
             if session_id != NO_SESSION_ID:
                 self._sessions.pop(session_id, None)
             session = None
-            if epoch == INITIAL_EPOCH and wanted:
+            if epoch == INITIAL_EPOCH:
                 session = self._open(wanted, uses_topic_ids, now_ms)
             return FetchContext(wanted, session, incremental=False)
         session = self._sessions.get(session_id)

@@ -51,7 +51,7 @@ class Partition:
 
     def check_leader_epoch(self, current_leader_epoch: int) -> None:
         """Raises KafkaError where a client knows another leader epoch than ours (-1: it does not say). KIP-320."""
-        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+        if current_leader_epoch in (-1, self.leader_epoch):
             return
         if current_leader_epoch < self.leader_epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)

@@ -35,7 +35,6 @@ from ..protocol.records.validation import (
     refused_records,
     validate_batch,
     validate_client_batch,
-    validate_timestamp_type,
 )
 from .errors import RecordListTooLargeError, RecordValidationError
 from .log_config import LOG_APPEND_TIME, MAX_INT64, PRODUCER_COMPRESSION, LogConfig
@@ -104,12 +103,12 @@ def plan_append(
         validate_client_batch(header)
     else:
         validate_batch(buffer, 0, header, config.max_message_bytes)
-    if header.is_log_append_time:
-        validate_timestamp_type(header)
     append_time = now_ms if config.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
-    if "compact" in config.cleanup_policy or not (
-        oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest
+    if (
+        "compact" in config.cleanup_policy
+        or config.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
+        or not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest)
     ):
         _refuse_records(buffer, header, now_ms, config)
     if config.compression_type != PRODUCER_COMPRESSION:
@@ -118,8 +117,8 @@ def plan_append(
             return _recompress(buffer, header, first_offset, leader_epoch, append_time, config, target)
     if size > config.segment_bytes:
         raise _larger_than_a_segment(size, config)
-    if append_time != NO_TIMESTAMP:
-        return _stamp_append_time(buffer, header, first_offset, leader_epoch, append_time)
+    if append_time != NO_TIMESTAMP or header.is_log_append_time:
+        return _stamp_timestamp_type(buffer, header, first_offset, leader_epoch, append_time)
     front = FRONT.pack(first_offset, header.batch_length, leader_epoch)
     return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP, buffer)
 
@@ -178,17 +177,21 @@ def _refuse_records(buffer: Buffer, header: BatchHeader, now_ms: int, config: Lo
     )
 
 
-def _stamp_append_time(
+def _stamp_timestamp_type(
     buffer: Buffer, header: BatchHeader, first_offset: int, leader_epoch: int, append_time: int
 ) -> AppendPlan:
-    """A batch whose every record has the broker's time: the header is written anew, with its CRC."""
+    """The batch with the topic's timestamp type, whatever the producer said: the header is written anew, with its CRC.
+
+    `append_time`: the broker's time, which every record then has; -1 where the topic keeps the producer's times.
+    """
+    stamps = append_time != NO_TIMESTAMP
     size = header.size_in_bytes
     rest = memoryview(buffer)[BATCH_HEADER_SIZE:size]
     stamped = header._replace(
         base_offset=first_offset,
         partition_leader_epoch=leader_epoch,
-        attributes=header.attributes | LOG_APPEND_TIME_FLAG,
-        max_timestamp=append_time,
+        attributes=header.attributes | LOG_APPEND_TIME_FLAG if stamps else header.attributes & ~LOG_APPEND_TIME_FLAG,
+        max_timestamp=append_time if stamps else header.max_timestamp,
     )
     front = bytearray(HEADER.pack(*stamped))
     crc = crc32c(rest, crc32c(memoryview(front)[ATTRIBUTES_POSITION:]))

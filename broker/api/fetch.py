@@ -1,13 +1,12 @@
 """Fetch (1): reads record batches of partitions, waiting for new ones.
 
 Versions: 4 to 18 (:data:`..served.LOWEST_SERVED`). 4: isolation level, aborted transactions. 5: log start offset.
-7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: zstd. 11: rack. 12: flexible,
-diverging epochs. 13: topic ids instead of names. 15: the replica's state is a field of its own. 16: node endpoints.
-17, 18: for followers.
+7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4
+sends in any version. 11: rack. 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the replica's state
+is a field of its own. 16: node endpoints. 17, 18: for followers.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, OFFSET_OUT_OF_RANGE, FENCED_LEADER_EPOCH,
-UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (a replica id from somebody who is none), UNSUPPORTED_COMPRESSION_TYPE
-(zstd below version 10), KAFKA_STORAGE_ERROR; for the whole request FETCH_SESSION_ID_NOT_FOUND,
-INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (a replica id from somebody who is none), KAFKA_STORAGE_ERROR; for the
+whole request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 
 Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds a GB.
@@ -22,10 +21,28 @@ from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions, topic_id_of
 from ..fetch_session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
 from ..fetch_wait import Cancellable, FetchWait
+from ..metadata.image import MetadataImage
 from ..partitions import Partitions
 from ..request import RequestContext
 
 API_KEY = ApiKey.FETCH
+
+
+LEADER_SINCE = 16
+LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+"""With these a client is told who leads, from version 16 on (KIP-951)."""
+
+
+class Metadata(Protocol):
+    """Who leads, and where."""
+
+    @property
+    def node_id(self) -> int:
+        """This broker's id."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata."""
 
 
 class Timers(Protocol):
@@ -37,6 +54,10 @@ class Timers(Protocol):
 
 class Broker(Protocol):
     """What this handler needs."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
 
     @property
     def partitions(self) -> Partitions:
@@ -71,16 +92,21 @@ def handle(
         max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
         isolation_level=request.isolation_level,
         from_replica=replica_id >= 0,
-        reads_zstd=context.api_version >= 10,
     )
 
+    def answer(read: FetchRead) -> None:
+        response = _response(fetch, read)
+        if read.completes and context.api_version >= LEADER_SINCE:
+            _name_leaders(broker, read, response, context.listener_name)
+        reply(response)
+
     def complete() -> None:
-        reply(_response(fetch, read_partitions(broker.partitions, fetch.partitions, limits)))
+        answer(read_partitions(broker.partitions, fetch.partitions, limits))
 
     read = read_partitions(broker.partitions, fetch.partitions, limits)
     missing_bytes = request.min_bytes - read.total_bytes
     if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
-        reply(_response(fetch, read))
+        answer(read)
         return
     read.close()
     waiting_for = [r.partition for r in read.reads if r.partition is not None]
@@ -134,6 +160,18 @@ def _response(fetch: FetchContext, read: FetchRead) -> FetchResponse:
     # Kafka answers last what it did not have to read for: unknown topic ids, then unknown partitions.
     reads = sorted(reads, key=lambda read: NOT_THERE.get(read.data.error_code, 0))
     return FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=_by_topic(reads))
+
+
+def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
+    """Says who leads the partitions that were refused for it: this broker, which alone leads what it serves."""
+    node_id = broker.metadata.node_id
+    for one in read.reads:
+        partition = broker.partitions.find(one.wanted.resolved_name, one.wanted.index)
+        if one.data.error_code in LEADER_ELSEWHERE and partition is not None:
+            one.data.current_leader = FetchResponse.LeaderIdAndEpoch(node_id, partition.leader_epoch)
+            endpoint = broker.metadata.image.endpoint(node_id, listener_name)
+            if endpoint is not None:
+                response.node_endpoints = [FetchResponse.NodeEndpoint(node_id, endpoint.host, endpoint.port)]
 
 
 def _by_topic(reads: list[PartitionRead]) -> list[FetchResponse.FetchableTopicResponse]:

@@ -22,6 +22,7 @@ from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
+from ...storage.errors import RecordValidationError
 from ...storage.log import AppendOrigin
 from ..internal_topics import is_internal
 from ..partition import Partition
@@ -34,6 +35,16 @@ ADMIN_CLIENT_ID = "__admin_client"
 
 
 UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and closing is the only answer its client gets"
+
+WITHOUT_LOG_START = frozenset(
+    {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""What the log refuses without Kafka saying where it starts (``ReplicaManager.appendRecordsToLeader``)."""
 
 TopicData = ProduceRequest.TopicProduceData
 PartitionData = ProduceRequest.PartitionProduceData
@@ -71,8 +82,8 @@ def handle(
         try:
             answer = _append(broker, request, topic, data, batch, context, grown)
         except KafkaError as error:
-            failed = True
             answer = _refusal(data.index, error)
+        failed = failed or answer.error_code != ErrorCode.NONE
         answered.partition_responses.append(answer)
     if request.acks != 0:
         reply(ProduceResponse(list(topics.values())))
@@ -121,7 +132,7 @@ def _append(
     context: RequestContext,
     grown: list[tuple[Partition, int]],
 ) -> ProduceResponse.PartitionProduceResponse:
-    """Appends one partition's batch; raises KafkaError."""
+    """Appends one partition's batch; raises KafkaError for what is refused before the log has seen it."""
     name = topic.name
     if context.api_version >= 13:
         name = broker.partitions.topic_name(topic.topic_id) or ""
@@ -138,7 +149,13 @@ def _append(
     if header.is_transactional:
         # Nobody can have opened a transaction here, so the producer id is not one of this transactional id.
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT)
+    try:
+        appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT)
+    except KafkaError as error:
+        refusal = _refusal(data.index, error)
+        if error.error_code not in WITHOUT_LOG_START:
+            refusal.log_start_offset = partition.log.log_start_offset
+        return refusal
     grown.append((partition, len(records)))
     return ProduceResponse.PartitionProduceResponse(
         data.index, ErrorCode.NONE, appended.first_offset, appended.log_append_time, appended.log_start_offset
@@ -164,5 +181,13 @@ def _refusal(index: int, error: KafkaError) -> ProduceResponse.PartitionProduceR
         index,
         error.error_code,
         base_offset=-1,
+        record_errors=_record_errors(error),
         error_message=None if error.error_code in plain else str(error),
     )
+
+
+def _record_errors(error: KafkaError) -> list[ProduceResponse.BatchIndexAndErrorMessage]:
+    """Which records of the batch are at fault, where the error knows (KIP-467)."""
+    if not isinstance(error, RecordValidationError):
+        return []
+    return [ProduceResponse.BatchIndexAndErrorMessage(index, message) for index, message in error.record_errors]

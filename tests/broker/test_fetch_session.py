@@ -46,9 +46,11 @@ def test_the_final_epoch_closes_the_session() -> None:
     assert len(sessions) == 0
 
 
-def test_no_session_without_partitions_and_none_left_when_all_are_forgotten() -> None:
+def test_a_session_may_begin_without_partitions_and_none_is_left_when_all_are_forgotten() -> None:
     sessions = cache()
-    assert sessions.context(0, 0, [], [], False, 0).session_id == 0
+    begun = sessions.context(0, 0, [], [], False, 0).session_id
+    assert begun != 0
+    assert sessions.context(begun, 1, [], [], False, 0).session_id == 0
     session_id = sessions.context(0, 0, [want(0)], [], False, 0).session_id
     emptied = sessions.context(session_id, 1, [], [want(0).key], False, 0)
     assert emptied.session_id == 0

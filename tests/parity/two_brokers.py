@@ -18,6 +18,7 @@ SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "3",
     "auto.create.topics.enable": "false",
+    "log.retention.ms": "-1",  # the records are of 2023, and each broker would look for old ones at its own time
 }
 
 

@@ -1,0 +1,203 @@
+"""One of two brokers as a fixed case sees it: the same steps for ours and for Kafka, and what each answered."""
+
+import contextlib
+import socket
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from odradek.protocol.codec import decode
+from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.messages import message_class
+from odradek.protocol.messages.fetch import FetchRequest
+from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.offsets import ListOffsetsRequest
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.messages.transactions import InitProducerIdRequest
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record, decode_records
+from parity.two_brokers import TwoBrokers
+from parity.world import ZERO_UUID, comparable
+from support.wire import Answer, Wire
+
+BASE_TIME_MS = 1_700_000_000_000
+DEADLINE_S = 30.0
+
+
+class Side:
+    """One broker, asked through Apache Kafka's own classes, or byte by byte."""
+
+    def __init__(self, wire: Wire, port: int, is_ours: bool) -> None:
+        self.wire = wire
+        self.port = port
+        self.is_ours = is_ours
+        self.topic_ids: dict[str, bytes] = {}
+
+    # Questions.
+
+    def answer(self, request: Message, version: int, connection: str = "main") -> Answer:
+        """Whatever comes back: a body, or the end of the connection."""
+        return self.wire.ask(self.port, request, version, connection)
+
+    def ask(self, request: Message, version: int, connection: str = "main") -> Any:
+        """The body of the answer; there must be one."""
+        answer = self.answer(request, version, connection)
+        assert "body" in answer, f"{request.NAME} version {version} to {'ours' if self.is_ours else 'Kafka'}: {answer}"
+        return answer["body"]
+
+    def send(self, request: Message, version: int, connection: str) -> None:
+        """Asks and does not wait."""
+        self.wire.send(self.port, request, version, connection)
+
+    def receive(self, connection: str) -> Any:
+        """The body of the next answer on a connection."""
+        answer = self.wire.receive(self.port, connection)
+        assert "body" in answer, answer
+        return answer["body"]
+
+    def exchange(self, data: bytes, answers: int = 1, *, then_close: bool = False) -> list[bytes]:
+        """Sends bytes on a connection of their own; the frames that come back, fewer where the broker closes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE_S) as opened:
+            opened.sendall(data)
+            if then_close:
+                opened.shutdown(socket.SHUT_WR)
+            frames = []
+            with contextlib.suppress(ConnectionResetError, EOFError):
+                for _ in range(answers):
+                    size = struct.unpack(">i", _exactly(opened, 4))[0]
+                    frames.append(_exactly(opened, size))
+            return frames
+
+    def raw(self, request: Message, version: int, client_id: str | None = "raw") -> Message:
+        """Asks through our own codec, which keeps the bytes of records; there must be an answer."""
+        frames = self.exchange(encode_request(request, version, 7, client_id))
+        assert frames, f"{request.NAME} version {version}: the connection was closed"
+        position = 4 + response_header_version(request.API_KEY, version)
+        response_class = message_class(request.NAME.replace("Request", "Response"))
+        response: Message = decode(response_class, version, frames[0], position)[0]
+        return response
+
+    # What scenes are made of.
+
+    def topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        """Creates a topic and waits until all of it is led; nothing of it ever expires."""
+        wanted = {"retention.ms": "-1", **(configs or {})}
+        topic_configs = [CreateTopicsRequest.CreatableTopicConfig(key, value) for key, value in wanted.items()]
+        creatable = CreateTopicsRequest.CreatableTopic(name, partitions, 1, [], topic_configs)
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            response = self.raw(CreateTopicsRequest([creatable], 10_000), 7)
+            created = response.topics[0]  # type: ignore[attr-defined]
+            if created.error_code != 36 or time.monotonic() > deadline:  # a deletion that is under way
+                break
+        assert created.error_code == 0, created
+        self.topic_ids[name] = created.topic_id
+        self.wait_for_leaders(name, partitions)
+        return name
+
+    def learn_ids(self) -> None:
+        """Learns the ids of all topics."""
+        response = self.raw(MetadataRequest(topics=None), 12)
+        self.topic_ids = {topic.name: topic.topic_id for topic in response.topics}  # type: ignore[attr-defined]
+
+    def wait_for_leaders(self, name: str, partitions: int) -> None:
+        """Waits until every partition of a topic answers."""
+        wanted = [
+            ListOffsetsRequest.ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)
+        ]
+        request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(name, wanted)])
+        deadline = time.monotonic() + DEADLINE_S
+        while any(p["errorCode"] for p in self.ask(request, 1)["topics"][0]["partitions"]):
+            assert time.monotonic() < deadline, f"{name} is not led"
+
+    def group(self, name: str) -> str:
+        """A group's name, once its coordinator serves it."""
+        deadline = time.monotonic() + DEADLINE_S
+        while (
+            self.ask(FindCoordinatorRequest(name), 2)["errorCode"] or self.ask(OffsetFetchRequest(name), 7)["errorCode"]
+        ):
+            assert time.monotonic() < deadline, f"no coordinator of {name}"
+        return name
+
+    def produce(
+        self, topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1, version: int = 9
+    ) -> Any:
+        """Produces and returns the partition's answer."""
+        body = self.ask(produce_request(topic, records, partition=partition, acks=acks), version)
+        return body["responses"][0]["partitionResponses"][0]
+
+    def producer_id(self) -> tuple[int, int]:
+        """A new idempotent producer: its id and epoch."""
+        body = self.ask(InitProducerIdRequest(None, 1000), 0)
+        assert body["errorCode"] == 0
+        return body["producerId"], body["producerEpoch"]
+
+    def fetch(self, topic: str, offset: int, *, version: int = 12, **fields: Any) -> Any:
+        """Fetches one partition without a session and returns the body."""
+        return self.ask(fetch_request([self.wanted(topic, offset, **fields.pop("partition", {}))], **fields), version)
+
+    def batches(self, topic: str, offset: int = 0, partition: int = 0) -> list[dict[str, Any]]:
+        """What is stored from an offset on, batch by batch, as the bytes of a fetch say."""
+        request = fetch_request([self.wanted(topic, offset, partition=partition)])
+        data = bytes(self.raw(request, 12).responses[0].partitions[0].records)  # type: ignore[attr-defined]
+        return [
+            {
+                "offsets": (header.base_offset, header.last_offset),
+                "attributes": header.attributes,
+                "producer": (header.producer_epoch, header.base_sequence),
+                "leaderEpoch": header.partition_leader_epoch,
+                "size": header.size_in_bytes,
+                "records": [
+                    (record.offset, record.key, record.value, record.headers)
+                    for record in decode_records(data, header, position)
+                ],
+            }
+            for position, header in iterate_headers(data)
+        ]
+
+    def wanted(self, topic: str, offset: int = 0, **fields: Any) -> FetchRequest.FetchTopic:
+        """One partition of a Fetch request; fields as Kafka's FetchPartition."""
+        partition = FetchRequest.FetchPartition(**{"fetch_offset": offset, "partition_max_bytes": 1 << 20, **fields})
+        return FetchRequest.FetchTopic(topic, self.topic_ids.get(topic, ZERO_UUID), [partition])
+
+
+def _exactly(opened: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        received = opened.recv(size - len(data))
+        if not received:
+            raise EOFError
+        data += received
+    return data
+
+
+def fetch_request(topics: Sequence[FetchRequest.FetchTopic], **fields: Any) -> FetchRequest:
+    """A Fetch request that does not wait, unless it is told to."""
+    return FetchRequest(**{"topics": list(topics), "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1 << 20, **fields})
+
+
+def produce_request(
+    topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1, topic_id: bytes = ZERO_UUID
+) -> ProduceRequest:
+    """A Produce request for one partition."""
+    data = ProduceRequest.TopicProduceData(topic, topic_id, [ProduceRequest.PartitionProduceData(partition, records)])
+    return ProduceRequest(None, acks, 10_000, [data])
+
+
+def batch(*times: int, key: bytes | None = b"k", size: int = 3, **fields: Any) -> bytes:
+    """A batch with a record for each time (ms after BASE_TIME_MS); fields as ``encode_batch``."""
+    records = [Record(i, BASE_TIME_MS + at, key, b"%d" % i * size, [("h", b"v")]) for i, at in enumerate(times)]
+    return encode_batch(records, **fields)
+
+
+def same(both: TwoBrokers, scene: Callable[[Side], Any]) -> Any:
+    """Plays a scene on ours and on Kafka; what it saw must be the same, and is returned."""
+    ours = comparable(scene(Side(both.wire, both.ours.port, True)))
+    kafka = comparable(scene(Side(both.wire, both.kafka.port, False)))
+    assert ours == kafka, f"\nours:  {ours}\nKafka: {kafka}"
+    return ours
