@@ -216,11 +216,6 @@ def test_incremental_alter_configs(
 
 RESOURCES = [("topic-unknown", 2, "nowhere"), ("topic-empty", 2, "")]
 RESOURCES += [("broker-unknown", 4, "99"), ("broker-no-id", 4, "x")]
-    ("topic-unknown", 2, "nowhere"),
-    ("topic-empty", 2, ""),
-    ("broker-unknown", 4, "99"),
-    ("broker-no-id", 4, "x"),
-]
 RESOURCES += [("no-kind", 0, "x"), ("unknown-kind", 77, "x"), ("group", 32, "trap-some-group"), ("logger", 8, "99")]
 
 
