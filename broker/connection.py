@@ -129,6 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._writer is None or self._closing:
             return
         self._writer.paused = False
+        self._connections.used(self)  # who reads a large answer slowly is not idle
         if self._writer.resume() and not self._in_service:
             self._drain()
 
@@ -175,9 +176,19 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.abort()
 
     @property
-    def is_busy(self) -> bool:
-        """Whether a request is in service or an answer is still being sent."""
-        return self._in_service or (self._writer is not None and self._writer.is_sending)
+    def is_in_service(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._in_service
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is to be closed; what was answered before may still be on its way."""
+        return self._closing
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether an answer waits for a slow reader."""
+        return self._writer is not None and self._writer.is_sending
 
     # Order and limits.
 
@@ -185,7 +196,7 @@ class Connection(asyncio.BufferedProtocol):
         """Serves a frame now, or keeps it (a copy, unless the frame owns its bytes) behind the one in service."""
         if self._closing:
             return
-        if self._in_service or self._waiting or (self._writer is not None and self._writer.is_sending):
+        if self._in_service or self._waiting or self.is_sending:
             self._waiting.append(frame if owned else memoryview(bytes(frame)))
             self._waiting_bytes += len(frame)
             if self._waiting_bytes >= RECEIVE_BUFFER_BYTES and not self._paused_reading and self.transport is not None:
@@ -199,7 +210,7 @@ class Connection(asyncio.BufferedProtocol):
         """Serves the frames that waited, until one stays in service or its answer can't be sent yet."""
         self._draining = True
         try:
-            while self._waiting and not self._closing and not self.is_busy:
+            while self._waiting and not self._closing and not self._in_service and not self.is_sending:
                 frame = self._waiting.popleft()
                 self._waiting_bytes -= len(frame)
                 self._in_service = True

@@ -71,13 +71,19 @@ class Connections:
         connection.last_used_ms = self._now_ms()
 
     def close_idle(self) -> int:
-        """Closes what has asked nothing for ``connections.max.idle.ms`` and waits for nothing; how many."""
+        """Closes what has neither asked nor read anything for ``connections.max.idle.ms`` and waits for no answer.
+
+        Returns how many. Who does not read its answer is cut off: a close would wait until it does.
+        """
         if self._max_idle_ms < 0:
             return 0
         oldest_ms = self._now_ms() - self._max_idle_ms
-        idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_busy]
+        idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_in_service]
         for connection in idle:
-            connection.close()
+            if connection.is_sending or connection.is_closing:
+                connection.abort()
+            else:
+                connection.close()
         return len(idle)
 
     def close_all(self) -> None:

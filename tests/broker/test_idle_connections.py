@@ -1,0 +1,106 @@
+"""Idle connections are closed, also those whose client has stopped reading; who reads slowly is not idle."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from odradek.broker.connection import Connection
+from odradek.broker.connections import Connections
+from odradek.broker.dispatch import Dispatcher
+from odradek.protocol.framing import SIZE
+
+ANSWER = bytes(32 * 1024 * 1024)
+IDLE_MS = 1000
+
+
+class LargeAnswers:
+    """Answers every frame with more than a socket holds."""
+
+    def __init__(self) -> None:
+        self.answered = asyncio.Event()
+
+    def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
+        connection.answered([ANSWER])
+        self.answered.set()
+
+
+class Clock:
+    now_ms = 0
+
+
+class Client:
+    """A client's side of one connection."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    async def ask(self) -> None:
+        await asyncio.get_running_loop().sock_sendall(self._sock, SIZE.pack(4) + b"what")
+
+    async def read(self, count: int) -> int:
+        """How many bytes come until it is that many, or the connection ends."""
+        got = 0
+        while got < count:
+            try:
+                data = await asyncio.get_running_loop().sock_recv(self._sock, min(count - got, 1 << 20))
+            except ConnectionResetError:
+                return got
+            if not data:
+                return got
+            got += len(data)
+        return got
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@asynccontextmanager
+async def connected(clock: Clock) -> AsyncIterator[tuple[Connections, LargeAnswers, Client]]:
+    connections = Connections(
+        max_request_bytes=1000,
+        max_connections=10,
+        max_connections_per_ip=10,
+        max_connections_per_ip_overrides={},
+        max_idle_ms=IDLE_MS,
+        now_ms=lambda: clock.now_ms,
+    )
+    answers = LargeAnswers()
+    loop = asyncio.get_running_loop()
+    dispatcher = cast(Dispatcher, cast(Any, answers))
+    server = await loop.create_server(lambda: Connection(connections, dispatcher, "PLAINTEXT"), "127.0.0.1", 0)
+    with socket.socket() as sock:
+        sock.setblocking(False)
+        await loop.sock_connect(sock, server.sockets[0].getsockname())
+        yield connections, answers, Client(sock)
+    server.close()
+
+
+async def test_a_client_that_has_stopped_reading_is_cut_off(clock: Clock) -> None:
+    async with connected(clock) as (connections, answers, client):
+        await client.ask()
+        await answers.answered.wait()
+        clock.now_ms = IDLE_MS
+        assert connections.close_idle() == 0
+        clock.now_ms = IDLE_MS + 1
+        assert connections.close_idle() == 1
+        assert await client.read(len(ANSWER)) < len(ANSWER)
+        assert len(connections) == 0
+
+
+async def test_a_client_that_reads_late_is_not_idle_since_it_asked(clock: Clock) -> None:
+    async with connected(clock) as (connections, answers, client):
+        await client.ask()
+        await answers.answered.wait()
+        clock.now_ms = IDLE_MS - 1
+        assert await client.read(len(ANSWER)) == len(ANSWER)
+        clock.now_ms = IDLE_MS + 100
+        assert connections.close_idle() == 0
+        clock.now_ms = 3 * IDLE_MS
+        assert connections.close_idle() == 1
+        assert await client.read(1) == 0
