@@ -19,9 +19,34 @@ test: $(VENV)/.installed-dev
 test-ci: $(VENV)/.installed-dev
 	$(PYTEST) -m "ci and not long"
 
-## test-long: the full numbers; the last result stands in docs/test-long.md
+## test-long: the full numbers, all parts; docs/test-long.md says what each shows, its last result and how a seed is replayed
 test-long: $(VENV)/.installed-dev
 	$(PYTEST) -m long
+
+## test-long-protocol: of these: round trips and malformed bytes of every message and version
+test-long-protocol: LONG = tests/protocol/test_codec_round_trip.py tests/protocol/test_codec_malformed.py
+
+## test-long-reference: the fast codec against the declared reference
+test-long-reference: LONG = tests/protocol/reference
+
+## test-long-java: bytes equal to those of Apache Kafka's own classes
+test-long-java: LONG = tests/protocol/test_java_parity.py
+
+## test-long-storage: random operations and crashes on logs
+test-long-storage: LONG = tests/storage
+
+## test-long-groups: the simulator of groups
+test-long-groups: LONG = tests/broker/groups
+
+## test-long-parity: random requests to ours and to a real Kafka
+test-long-parity: LONG = tests/parity
+
+## test-long-frames: hostile frames into a listening broker
+test-long-frames: LONG = tests/faults
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage groups parity frames)
+$(LONG_PARTS): $(VENV)/.installed-dev
+	$(PYTEST) -m long $(LONG)
 
 ## check: lint, format, types, import layers
 check: $(VENV)/.installed-dev
@@ -65,7 +90,7 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 28
 
 # The environment: created once, updated when the project's metadata changes.
 $(VENV)/bin/python:
@@ -80,4 +105,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench run test test-ci test-long check format messages protocol-docs config-keys config-docs wheel clean help
+.PHONY: bench run test test-ci test-long $(LONG_PARTS) check format messages protocol-docs config-keys config-docs wheel clean help

@@ -7,6 +7,7 @@ import pytest
 from support.group_simulator import GroupSimulator
 
 SEED_VARIABLE = "ODRADEK_GROUP_SEED"
+STEPS_VARIABLE = "ODRADEK_GROUP_STEPS"
 STEPS = 1_500
 STEPS_LONG = 1_000_000
 
@@ -16,7 +17,8 @@ def _run(seed: int, steps: int) -> int:
     try:
         simulator.run(steps)
     except BaseException:
-        print(f"\nreplay: {SEED_VARIABLE}={seed} python -m pytest {__file__} -k given_seed  # event {simulator.events}")
+        variables = f"{SEED_VARIABLE}={seed} {STEPS_VARIABLE}={steps}"
+        print(f"\nreplay: {variables} python -m pytest {__file__} -k given_seed  # event {simulator.events}")
         raise
     return simulator.events
 
@@ -27,8 +29,9 @@ def test_simulated_groups(seed: int) -> None:
 
 
 def test_given_seed() -> None:
-    """The seed that the environment names; without one, a fixed one."""
-    assert _run(int(os.environ.get(SEED_VARIABLE, "4711")), STEPS) == STEPS
+    """The seed and the number of steps that the environment names; without them, fixed ones."""
+    steps = int(os.environ.get(STEPS_VARIABLE, str(STEPS)))
+    assert _run(int(os.environ.get(SEED_VARIABLE, "4711")), steps) == steps
 
 
 @pytest.mark.ci
