@@ -90,10 +90,11 @@ def indexed_positions(segment: SegmentFile) -> list[int]:
     """Where batches begin, by the segment's offset index; rising, without what can't be true."""
     path = segment_path(segment.path.parent, segment.base_offset, OFFSET_INDEX_SUFFIX)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().rstrip(b"\0")  # the active segment's index is preallocated: 10 MiB of zeros
     except FileNotFoundError:
         return []
-    entries = _INDEX_ENTRY.iter_unpack(data[: len(data) // _INDEX_ENTRY.size * _INDEX_ENTRY.size])
+    data += bytes(-len(data) % _INDEX_ENTRY.size)
+    entries = _INDEX_ENTRY.iter_unpack(data)
     return sorted({position for _, position in entries if 0 < position < segment.size})
 
 

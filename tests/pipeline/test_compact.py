@@ -3,6 +3,8 @@
 import json
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -253,6 +255,17 @@ def test_missing_transaction_index_is_refused(tmp_path: Path) -> None:
     [outcome] = run(directory)
     assert outcome.refusal is not None
     assert "transaction index" in outcome.refusal
+
+
+def test_it_needs_nothing_but_the_core_install(tmp_path: Path) -> None:
+    directory = compactable_directory(tmp_path, 1)
+    missing = "for name in ('numpy', 'numba', 'pyarrow', 'pandas', 'pyspark'): sys.modules[name] = None"
+    call = "from odradek.__main__ import main; sys.exit(main())"
+    words = ["compact", str(directory), "--topic", "t", "--config", "cleanup.policy=compact"]
+    command = [sys.executable, "-c", f"import sys\n{missing}\n{call}", *words]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "t-0" in result.stdout
 
 
 def test_refused_while_a_broker_holds_the_lock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,6 +198,25 @@ def test_a_real_kafkas_directory_is_audited_and_compacted(
     assert {finding.name for finding in audited(copy).findings} == {"batch-crc-mismatch"}
 
 
+@pytest.mark.ci
+@pytest.mark.java
+def test_a_killed_kafkas_directory_has_no_damage(kafkas_directory: tuple[RealKafka, Values]) -> None:
+    kafka, _ = kafkas_directory
+    kafka.start()
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for number in range(500):
+        producer.produce(TOPIC, b"x" * 1000, b"after-%d" % number)
+    assert producer.flush(60) == 0
+    kafka.kill()
+    assert {finding.name for finding in audited(kafka.log_dir).findings} <= {"log-tail-torn"}
+    assert compact([str(kafka.log_dir), "--topic", TOPIC]) == 0
+    assert compact([str(kafka.log_dir), "--topic", "__consumer_offsets"]) == 0
+    assert {finding.name for finding in audited(kafka.log_dir).findings} <= {"log-tail-torn"}
+    with kafka:
+        keys = {key for key, _ in consume_all(kafka.bootstrap_servers)}
+    assert keys >= {b"after-%d" % number for number in range(500)}
+
+
 @pytest.mark.java
 def test_our_directory_is_audited_and_compacted(tmp_path: Path) -> None:
     java_or_skip()
