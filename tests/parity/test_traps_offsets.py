@@ -196,3 +196,38 @@ def test_delete_records(both: TwoBrokers, offset: int) -> None:
         return [*answers, side.fetch(name, 2), side.fetch(name, 4), side.batches(name, 6)]
 
     same(both, scene)
+
+
+OLD_STYLE: list[tuple[str, int, int, list[int]]] = [
+    ("latest", LATEST, 1, [3]),
+    ("latest-several", LATEST, 10, [3, 2, 1, 0]),
+    ("latest-two", LATEST, 2, [3, 2]),
+    ("latest-none-wanted", LATEST, 0, []),
+    ("earliest", EARLIEST, 10, [0]),
+    ("segments-written-by-a-time-before-all", 1000, 10, []),
+    ("segments-written-by-a-time-after-all", 4_000_000_000_000, 10, [3, 2, 1, 0]),
+]
+
+
+@pytest.fixture(scope="module")
+def old_style_topic(both: TwoBrokers) -> str:
+    """A topic of three segments with one record each, on ours."""
+    side = Side(both.wire, both.ours.port, True)
+    name = side.topic("trap-old-style", configs={"segment.bytes": "1048576"})
+    for _ in range(3):
+        assert side.produce(name, batch(1, size=700_000))["errorCode"] == 0
+    return name
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "count", "offsets"), [case[1:] for case in OLD_STYLE], ids=[case[0] for case in OLD_STYLE]
+)
+def test_list_offsets_version_0_means_segments(
+    both: TwoBrokers, old_style_topic: str, timestamp: int, count: int, offsets: list[int]
+) -> None:
+    """Kafka 4 serves it no longer; up to 3.9 it answered where segments begin that were last written by a time."""
+    wanted = ListOffsetsRequest.ListOffsetsPartition(0, timestamp=timestamp, max_num_offsets=count)
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(old_style_topic, [wanted])])
+    response = Side(both.wire, both.ours.port, True).raw(request, 0)
+    answered = response.topics[0].partitions[0]  # type: ignore[attr-defined]
+    assert (answered.error_code, answered.old_style_offsets) == (0, offsets)
