@@ -75,9 +75,13 @@ def test_it_has_the_columns_of_sparks_kafka_source(spark: SparkSession, director
     frame = spark.read.format("kafkalog").option("mode", "FAILFAST").load(str(directory))
     expected = spark.createDataFrame([], KAFKA_SOURCE_SCHEMA).schema
     assert frame.schema == expected
+    [row] = frame.where("topic = 'other'").selectExpr("count(*) n", "max(offset) last").collect()
+    expected_records = data_records(directory / "other-0")
+    assert (row.n, row["last"]) == (len(expected_records), expected_records[-1].offset)
     assert spark.read.format("kafkalog").load(str(directory)).columns == [*expected.fieldNames(), "_corrupt_record"]
 
 
+@pytest.mark.ci
 def test_records_equal_the_logs(spark: SparkSession, directory: Path) -> None:
     frame = spark.read.format("kafkalog").option("maxPartitionBytes", "5000").load(str(directory)).cache()
     assert frame.rdd.getNumPartitions() > 3
