@@ -16,7 +16,9 @@ GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 PURE = re.compile(
     r"^(protocol/(?!generate/|commands|show|table|codec\.py|api_keys)"
     r"|broker/(groups|offsets)/"
-    r"|broker/metadata/(image|replay|topics|configs|controller)"
+    r"|broker/(timers|fetch_session|fetch_read|fetch_wait|partition|partitions|request|internal_topics)\.py"
+    r"|broker/metadata/(?!service|metadata_log|format)"
+    r"|storage/(append_plan|producer_state|leader_epochs|log_config)\.py"
     r"|client/(assignors|partitioner|accumulator))"
 )
 IMPURE_CALL = re.compile(
