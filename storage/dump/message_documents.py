@@ -109,6 +109,9 @@ def java_double(number: float) -> str:
     shortest = repr(abs(number))
     if number == 0 or 1e-3 <= abs(number) < 1e7:
         return sign + shortest
-    digits = shortest.partition("e")[0].replace(".", "").strip("0")
-    exponent = f"{abs(number):.17e}".partition("e")[2]
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{int(exponent)}"
+    mantissa, _, exponent = shortest.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    scale = int(exponent or 0) + len(digits) - len(fraction) - 1
+    digits = digits.rstrip("0")
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{scale}"

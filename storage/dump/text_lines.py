@@ -15,7 +15,7 @@ from ...protocol.records.record import Record
 from .decoders import Decoded, Tombstone, Typed
 from .events import BatchLine, Control, EntryLine, Event, FileStart, RecordLine, Remark
 
-_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "\ufffd".encode()
 _CONTROL_LABELS = {
     ControlRecordType.LEADER_CHANGE: "LeaderChange:",

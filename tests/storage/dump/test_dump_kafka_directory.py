@@ -1,0 +1,125 @@
+"""Every file that a real Kafka leaves in its log directory: equal lines from its tool and from ours."""
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from support.dump_log import Dump, comma_separated, kafka_dump
+from support.java import java_or_skip
+from support.real_kafka import RealKafka
+
+pytestmark = pytest.mark.java
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture(scope="module")
+def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stopped Kafka's directory: records in each codec, transactions, groups of three protocols, metadata."""
+    java_or_skip()
+    internal = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
+    configs = {f"{name}.num.partitions": "2" for name in internal} | {"log.index.interval.bytes": "500"}
+    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), configs)
+    kafka.start()
+    try:
+        produce(kafka.bootstrap_servers)
+        for protocol in ("classic", "consumer"):
+            consume(kafka.bootstrap_servers, protocol)
+        arguments = ["--topic", "t", "--group-id", "shared", "--max-messages", "5"]
+        shared = kafka.run_tool(
+            "org.apache.kafka.tools.VerifiableShareConsumer",
+            *("--bootstrap-server", kafka.bootstrap_servers, "--offset-reset-strategy", "earliest", *arguments),
+        )
+        assert shared.returncode == 0, shared.stderr
+    finally:
+        kafka.stop()
+    return kafka.log_dir
+
+
+def produce(bootstrap_servers: str) -> None:
+    settings = {"bootstrap.servers": bootstrap_servers}
+    topics = [NewTopic("t", 2, 1), NewTopic("u", 1, 1, config={"message.timestamp.type": "LogAppendTime"})]
+    admin = AdminClient(settings)
+    for created in admin.create_topics(topics).values():
+        created.result(30)
+    for codec in CODECS:
+        producer = Producer(settings | {"compression.type": codec, "enable.idempotence": True})
+        for number in range(300):
+            headers = [("h", b"1"), ("hé", None)] if number % 3 else []
+            producer.produce("t", codec.encode() * (number % 40), b"%d" % number, partition=number % 2, headers=headers)
+        producer.produce("u", None, b"deleted")
+        assert producer.flush(30) == 0
+    producer = Producer(settings | {"transactional.id": "transactions"})
+    producer.init_transactions(30)
+    for number in range(4):
+        producer.begin_transaction()
+        producer.produce("t", b"%d" % number, partition=0)
+        assert producer.flush(30) == 0
+        if number % 2:
+            producer.commit_transaction(30)
+        else:
+            producer.abort_transaction(30)
+
+
+def consume(bootstrap_servers: str, protocol: str) -> None:
+    settings = {"group.id": protocol, "group.protocol": protocol, "group.instance.id": "first"}
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "auto.offset.reset": "earliest", **settings})
+    try:
+        consumer.subscribe(["t"])
+        assert len(consumer.consume(50, 30)) == 50
+        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize(
+    ("flags", "pattern"),
+    [
+        (("--print-data-log",), "[tu]-*/*.log"),
+        (("--offsets-decoder",), "__consumer_offsets-*/*.log"),
+        (("--transaction-log-decoder",), "__transaction_state-*/*.log"),
+        (("--share-group-state-decoder",), "__share_group_state-*/*.log"),
+        (("--cluster-metadata-decoder",), "__cluster_metadata-0/*.log"),
+        (("--cluster-metadata-decoder",), "**/*.checkpoint"),
+        ((), "*/*.snapshot"),
+        ((), "*/*.txnindex"),
+        ((), "*/*index"),
+        (("--index-sanity-check",), "[tu]-*/*.timeindex"),
+    ],
+)
+def test_lines_are_those_of_kafkas_tool(log_dir: Path, dump: Dump, flags: tuple[str, ...], pattern: str) -> None:
+    paths = [path for path in log_dir.glob(pattern) if path.suffix]
+    assert sum(path.stat().st_size for path in paths)
+    arguments = [*flags, "--files", comma_separated(paths)]
+    theirs, ours = kafka_dump(*arguments), dump(*arguments)
+    assert theirs.code == 0, theirs.err
+    assert (ours.code, ours.err) == (0, [])
+    assert ours.out == theirs.out
+    assert len(ours.out) > len(paths)
+
+
+def test_json_has_every_record_type_by_name(log_dir: Path, dump: Dump) -> None:
+    found = dump("--json", "--offsets-decoder", *sorted(log_dir.glob("__consumer_offsets-*/*.log")))
+    assert found.code == 0
+    records = [document for document in found.documents if document["type"] == "record"]
+    names = {record["key"]["name"] for record in records}
+    assert {"OffsetCommitKey", "GroupMetadataKey", "ConsumerGroupMetadataKey", "ShareGroupMetadataKey"} <= names
+    values = [record["value"]["data"] for record in records if record["key"]["name"] == "GroupMetadataKey"]
+    (member,) = next(value["members"] for value in values if value and value["members"])
+    assert member["subscription"]["topics"] == ["t"]
+    assert member["assignment"]["assignedPartitions"] == [{"topic": "t", "partitions": [0, 1]}]
+
+    found = dump("--json", "--cluster-metadata-decoder", *sorted(log_dir.glob("__cluster_metadata-0/*.log")))
+    records = [document for document in found.documents if document["type"] == "record"]
+    topics = {r["value"]["data"]["name"] for r in records if r.get("value", {}).get("name") == "TopicRecord"}
+    assert {"t", "u", "__consumer_offsets", "__transaction_state"} <= topics
+
+
+def test_a_wrong_decoder_is_said_for_each_record(log_dir: Path, dump: Dump) -> None:
+    found = dump("--cluster-metadata-decoder", *sorted(log_dir.glob("__transaction_state-*/*.log")))
+    assert found.code == 1
+    faults = [line for line in found.out if "payload: Error at " in line]
+    assert faults
+    assert len(found.err) == len(faults)
