@@ -36,7 +36,9 @@ def receive(reader: FrameReader, data: bytes) -> list[bytes]:
 @pytest.mark.parametrize("seed", range(200))
 def test_any_cut_gives_the_same_frames(seed: int) -> None:
     chance = random.Random(seed)
-    sizes = [chance.choice([0, 1, 3, 4, 5, 100, LARGE_FRAME_BYTES - 1, LARGE_FRAME_BYTES, 50_000, 300_000]) for _ in range(8)]
+    sizes = [
+        chance.choice([0, 1, 3, 4, 5, 100, LARGE_FRAME_BYTES - 1, LARGE_FRAME_BYTES, 50_000, 300_000]) for _ in range(8)
+    ]
     bodies = [chance.randbytes(size) for size in sizes]
     data = framed(*bodies)
     reader = FrameReader(LIMIT)

@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def fill(log: Log) -> int:
     for number in range(300):
         codec = list(CompressionType)[number % 5]
         records = [Record(i, NOW + number * 10 + i, b"k%d" % number, b"v" * (number % 200), []) for i in range(3)]
-        fields: dict[str, int] = {}
+        fields: dict[str, Any] = {}
         if number % 3 == 0:
             fields = {"producer_id": 7, "producer_epoch": 1, "base_sequence": number}
         log.append_as_leader(encode_batch(records, compression=codec, **fields), number // 100, NOW)
@@ -91,7 +92,7 @@ def test_dump_log_segments_has_no_complaint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_a_real_kafkas_directory_opens_with_equal_records(tmp_path: Path, how: str) -> None:
     from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
+    from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
     java_or_skip()
     kafka = RealKafka(tmp_path / "kafka", {"log.index.interval.bytes": "1000"})

@@ -2,6 +2,7 @@
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from support.log_model import records_of
 NOW = 1_700_000_000_000
 
 
-def batch(value: bytes, **fields: int) -> bytes:
+def batch(value: bytes, **fields: Any) -> bytes:
     return encode_batch([Record(0, NOW, b"k", value, [])], **fields)
 
 
@@ -64,7 +65,7 @@ def test_a_roll_that_fails_leaves_the_log_usable(tmp_path: Path, operation: str,
     files = FaultyFiles()
     config = LogConfig(segment_bytes=300)
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW, files=files)
-    written = []
+    written: list[bytes] = []
     refused = 0
     for number in range(12):
         if number == 3:

@@ -1,6 +1,7 @@
 """Reads, times, truncation, retention and the rules of an append, case by case."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,15 +18,15 @@ from support.log_model import records_of
 NOW = 1_700_000_000_000
 
 
-def batch(*timestamps: int, key: bytes | None = b"k", size: int = 1, **fields: object) -> bytes:
+def batch(*timestamps: int, key: bytes | None = b"k", size: int = 1, **fields: Any) -> bytes:
     return encode_batch([Record(i, t, key, b"v" * size, []) for i, t in enumerate(timestamps)], **fields)
 
 
-def open_log(path: Path, **config: object) -> Log:
+def open_log(path: Path, **config: Any) -> Log:
     return Log.open(path / "t-0", LogConfig(**config), now_ms=NOW)
 
 
-def code_of(log: Log, buffer: bytes, **arguments: object) -> ErrorCode:
+def code_of(log: Log, buffer: bytes, **arguments: Any) -> ErrorCode:
     with pytest.raises(KafkaError) as refused:
         log.append_as_leader(buffer, 0, NOW, **arguments)
     assert log.log_end_offset == 0
@@ -76,7 +77,7 @@ def test_log_append_time(tmp_path: Path) -> None:
 def test_a_topic_with_its_own_compression(tmp_path: Path, source: CompressionType, target: str) -> None:
     log = open_log(tmp_path, compression_type=target)
     log.append_as_leader(batch(NOW, size=10), 0, NOW)
-    fields = {"producer_id": 9, "producer_epoch": 1, "base_sequence": 0}
+    fields: dict[str, Any] = {"producer_id": 9, "producer_epoch": 1, "base_sequence": 0}
     buffer = batch(NOW, NOW + 1, size=500, compression=source, **fields)
     info = log.append_as_leader(buffer, 3, NOW)
     assert (info.first_offset, info.last_offset, info.max_timestamp) == (1, 2, NOW + 1)

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,11 @@ from support.log_model import records_of
 NOW = 1_700_000_000_000
 
 
-def batch(*values: bytes, timestamp: int = NOW, **fields: int | bool) -> bytes:
+def batch(*values: bytes, timestamp: int = NOW, **fields: Any) -> bytes:
     return encode_batch([Record(i, timestamp, b"k", value, []) for i, value in enumerate(values)], **fields)
 
 
-def reopen(directory: Path, **fields: int | bool) -> Log:
+def reopen(directory: Path, **fields: Any) -> Log:
     return Log.open(directory, LogConfig(), now_ms=NOW, **fields)
 
 

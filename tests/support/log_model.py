@@ -7,6 +7,7 @@ import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
@@ -114,7 +115,7 @@ class Driver:
             Record(index, self.now_ms - self.random.randrange(3000), b"k", self.random.randbytes(30), [])
             for index in range(count)
         ]
-        fields = {}
+        fields: dict[str, Any] = {}
         if self.random.random() < 0.4:
             producer = self.random.randrange(3)
             sequence = self.sequences.get(producer, 0)

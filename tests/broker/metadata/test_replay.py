@@ -108,9 +108,10 @@ def test_broker_is_fenced_and_unfenced_by_old_and_new_records() -> None:
     epoch = image.brokers[1].epoch
     assert image.brokers[1].is_active
     apply(image, [records.BrokerRegistrationChangeRecord(1, epoch, fenced=1)])
-    assert image.brokers[1].fenced
+    fenced = [image.brokers[1].fenced]
     apply(image, [records.UnfenceBrokerRecord(1, epoch)])
-    assert not image.brokers[1].fenced
+    fenced.append(image.brokers[1].fenced)
+    assert fenced == [True, False]
     apply(image, [records.BrokerRegistrationChangeRecord(1, epoch, in_controlled_shutdown=1)])
     assert (image.brokers[1].fenced, image.brokers[1].is_active) == (False, False)
     apply(image, [records.FenceBrokerRecord(1, epoch)])
