@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from support.dump_log import Dump, comma_separated, kafka_dump
 from support.java import java_or_skip
@@ -39,7 +40,7 @@ def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def produce(bootstrap_servers: str) -> None:
-    settings = {"bootstrap.servers": bootstrap_servers}
+    settings: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
     topics = [NewTopic("t", 2, 1), NewTopic("u", 1, 1, config={"message.timestamp.type": "LogAppendTime"})]
     admin = AdminClient(settings)
     for created in admin.create_topics(topics).values():
@@ -47,7 +48,7 @@ def produce(bootstrap_servers: str) -> None:
     for codec in CODECS:
         producer = Producer(settings | {"compression.type": codec, "enable.idempotence": True})
         for number in range(300):
-            headers = [("h", b"1"), ("hé", None)] if number % 3 else []
+            headers: list[tuple[str, str | bytes | None]] = [("h", b"1"), ("hé", None)] if number % 3 else []
             producer.produce("t", codec.encode() * (number % 40), b"%d" % number, partition=number % 2, headers=headers)
         producer.produce("u", None, b"deleted")
         assert producer.flush(30) == 0

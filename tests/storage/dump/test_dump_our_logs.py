@@ -91,7 +91,7 @@ def test_odd_keys_and_values_look_as_with_kafkas_tool(tmp_path: Path, dump: Dump
     ]
     log.append_as_leader(encode_batch(records), 0, 1000)
     log.close()
-    arguments = ["--print-data-log", "--files", next((tmp_path / "t-0").glob("*.log"))]
+    arguments = ["--print-data-log", "--files", str(next((tmp_path / "t-0").glob("*.log")))]
     theirs, ours = kafka_dump(*arguments), dump(*arguments)
     assert ours.out == theirs.out
     found = dump("--json", *arguments).documents[2:]
