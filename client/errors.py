@@ -74,12 +74,6 @@ class AdminError(KafkaError):
         self.results = dict(results)
 
 
-def raise_for_code(code: int, what: str, message: str | None = None) -> None:
-    """Raises KafkaError for an error code other than NONE; ``what`` says which request or part it belongs to."""
-    if code:
-        raise broker_error(code, what, message)
-
-
 def broker_error(code: int, what: str, message: str | None = None) -> KafkaError:
     """The KafkaError for a code that a broker answered; an unknown code becomes UNKNOWN_SERVER_ERROR."""
     try:

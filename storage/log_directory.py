@@ -75,7 +75,6 @@ class LogDirectory:
         self._descriptors = DescriptorCache(files, max_open_files)
         self._recovery_points = self._read_checkpoint(RECOVERY_POINT_CHECKPOINT)
         self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSET_CHECKPOINT)
-        self._high_watermarks = self._read_checkpoint(REPLICATION_OFFSET_CHECKPOINT)
         self.cleaner_offsets = self._read_checkpoint(CLEANER_OFFSET_CHECKPOINT)
         """Up to where each compacted partition has been cleaned; kept for the cleaner."""
         self._removals: list[tuple[int, Path]] = []
@@ -202,10 +201,6 @@ class LogDirectory:
         self.logs[key] = log
         return log
 
-    def high_watermark_checkpoint(self, topic: str, partition: int) -> int:
-        """The high watermark that was written down at the last checkpoint, 0 without."""
-        return self._high_watermarks.get((topic, partition), 0)
-
     def delete_log(self, topic: str, partition: int, now_ms: int) -> None:
         """Takes a partition away: its directory is renamed to `-delete` and goes after file.delete.delay.ms.
 
@@ -219,7 +214,7 @@ class LogDirectory:
         log.move_to(target)
         log.abandon()
         del self.logs[topic, partition]
-        for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks, self.cleaner_offsets):
+        for offsets in (self._recovery_points, self._log_start_offsets, self.cleaner_offsets):
             offsets.pop((topic, partition), None)
         self._removals.append((now_ms + log.config.file_delete_delay_ms, target))
 

@@ -48,11 +48,6 @@ class GroupMember:
             self._process.kill()
             self._process.wait()
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the process is gone."""
-        return self._process.poll() is not None
-
     def log(self) -> str:
         """What it has printed so far."""
         return self.log_file.read_text(errors="replace")
