@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RECEIVE_BUFFER_BYTES = 256 * 1024
+FRAMES_A_TURN = 32
+"""How many pipelined requests of one connection are served before the others have their turn."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -38,6 +40,7 @@ class Connection(asyncio.BufferedProtocol):
         "_in_service",
         "_into_target",
         "_paused_reading",
+        "_resuming",
         "_waiting",
         "_waiting_bytes",
         "_writer",
@@ -61,6 +64,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = False
         self._into_target = False
         self._paused_reading = False
+        self._resuming = False
         self.transport: asyncio.Transport | None = None
         self.listener_name = listener_name
         self.client_host = ""
@@ -112,8 +116,12 @@ class Connection(asyncio.BufferedProtocol):
         except ProtocolError as error:
             self.refuse(str(error))
             return
-        for frame in frames:
+        for frame in frames[:FRAMES_A_TURN]:
             self._take(frame, owned=False)
+        if len(frames) > FRAMES_A_TURN:
+            for frame in frames[FRAMES_A_TURN:]:
+                self._keep(frame, owned=False)
+            self._go_on_next_turn()
 
     def eof_received(self) -> bool:
         """The client closed its side: nothing more can be asked, so the connection closes."""
@@ -197,20 +205,42 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         if self._in_service or self._waiting or self.is_sending:
-            self._waiting.append(frame if owned else memoryview(bytes(frame)))
-            self._waiting_bytes += len(frame)
-            if self._waiting_bytes >= RECEIVE_BUFFER_BYTES and not self._paused_reading and self.transport is not None:
-                self._paused_reading = True
-                self.transport.pause_reading()
+            self._keep(frame, owned)
             return
         self._in_service = True
         self._dispatcher.dispatch(self, frame, owned)
 
+    def _keep(self, frame: memoryview, owned: bool) -> None:
+        """Keeps a frame for later; reading pauses where a receive buffer's worth is kept."""
+        if self._closing:
+            return
+        self._waiting.append(frame if owned else memoryview(bytes(frame)))
+        self._waiting_bytes += len(frame)
+        if self._waiting_bytes >= RECEIVE_BUFFER_BYTES and not self._paused_reading and self.transport is not None:
+            self._paused_reading = True
+            self.transport.pause_reading()
+
+    def _go_on_next_turn(self) -> None:
+        """Lets the other connections have their turn first."""
+        if not self._resuming:
+            self._resuming = True
+            asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        self._resuming = False
+        if not self._draining:
+            self._drain()
+
     def _drain(self) -> None:
-        """Serves the frames that waited, until one stays in service or its answer can't be sent yet."""
+        """Serves frames that waited, until one stays in service, an answer must wait, or the others have a turn."""
         self._draining = True
+        served = 0
         try:
             while self._waiting and not self._closing and not self._in_service and not self.is_sending:
+                if served == FRAMES_A_TURN:
+                    self._go_on_next_turn()
+                    break
+                served += 1
                 frame = self._waiting.popleft()
                 self._waiting_bytes -= len(frame)
                 self._in_service = True
