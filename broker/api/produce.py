@@ -166,12 +166,19 @@ def _answer_all(request: ProduceRequest, error: KafkaError, reply: Callable[[Pro
     """Answers every partition with one error."""
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)
-    topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
+    answers: dict[tuple[str, bytes], dict[int, ProduceResponse.PartitionProduceResponse]] = {}
     for topic in request.topic_data:
-        empty = ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id)
-        answered = topics.setdefault((topic.name, topic.topic_id), empty)
-        answered.partition_responses += [_refusal(data.index, error) for data in topic.partition_data]
-    reply(ProduceResponse(list(topics.values())))
+        answered = answers.setdefault((topic.name, topic.topic_id), {})
+        for data in topic.partition_data:
+            answered[data.index] = _refusal(data.index, error)
+    reply(
+        ProduceResponse(
+            [
+                ProduceResponse.TopicProduceResponse(name, topic_id, list(partitions.values()))
+                for (name, topic_id), partitions in answers.items()
+            ]
+        )
+    )
 
 
 def _refusal(index: int, error: KafkaError) -> ProduceResponse.PartitionProduceResponse:
