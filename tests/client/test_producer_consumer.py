@@ -302,7 +302,9 @@ async def test_admin(bootstrap: str, name: str) -> None:
         )
         assert created[name].num_partitions == 2
         assert any(created[name].topic_id)
-        assert {name, name + "x"} <= set(await admin.list_topics())
+        async with asyncio.timeout(30):  # a real Kafka's broker learns of topics after its controller has answered
+            while not {name, name + "x"} <= set(await admin.list_topics()):
+                pass
         described = (await admin.describe_topics([name]))[name]
         assert described.topic_id == created[name].topic_id
         assert [p.isr for p in described.partitions.values()] == [p.replicas for p in described.partitions.values()]
