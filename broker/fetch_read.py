@@ -13,7 +13,7 @@ from ..protocol.messages.fetch import FetchResponse
 from ..storage.log import ReadResult
 from .fetch_session import SessionPartition
 from .partition import Partition
-from .partitions import ZERO_UUID, Partitions
+from .partitions import Partitions
 
 READ_COMMITTED = 1
 NO_RECORDS = b""
@@ -31,17 +31,16 @@ class FetchLimits:
 
 
 class PartitionRead:
-    """What was read of one partition: either ``error`` or data."""
+    """What was read of one partition; ``partition`` is None where ``data`` carries an error."""
 
-    __slots__ = ("data", "error", "partition", "wanted")
+    __slots__ = ("data", "partition", "wanted")
 
     def __init__(
-        self, wanted: SessionPartition, partition: Partition | None, data: FetchResponse.PartitionData, error: bool
+        self, wanted: SessionPartition, partition: Partition | None, data: FetchResponse.PartitionData
     ) -> None:
         self.wanted = wanted
         self.partition = partition
         self.data = data
-        self.error = error
 
     @property
     def records_bytes(self) -> int:
@@ -76,7 +75,7 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
             read = _read(partitions, want, limits, left, total == 0)
         except KafkaError as error:
             completes = True
-            read = PartitionRead(want, None, failed(want.index, error.error_code), error=True)
+            read = PartitionRead(want, None, failed(want.index, error.error_code))
             if error.error_code in NOT_THERE:
                 # Kafka answers these before it reads, with an empty list where the others have null.
                 read.data.aborted_transactions = []
@@ -117,7 +116,7 @@ def _read(
         records=NO_RECORDS,
     )
     if want.last_fetched_epoch >= 0 and _diverges(partition, want, data):
-        return PartitionRead(want, partition, data, error=False)
+        return PartitionRead(want, partition, data)
     if not log_start_offset <= want.fetch_offset <= log.log_end_offset:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     committed_only = limits.isolation_level == READ_COMMITTED
@@ -134,7 +133,7 @@ def _read(
             FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset)
             for aborted in (log.aborted_transactions(want.fetch_offset, bound) if result is not None else ())
         ]
-    return PartitionRead(want, partition, data, error=False)
+    return PartitionRead(want, partition, data)
 
 
 def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
@@ -160,8 +159,3 @@ def failed(index: int, error_code: ErrorCode) -> FetchResponse.PartitionData:
         aborted_transactions=None,
         records=NO_RECORDS,
     )
-
-
-def topic_id_of(read: PartitionRead) -> bytes:
-    """The topic id to answer with: the one asked for, or zero bytes for requests by name."""
-    return read.wanted.topic_id or ZERO_UUID

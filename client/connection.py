@@ -31,8 +31,6 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._failure: Exception | None = None
-        self._writable = asyncio.Event()
-        self._writable.set()
 
     @classmethod
     async def open(
@@ -129,10 +127,6 @@ class Connection(asyncio.Protocol):
         _, frame = self._exchange.request(request, version, None)
         self._transport.write(frame)
 
-    async def drain(self) -> None:
-        """Waits until the socket takes more, after large requests."""
-        await self._writable.wait()
-
     def close(self) -> None:
         """Closes the connection; waiting requests fail with BrokerConnectionError."""
         self._fail(BrokerConnectionError(f"the connection to {self.address} was closed"))
@@ -160,7 +154,6 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
-        self._writable.set()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -199,14 +192,6 @@ class Connection(asyncio.Protocol):
                 text += f" while {waiting[0].request} waited for its answer"
             self._failure = BrokerConnectionError(text)
         self._fail(self._failure)
-
-    def pause_writing(self) -> None:
-        """Called by the loop when the socket's buffer is full."""
-        self._writable.clear()
-
-    def resume_writing(self) -> None:
-        """Called by the loop when the socket takes more."""
-        self._writable.set()
 
 
 def _set_exception(pending: PendingRequest, failure: Exception) -> None:

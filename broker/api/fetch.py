@@ -18,7 +18,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions, topic_id_of
+from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions
 from ..fetch_session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
 from ..fetch_wait import Cancellable, FetchWait
 from ..metadata.image import MetadataImage
@@ -179,7 +179,7 @@ def _by_topic(reads: list[PartitionRead]) -> list[FetchResponse.FetchableTopicRe
     topics: list[FetchResponse.FetchableTopicResponse] = []
     last: tuple[bytes, str] | None = None
     for read in reads:
-        key = (topic_id_of(read), read.wanted.topic_name)
+        key = (read.wanted.topic_id, read.wanted.topic_name)
         if key != last:
             topics.append(FetchResponse.FetchableTopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
             last = key
