@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+from .own_keys import OWN_KEYS
 
 DATA = Path(__file__).parent / "data"
 
@@ -39,7 +42,7 @@ class KeyDefinition:
 
 
 class KeyTable(Mapping[str, KeyDefinition]):
-    """A read-only mapping from key to its definition, in alphabetical order."""
+    """A read-only mapping from key to its definition: Kafka's in alphabetical order, then ours."""
 
     def __init__(self, facts: Mapping[str, Mapping[str, Any]], sections: Mapping[str, Any]) -> None:
         self._facts = facts
@@ -78,15 +81,15 @@ def _definition(name: str, facts: Mapping[str, Any]) -> KeyDefinition:
     )
 
 
-def _load(file: str) -> KeyTable:
+def _load(file: str, own: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> KeyTable:
     sections = json.loads((DATA / file).read_bytes())
-    return KeyTable(sections.pop("keys"), sections)
+    return KeyTable(sections.pop("keys") | own, sections)
 
 
 @cache
 def server_keys() -> KeyTable:
-    """The keys of server.properties."""
-    return _load("server-keys.json")
+    """The keys of server.properties: Kafka's 360, then those of our own (``own_keys.py``)."""
+    return _load("server-keys.json", OWN_KEYS)
 
 
 @cache

@@ -5,6 +5,8 @@ without effect come from this table, and DescribeConfigs answers the sentence as
 table with the keys that the code reads.
 """
 
+from .own_keys import OWN_KEYS
+
 EFFECTIVE: dict[str, str] = {
     # the node and its listeners
     "node.id": "The id of this broker; 1 unless set. The same as broker.id.",
@@ -89,4 +91,4 @@ EFFECTIVE: dict[str, str] = {
     "compression.lz4.level": "The level of lz4, if compression.type says lz4.",
     "compression.zstd.level": "The level of zstd, if compression.type says zstd.",
     "unclean.leader.election.enable": "Whether a replica that is not in sync may become leader.",
-}
+} | {key: facts["what"] for key, facts in OWN_KEYS.items()}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .definition import server_keys
+from .own_keys import OWN_PREFIX
 from .properties import parse_properties
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
@@ -100,8 +101,8 @@ def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
 
 
 def environment_name(key: str) -> str:
-    """The environment variable of a known key."""
-    return ENVIRONMENT_PREFIX + key.upper().replace(".", "_")
+    """The environment variable of a known key; of one of our own without saying ``odradek`` twice."""
+    return ENVIRONMENT_PREFIX + key.removeprefix(OWN_PREFIX).upper().replace(".", "_")
 
 
 def _spelled_out(name: str) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.config.definition import KeyTable, client_metrics_keys, group_keys, server_keys, topic_keys
+from odradek.broker.config.definition import KeyDefinition, client_metrics_keys, group_keys, server_keys, topic_keys
 from odradek.broker.config.dynamic_config import validate_broker_configs
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.group_config import validate_client_metrics, validate_group_configs
+from odradek.broker.config.own_keys import OWN_KEYS
 from odradek.broker.config.properties import parse_properties
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import validate_topic_configs
@@ -24,8 +25,8 @@ from support.java import java_arguments, java_or_skip
 pytestmark = pytest.mark.java
 
 CONFIG = Path(__file__).parents[3] / "broker" / "config"
-TABLES: dict[str, KeyTable] = {
-    "server": server_keys(),
+TABLES: dict[str, Mapping[str, KeyDefinition]] = {
+    "server": {key: definition for key, definition in server_keys().items() if key not in OWN_KEYS},
     "topic": topic_keys(),
     "group": group_keys(),
     "client-metrics": client_metrics_keys(),

@@ -15,6 +15,7 @@ from odradek.broker.config.describe import (
     describe_group,
     describe_topic,
 )
+from odradek.broker.config.own_keys import OWN_KEYS
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
 from support.config_oracle import ask
 from support.real_kafka import RealKafka
@@ -113,6 +114,7 @@ def plain(entries: list[DescribedConfig]) -> dict[str, dict[str, Any]]:
             "synonyms": [[synonym.name, synonym.value, synonym.source.name] for synonym in entry.synonyms],
         }
         for entry in entries
+        if entry.name not in OWN_KEYS
     }
 
 

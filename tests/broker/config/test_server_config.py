@@ -4,8 +4,10 @@ import pytest
 
 from odradek.broker.config.definition import server_keys
 from odradek.broker.config.dynamic_config import validate_broker_configs
+from odradek.broker.config.effective import EFFECTIVE
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
+from odradek.broker.config.own_keys import OWN_KEYS, OWN_PREFIX
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
 from odradek.broker.config.sources import OTHER_VARIABLES, environment_name
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -28,7 +30,7 @@ def test_nothing_set_gives_the_defaults_of_kafka_and_ours() -> None:
     assert config["process.roles"] == ()
     assert (config.node_id, config["broker.id"], config.log_dirs) == (1, 1, ("./data",))
     assert config.get_int("offsets.topic.replication.factor") == 1
-    assert len(server_keys()) == 360
+    assert len(server_keys()) == 360 + len(OWN_KEYS)
     assert config.keys_without_effect() == []
 
 
@@ -46,6 +48,13 @@ def test_the_stronger_source_wins() -> None:
     config = ServerConfig.load(text, ["background.threads=4", "log.dirs=a=b, c"], environ)
     assert [config[key] for key in ("num.partitions", "num.io.threads", "background.threads")] == [2, 3, 4]
     assert config.log_dirs == ("a=b", "c")
+
+
+def test_a_key_of_our_own_says_so_in_its_name_and_what_it_does() -> None:
+    for key, facts in OWN_KEYS.items():
+        assert key.startswith(OWN_PREFIX)
+        assert EFFECTIVE[key] == facts["what"]
+        assert not environment_name(key).startswith("ODRADEK_ODRADEK_")
 
 
 def test_no_two_keys_share_an_environment_variable() -> None:
