@@ -91,24 +91,7 @@ class ClusterMetadata:
 def topics_of(response: MetadataResponse) -> list[TopicMetadata]:
     """The topics of a Metadata response; those asked for by an id that nobody knows have no name and are left out."""
     return [
-        TopicMetadata(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            is_internal=topic.is_internal,
-            error_code=topic.error_code,
-            partitions={
-                p.partition_index: PartitionMetadata(
-                    partition=p.partition_index,
-                    leader=p.leader_id,
-                    leader_epoch=p.leader_epoch,
-                    replicas=tuple(p.replica_nodes),
-                    isr=tuple(p.isr_nodes),
-                    offline_replicas=tuple(p.offline_replicas),
-                    error_code=p.error_code,
-                )
-                for p in sorted(topic.partitions, key=lambda p: p.partition_index)
-            },
-        )
+        _topic(topic, topic.name, [_partition(partition) for partition in topic.partitions])
         for topic in response.topics
         if topic.name is not None
     ]
@@ -117,26 +100,43 @@ def topics_of(response: MetadataResponse) -> list[TopicMetadata]:
 def described_topics_of(response: DescribeTopicPartitionsResponse) -> list[TopicMetadata]:
     """The topics of a DescribeTopicPartitions response, with their eligible leader replicas."""
     return [
-        TopicMetadata(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            is_internal=topic.is_internal,
-            error_code=topic.error_code,
-            partitions={
-                p.partition_index: PartitionMetadata(
-                    partition=p.partition_index,
-                    leader=p.leader_id,
-                    leader_epoch=p.leader_epoch,
-                    replicas=tuple(p.replica_nodes),
-                    isr=tuple(p.isr_nodes),
-                    offline_replicas=tuple(p.offline_replicas),
-                    error_code=p.error_code,
-                    eligible_leader_replicas=tuple(p.eligible_leader_replicas or ()),
-                    last_known_elr=tuple(p.last_known_elr or ()),
+        _topic(
+            topic,
+            topic.name,
+            [
+                _partition(partition)._replace(
+                    eligible_leader_replicas=tuple(partition.eligible_leader_replicas or ()),
+                    last_known_elr=tuple(partition.last_known_elr or ()),
                 )
-                for p in sorted(topic.partitions, key=lambda p: p.partition_index)
-            },
+                for partition in topic.partitions
+            ],
         )
         for topic in response.topics
         if topic.name is not None
     ]
+
+
+def _topic(
+    topic: MetadataResponse.MetadataResponseTopic
+    | DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic,
+    name: str,
+    partitions: Iterable[PartitionMetadata],
+) -> TopicMetadata:
+    by_number = {partition.partition: partition for partition in sorted(partitions, key=lambda one: one.partition)}
+    return TopicMetadata(name, topic.topic_id, topic.is_internal, by_number, topic.error_code)
+
+
+def _partition(
+    partition: MetadataResponse.MetadataResponsePartition
+    | DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition,
+) -> PartitionMetadata:
+    """What both responses say of a partition."""
+    return PartitionMetadata(
+        partition=partition.partition_index,
+        leader=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replicas=tuple(partition.replica_nodes),
+        isr=tuple(partition.isr_nodes),
+        offline_replicas=tuple(partition.offline_replicas),
+        error_code=partition.error_code,
+    )
