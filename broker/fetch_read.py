@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.fetch import FetchResponse
 from ..storage.log import ReadResult
+from .fetch_conversion import read_converted
 from .fetch_session import SessionPartition
 from .partition import Partition
 from .partitions import Partitions
@@ -23,11 +24,14 @@ NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TO
 
 @dataclass(slots=True, frozen=True)
 class FetchLimits:
-    """What bounds one answer. ``max_bytes``: of the whole answer."""
+    """What bounds one answer. ``max_bytes``: of the whole answer; ``magic``: of the messages that an old client reads,
+    None for record batches as they are.
+    """
 
     max_bytes: int
     isolation_level: int
     from_replica: bool
+    magic: int | None = None
 
 
 class PartitionRead:
@@ -122,7 +126,11 @@ def _read(
     committed_only = limits.isolation_level == READ_COMMITTED
     bound = last_stable_offset if committed_only else high_watermark
     result: ReadResult | None = None
-    if want.fetch_offset < bound and (left > 0 or nothing_yet):
+    if want.fetch_offset < bound and limits.magic is not None:
+        data.records = read_converted(
+            log, want.fetch_offset, min(want.max_bytes, left), bound, limits.magic, min_one_batch=nothing_yet
+        )
+    elif want.fetch_offset < bound and (left > 0 or nothing_yet):
         result = log.read(
             want.fetch_offset, min(want.max_bytes, left), upper_bound_offset=bound, min_one_batch=nothing_yet
         )

@@ -45,10 +45,6 @@ SERVED: dict[int, str] = {
 }
 """API key -> module of :mod:`.api`."""
 
-LOWEST_SERVED: dict[int, int] = {ApiKey.FETCH: 4}
-"""Where less than the table's lowest version is served. Fetch 0 to 3 would need record batches converted down to
-formats that nothing has written since Kafka 0.11; Kafka 4 dropped them too."""
-
 
 def served_versions(api_key: int) -> tuple[int, int]:
     """The lowest and highest version served of a served API; unstable latest versions are left out, as Kafka does."""
@@ -56,7 +52,7 @@ def served_versions(api_key: int) -> tuple[int, int]:
     lowest, highest = description.versions
     if description.latest_version_unstable:
         highest -= 1
-    return max(lowest, LOWEST_SERVED.get(api_key, lowest)), highest
+    return lowest, highest
 
 
 def handler(api_key: int) -> Callable[..., None]:

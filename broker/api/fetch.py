@@ -1,12 +1,14 @@
 """Fetch (1): reads record batches of partitions, waiting for new ones.
 
-Versions: 4 to 18 (:data:`..served.LOWEST_SERVED`). 4: isolation level, aborted transactions. 5: log start offset.
-7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4
-sends in any version. 11: rack. 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the replica's state
-is a field of its own. 16: node endpoints. 17, 18: for followers.
+Versions: 0 to 18. 0, 1: messages of format 0 (1: throttle time). 2, 3: of format 1 (3: the most bytes of the answer);
+Kafka 3.9 still converted to these, 4 dropped them. 4: record batches, isolation level, aborted transactions. 5: log
+start offset. 7: incremental sessions (KIP-227). 9: the leader epoch that the client knows. 10: for zstd, which Kafka 4
+sends in any version with batches. 11: rack. 12: flexible, diverging epochs. 13: topic ids instead of names. 15: the
+replica's state is a field of its own. 16: node endpoints. 17, 18: for followers.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, OFFSET_OUT_OF_RANGE, FENCED_LEADER_EPOCH,
-UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (a replica id from somebody who is none), KAFKA_STORAGE_ERROR; for the
-whole request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (a replica id from somebody who is none; up to version 5 for
+KAFKA_STORAGE_ERROR too), KAFKA_STORAGE_ERROR, UNSUPPORTED_COMPRESSION_TYPE (zstd up to version 3); for the whole
+request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
 Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 
 Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds a GB.
@@ -28,6 +30,9 @@ from ..request import RequestContext
 API_KEY = ApiKey.FETCH
 
 
+MAGIC_OF_VERSION = (0, 0, 1, 1)
+"""The message format that the versions 0 to 3 read."""
+STORAGE_ERROR_SINCE = 6
 LEADER_SINCE = 16
 LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 """With these a client is told who leads, from version 16 on (KIP-951)."""
@@ -92,12 +97,15 @@ def handle(
         max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
         isolation_level=request.isolation_level,
         from_replica=replica_id >= 0,
+        magic=MAGIC_OF_VERSION[context.api_version] if context.api_version < len(MAGIC_OF_VERSION) else None,
     )
 
     def answer(read: FetchRead) -> None:
         response = _response(fetch, read)
         if read.completes and context.api_version >= LEADER_SINCE:
             _name_leaders(broker, read, response, context.listener_name)
+        elif read.completes and context.api_version < STORAGE_ERROR_SINCE:
+            _hide_storage_errors(read)
         reply(response)
 
     def complete() -> None:
@@ -172,6 +180,13 @@ def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, list
             endpoint = broker.metadata.image.endpoint(node_id, listener_name)
             if endpoint is not None:
                 response.node_endpoints = [FetchResponse.NodeEndpoint(node_id, endpoint.host, endpoint.port)]
+
+
+def _hide_storage_errors(read: FetchRead) -> None:
+    """Gives old clients an error that they know and take as a reason to try again (maybeDownConvertStorageError)."""
+    for one in read.reads:
+        if one.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+            one.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def _by_topic(reads: list[PartitionRead]) -> list[FetchResponse.FetchableTopicResponse]:

@@ -51,6 +51,17 @@ def compress_lz4(data: bytes | bytearray, level: int | None = None) -> bytes:
     return b"".join(parts)
 
 
+def compress_lz4_of_format_0(data: bytes | bytearray) -> bytes:
+    """`data` as one frame for clients of message format 0, which take the header checksum over the magic bytes too.
+
+    KAFKA-3160; Lz4BlockOutputStream's `useBrokenFlagDescriptorChecksum`.
+    """
+    frame = compress_lz4(data)
+    checksum_position = len(_FRAME_START) - 1
+    checksum = _header_checksum(frame[:checksum_position])
+    return frame[:checksum_position] + bytes((checksum,)) + frame[checksum_position + 1 :]
+
+
 def decompress_lz4(data: bytes, max_size: int) -> bytes:
     """The first frame of `data`. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
     flags, block_size, position = _read_frame_start(data)

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from odradek.broker.served import LOWEST_SERVED, SERVED, served_versions
+from odradek.broker.served import SERVED, served_versions
 from parity.questions import Questions
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable
@@ -54,5 +54,5 @@ def test_what_is_served_is_what_is_announced(both: TwoBrokers) -> None:
     assert announced == {int(key): served_versions(key) for key in SERVED}
     for key, (lowest, highest) in announced.items():
         kafka_lowest, kafka_highest = both._kafka_versions[key]
-        assert lowest <= kafka_lowest or key in LOWEST_SERVED
+        assert lowest <= kafka_lowest
         assert highest == kafka_highest

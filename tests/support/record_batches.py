@@ -1,18 +1,18 @@
-"""Apache Kafka's own record batches (tests/java/RecordBatches.java), asked by JSON lines."""
+"""Apache Kafka's own record batches (tests/java/RecordBatches.java, DownConversion.java), asked by JSON lines."""
 
 import json
 import subprocess
 from typing import Any
 
-from .java import java_arguments, java_source
+from .java import KAFKA_VERSION, java_arguments, java_source
 
 
 class JavaRecordBatches:
-    """The running program RecordBatches.java."""
+    """The running program RecordBatches.java, or another one that talks in the same way."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = "RecordBatches", version: str = KAFKA_VERSION) -> None:
         self.process = subprocess.Popen(
-            [*java_arguments(heap="256m"), str(java_source("RecordBatches"))],
+            [*java_arguments(version, heap="256m"), str(java_source(program))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,0 +1,119 @@
+"""Record batches written as messages of format 0 or 1, for clients from before Kafka 0.11 (Fetch 0 to 3).
+
+    message   int64 offset; int32 length of what follows; uint32 CRC-32 of what follows it; int8 magic (0 or 1);
+              int8 attributes (compression, in format 1 0x08: log append time); int64 timestamp, in format 1 only;
+              int32 key length, key; int32 value length, value (a length of -1: null)
+
+Uncompressed records become a message each; a compressed batch becomes one message (the wrapper, with the offset of its
+last record) whose value is the compressed messages, with offsets relative to the first in format 1, absolute in format
+0. Headers, producers and sequences have no place there and are left out, control batches too. Format 0 with lz4 keeps
+the frame checksum that its clients compute wrongly. zstd is refused. Never writes more than one batch beyond the limit.
+Source: Kafka 3.9's RecordsUtil.downConvert, MemoryRecordsBuilder, LegacyRecord; KIP-31, KIP-32.
+"""
+
+import zlib
+from collections.abc import Iterable
+from struct import Struct
+from typing import NamedTuple
+
+from .batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader, Buffer, iterate_headers
+from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, compress
+from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError
+from .record import Record, decode_records
+
+MAGIC_V0 = 0
+MAGIC_V1 = 1
+
+_OFFSET_AND_LENGTH = Struct(">qi")
+_CRC = Struct(">I")
+_START = (Struct(">bb"), Struct(">bbq"))
+"""By format: magic, attributes, and in format 1 the timestamp."""
+_LENGTH = Struct(">i")
+_NULL = _LENGTH.pack(-1)
+
+_NOT_CONVERTIBLE = (CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError)
+
+
+class ConvertedRecords(NamedTuple):
+    """``data``: messages; ``next_offset``: the offset behind the last batch that was converted or left out."""
+
+    data: bytes
+    next_offset: int
+
+
+def down_convert(
+    batches: Buffer,
+    magic: int,
+    first_offset: int,
+    max_bytes: int,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> ConvertedRecords:
+    """Converts the whole batches in ``batches`` to messages of format ``magic``, as many as fit ``max_bytes``.
+
+    The first batch with records is converted whole however large it gets. Uncompressed records before
+    ``first_offset`` are left out: clients of these formats rely on it. ``max_decompressed_size`` bounds each batch.
+    Raises UnsupportedCompressionTypeError where the first of them is compressed with zstd, and what reading a malformed
+    one raises; such a batch behind others ends the conversion before it.
+    """
+    parts: list[bytes] = []
+    size = 0
+    next_offset = first_offset
+    for position, header in iterate_headers(batches):
+        if not header.is_control:
+            try:
+                converted = _convert(batches, position, header, magic, first_offset, max_decompressed_size)
+            except _NOT_CONVERTIBLE:
+                if not parts:
+                    raise
+                break
+            if parts and size + len(converted) > max_bytes:
+                break
+            if converted:
+                parts.append(converted)
+                size += len(converted)
+        next_offset = header.next_offset
+    return ConvertedRecords(b"".join(parts), next_offset)
+
+
+def _convert(
+    batches: Buffer, position: int, header: BatchHeader, magic: int, first_offset: int, max_decompressed_size: int
+) -> bytes:
+    """One batch as messages; b"" where none of its records is wanted."""
+    compression = header.compression_type
+    if compression == CompressionType.ZSTD:
+        raise UnsupportedCompressionTypeError(f"zstd can't be converted down to message format {magic}")
+    records = decode_records(batches, header, position, max_decompressed_size=max_decompressed_size)
+    time_flag = LOG_APPEND_TIME_FLAG if header.is_log_append_time and magic > MAGIC_V0 else 0
+    if compression == CompressionType.NONE:
+        return _messages((record for record in records if record.offset >= first_offset), magic, time_flag, 0)
+    if not records:
+        return b""
+    base_offset = records[0].offset if magic > MAGIC_V0 else 0
+    inner = _messages(records, magic, time_flag, base_offset)
+    if compression == CompressionType.LZ4 and magic == MAGIC_V0:
+        from .lz4_codec import compress_lz4_of_format_0
+
+        value = compress_lz4_of_format_0(inner)
+    else:
+        value = compress(compression, inner)
+    timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+    return _message(magic, compression | time_flag, records[-1].offset, timestamp, None, value)
+
+
+def _messages(records: Iterable[Record], magic: int, attributes: int, base_offset: int) -> bytes:
+    """A message for each record, with offsets counted from ``base_offset``."""
+    return b"".join(
+        [
+            _message(magic, attributes, offset - base_offset, timestamp, key, value)
+            for offset, timestamp, key, value, _ in records
+        ]
+    )
+
+
+def _message(magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None) -> bytes:
+    """One message."""
+    start = _START[0].pack(0, attributes) if magic == MAGIC_V0 else _START[1].pack(magic, attributes, timestamp)
+    key_part = _NULL if key is None else _LENGTH.pack(len(key)) + key
+    value_part = _NULL if value is None else _LENGTH.pack(len(value)) + value
+    body = b"".join((start, key_part, value_part))
+    return b"".join((_OFFSET_AND_LENGTH.pack(offset, len(body) + _CRC.size), _CRC.pack(zlib.crc32(body)), body))

@@ -1,0 +1,87 @@
+"""What Fetch 0 to 3 read from a log: batches as messages of the old formats, past control batches, within limits."""
+
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.fetch_conversion import CONVERTED_AT_ONCE_BYTES, read_converted
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
+from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
+from odradek.protocol.records.down_conversion import down_convert
+from odradek.protocol.records.record import Record
+from odradek.storage.log import AppendOrigin, Log
+from odradek.storage.log_config import LogConfig
+
+NOW = 1_700_000_000_000
+
+
+def open_log(path: Path, compression_type: str = "producer") -> Log:
+    return Log.open(path / "t-0", LogConfig(compression_type=compression_type), now_ms=NOW)
+
+
+def append(log: Log, value: bytes, compression: CompressionType = CompressionType.NONE) -> bytes:
+    """Appends one record; the batch as it is stored."""
+    batch = encode_batch([Record(0, NOW, None, value, [])], compression=compression)
+    offset = log.append_as_leader(batch, 0, NOW).first_offset
+    return encode_batch([Record(offset, NOW, None, value, [])], base_offset=offset, compression=compression)
+
+
+def append_transaction(log: Log, markers: int) -> None:
+    """A transactional record and its marker, then transactions of which only the markers are there."""
+    batch = encode_batch(
+        [Record(0, NOW, None, b"t", [])], producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    log.append_as_leader(batch, 0, NOW)
+    for _ in range(markers):
+        marker = EndTransactionMarker(ControlRecordType.ABORT, 0)
+        batch = encode_end_transaction_batch(marker, timestamp=NOW, producer_id=7, producer_epoch=0)
+        log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR)
+
+
+def read(log: Log, offset: int, max_bytes: int = 10_000, magic: int = 1) -> bytes:
+    return read_converted(log, offset, max_bytes, log.high_watermark, magic, min_one_batch=True)
+
+
+def test_a_reader_before_control_batches_gets_what_is_behind_them(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append_transaction(log, markers=3)
+    behind = append(log, b"behind")
+    for offset in (1, 2, 3, 4):
+        for max_bytes in (1, 100, 10_000):
+            assert read(log, offset, max_bytes) == down_convert(behind, 1, offset, 10_000).data
+
+
+def test_only_control_batches_are_nothing_to_read(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    append_transaction(log, markers=2)
+    assert read(log, 1) == b""
+    assert read(log, 3) == b""
+
+
+def test_the_limits(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    stored = [append(log, bytes(100)) for _ in range(3)]
+    one = len(down_convert(stored[0], 0, 0, 1).data)
+    assert len(read(log, 0, 1, magic=0)) == one
+    assert len(read(log, 0, 2 * len(stored[0]), magic=0)) == 2 * one
+    assert read_converted(log, 0, 1, 3, 0, min_one_batch=False) == b""
+
+
+def test_what_is_converted_at_once_is_bounded(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    for _ in range(4):
+        append(log, bytes(CONVERTED_AT_ONCE_BYTES * 2 // 5))
+    assert len(read(log, 0, 1 << 30)) < CONVERTED_AT_ONCE_BYTES
+
+
+def test_zstd_is_refused_by_the_topic_s_config_and_by_the_batch(tmp_path: Path) -> None:
+    by_config = open_log(tmp_path / "a", compression_type="zstd")
+    append(by_config, b"x", CompressionType.ZSTD)
+    by_batch = open_log(tmp_path / "b")
+    append(by_batch, b"x", CompressionType.ZSTD)
+    for log in (by_config, by_batch):
+        with pytest.raises(KafkaError) as refused:
+            read(log, 0)
+        assert refused.value.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
