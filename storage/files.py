@@ -84,6 +84,10 @@ class Files:
         """When a file was last written, ms since 1970."""
         return path.stat().st_mtime_ns // 1_000_000
 
+    def set_mode(self, path: Path, mode: int) -> None:
+        """Changes who may do what with a file."""
+        os.chmod(path, mode)
+
     def copy_attributes(self, owner: Path, times: Path, target: Path) -> None:
         """Gives `target` the owner, group and mode of one file and the access and modification times of another."""
         status = owner.stat()

@@ -9,6 +9,7 @@ producer is idempotent; a small read at the tail about 3 us.
 """
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from ..protocol.records.batch import NO_TIMESTAMP
@@ -81,12 +82,14 @@ class Log:
         clean_shutdown: bool = False,
         topic_id: bytes | None = None,
         jitter_ms: int = 0,
+        before_cut: Callable[[Path, int], None] | None = None,
     ) -> "Log":
         """Opens the log in `directory`, or creates it; recovers it when the last stop was not clean.
 
         What recovery accepts is on the disk before this returns. `topic_id` is written into a directory without one.
-        `jitter_ms` (below segment.jitter.ms) makes segments roll so much earlier. Raises StorageError,
-        CorruptCheckpointError.
+        `jitter_ms` (below segment.jitter.ms) makes segments roll so much earlier. `before_cut` gets the file and the
+        position of damage before recovery cuts there; what it raises ends the opening with nothing cut. Raises
+        StorageError, CorruptCheckpointError.
         """
         if descriptors is None:
             descriptors = DescriptorCache(Files() if files is None else files)
@@ -99,6 +102,7 @@ class Log:
             log_start_offset=log_start_offset,
             clean_shutdown=clean_shutdown,
             jitter_ms=jitter_ms,
+            before_cut=before_cut,
         )
         try:
             log = cls(directory, config, descriptors, loader, now_ms)

@@ -7,6 +7,7 @@ UnifiedLog.rebuildProducerState.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +73,13 @@ class LogLoader:
         log_start_offset: int,
         clean_shutdown: bool,
         jitter_ms: int,
+        before_cut: Callable[[Path, int], None] | None = None,
     ) -> None:
+        """`before_cut` gets the file and the position of damage before recovery cuts there; what it raises ends it."""
         self.directory = directory
         self.config = config
         self.descriptors = descriptors
+        self.before_cut = before_cut
         self.files = descriptors.files
         self.now_ms = now_ms
         self.recovery_point = recovery_point
@@ -199,6 +203,8 @@ class LogLoader:
                 self.snapshots.write(segment.base_offset, self.state.producers.values(), sync=False)
             valid = self._recover_segment(segment)
             if valid < segment.size:
+                if self.before_cut is not None:
+                    self.before_cut(segment.path, valid)
                 logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
                 segment.cut_to(valid)
                 segment.finish_recovery()
