@@ -13,9 +13,11 @@ import os
 import socket
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from ..storage.disk_reserve import ReservedFiles
 from ..storage.log_config import LogConfig
 from ..storage.log_directory import LogDirectory
 from .background import Background
@@ -25,6 +27,8 @@ from .config.topic_config import log_config_for
 from .connection import Connection
 from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
+from .disk_space import segment_bytes_under
+from .disk_watch import CAP_KEY, MIN_FREE_KEY, DiskWatch
 from .dispatch import Dispatcher
 from .groups.config import GroupCoordinatorConfig
 from .hosting import Hosting
@@ -67,6 +71,7 @@ class Daemon:
         self._broker: Broker | None = None
         self._hosting: Hosting | None = None
         self._background: Background | None = None
+        self._disk_watch: DiskWatch | None = None
         self._image: MetadataImage | None = None
 
     @property
@@ -112,7 +117,7 @@ class Daemon:
         config = self._config
         now_ms = clock_ms()
         self._bound = [bind(listener) for listener in config.listeners]
-        self._directories = [LogDirectory.open(Path(path)) for path in config.log_dirs]
+        self._directories = [LogDirectory.open(Path(path), ReservedFiles(Path(path))) for path in config.log_dirs]
         metadata = self._open_metadata(now_ms)
         image = self._image = metadata.image
         self._timers = LoopTimers(loop)
@@ -177,7 +182,13 @@ class Daemon:
     def _log_config(self, topic: str) -> LogConfig:
         assert self._image is not None
         config = self._config if self._broker is None else self._broker.config
-        return log_config_for(config, self._image.config_of(ResourceType.TOPIC, topic))
+        configured = log_config_for(config, self._image.config_of(ResourceType.TOPIC, topic))
+        segment_bytes = segment_bytes_under(config.get_int(CAP_KEY), configured.segment_bytes)
+        return (
+            configured
+            if segment_bytes == configured.segment_bytes
+            else replace(configured, segment_bytes=segment_bytes)
+        )
 
     def _is_stray(self, topic: str, index: int, topic_id: bytes | None) -> bool:
         """Whether a directory belongs to no topic of the metadata (``LogManager.isStrayKraftReplica``)."""
@@ -222,11 +233,19 @@ class Daemon:
         loop = asyncio.get_running_loop()
         broker = self.broker
         dispatcher = Dispatcher(broker)
+        assert self._timers is not None
+        self._disk_watch = DiskWatch(
+            self._directories,
+            self._timers,
+            clock_ms,
+            min_free_bytes=self._config.get_int(MIN_FREE_KEY),
+            cap_bytes=self._config.get_int(CAP_KEY),
+        )
+        self._disk_watch.start()
         for bound in self._bound:
             factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
             for one in bound.sockets:
                 self._servers.append(await loop.create_server(factory, sock=one))
-        assert self._timers is not None
         self._background = Background(self._directories, self._timers, clock_ms)
         self._background.start(self._config, broker.connections.close_idle)
 
@@ -243,6 +262,8 @@ class Daemon:
             self._timers.close()
         if self._background is not None:
             await self._background.finish()
+        if self._disk_watch is not None:
+            self._disk_watch.finish()
         broker.metadata.stop(clock_ms())
         for directory in self._directories:
             directory.close(broker.metadata.broker_epoch)

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from .errors import DirectoryLockedError
+from .files import CREATE, Files
 
 LOCK_FILE = ".lock"
 
@@ -23,13 +24,13 @@ class DirectoryLock:
 
     __slots__ = ("_descriptor", "_path")
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, files: Files | None = None) -> None:
         """Raises DirectoryLockedError when somebody has the directory, OSError when the file can't be made."""
         self._path = directory.resolve() / LOCK_FILE
         self._descriptor = -1
         if self._path in _held_here:
             raise DirectoryLockedError(f"{directory}: another broker in this process has this log directory open")
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = (files or Files()).open(self._path, CREATE)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -43,6 +43,15 @@ class Files:
         """Cuts (or grows) an open file."""
         os.ftruncate(descriptor, size)
 
+    def allocate(self, descriptor: int, size: int) -> None:
+        """Gives an open file blocks for its first `size` bytes, and that length at least."""
+        os.posix_fallocate(descriptor, 0, size)
+
+    def space(self, path: Path) -> tuple[int, int]:
+        """(bytes free to this user, bytes in all) of the file system that holds a path."""
+        facts = os.statvfs(path)
+        return facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize
+
     def sync(self, descriptor: int) -> None:
         """Makes a file's data durable (fdatasync: the length too, not the access times)."""
         os.fdatasync(descriptor)

@@ -25,6 +25,7 @@ from .log_loader import LogLoader
 from .log_producers import LogProducers
 from .log_retention import oldest_breached
 from .meta_properties import read_partition_metadata, write_partition_metadata
+from .produce_gate import ProduceGate
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment import Segment
 from .transaction_index import AbortedTransaction
@@ -55,6 +56,8 @@ class Log:
         self.log_end_offset = loaded.log_end_offset
         self.recovery_point = loaded.recovery_point
         self.last_flushed_ms = now_ms
+        self.gate = ProduceGate()
+        """Shut while the disk is too full for clients' records; the log directory puts its own here."""
         self.failure: OSError | None = None
         """Why nothing can be done here any more: a sync failed, and nobody knows what is on the disk."""
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_ms)
@@ -187,6 +190,8 @@ class Log:
             return self.append_as_follower(buffer, now_ms)
         if self.failure is not None or not self._is_open:
             self.check_usable()
+        if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
+            raise StorageError(self.gate.refusal)
         first_offset = self.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, self.config, origin)
         header = plan.header

@@ -46,6 +46,7 @@ from .meta_properties import (
     write_meta_properties,
     write_partition_metadata,
 )
+from .produce_gate import ProduceGate
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +70,10 @@ class LogDirectory:
         """The broker epoch in the marker of the clean stop, -1 without."""
         self.failure: OSError | StorageError | None = None
         """Why the directory is offline."""
+        self.files = files
+        """The directory's file layer."""
+        self.gate = ProduceGate()
+        """Of all logs here."""
         self._files = files
         self._lock = lock
         self._chance = chance
@@ -96,7 +101,7 @@ class LogDirectory:
         files = Files() if files is None else files
         try:
             files.make_directory(path)
-            lock = DirectoryLock(path)
+            lock = DirectoryLock(path, files)
             try:
                 return cls(path, files, lock, max_open_files, chance or random.Random())
             except BaseException:
@@ -198,6 +203,7 @@ class LogDirectory:
             topic_id=topic_id,
             jitter_ms=self._chance.randrange(config.segment_jitter_ms) if config.segment_jitter_ms else 0,
         )
+        log.gate = self.gate
         self.logs[key] = log
         return log
 

@@ -11,7 +11,34 @@ from typing import Any
 
 OWN_PREFIX = "odradek."
 
-OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "odradek.acks.all.fsync": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "HIGH",
+            "what": "Whether acks=all, and a commit of offsets, is answered only when its records are on disk, as"
+            " survives a power failure; consumers see records once they are. One sync serves all that wait.",
+        },
+        "odradek.log.dirs.max.bytes": {
+            "type": "LONG",
+            "default": "-1",
+            "validator": {"kind": "range", "min": -1},
+            "importance": "HIGH",
+            "what": "The most that all files of all log.dirs may take together. Near it the oldest segments of topics"
+            " with cleanup.policy=delete are deleted, whatever their own retention says; -1 no cap.",
+        },
+        "odradek.log.dirs.min.free.bytes": {
+            "type": "LONG",
+            "default": "-1",
+            "validator": {"kind": "range", "min": -1},
+            "importance": "MEDIUM",
+            "what": "With less than this free on the file system of a log directory, producers are refused with a"
+            " retriable error until there is room; -1 is 64 MiB, or a sixteenth of a smaller file system.",
+        },
+    }
+)
 """Key -> its facts (``definition.KeyDefinition``), and in ``what`` one sentence for docs/configuration.md.
 
     "odradek.example.bytes": {

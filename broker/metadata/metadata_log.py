@@ -78,7 +78,7 @@ class MetadataLog:
     ) -> "MetadataLog":
         """Opens the log; formats the partition where it isn't there yet. Raises KafkaError, OSError, ValueError."""
         assert directory.meta is not None, "meta.properties comes first"
-        files = Files()
+        files = directory.files
         path = directory.path / f"{METADATA_TOPIC}-0"
         is_fresh = not files.exists(path)
         config = LogConfig(max_message_bytes=MAX_BATCH_BYTES, retention_ms=-1, retention_bytes=-1)

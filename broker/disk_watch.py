@@ -1,0 +1,297 @@
+"""Keeps a broker alive on a full disk: looks at the log directories, shuts and opens them to clients' records.
+
+Owns: the state of each directory, when the next look is due, the reserve's filling. Never does: deciding (disk_space.py
+does). Invariants: a change of state is one log line that says what to do; with room again everything goes on by itself.
+Source: our own; see docs/disk-space.md.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..protocol.errors import KafkaError
+from ..storage.disk_reserve import ReservedFiles, reserve_size
+from ..storage.disk_usage import allocated_bytes
+from ..storage.log import Log
+from ..storage.log_directory import LogDirectory
+from .disk_space import (
+    SegmentSize,
+    SpaceMarks,
+    SpaceState,
+    cap_marks,
+    free_space_marks,
+    in_words,
+    min_free_bytes,
+    next_look_ms,
+    next_state,
+    oldest_segments,
+)
+from .loop_timers import LoopTimers
+
+logger = logging.getLogger(__name__)
+
+MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
+CAP_KEY = "odradek.log.dirs.max.bytes"
+RETENTION_INTERVAL_MS = 1_000
+"""How often retention runs while room is low."""
+COUNT_INTERVAL_MS = 10_000
+"""How often files are counted under a cap; between, the logs' own sizes say how much has come."""
+FAR_FUTURE_MS = 1 << 62
+WHAT_TO_DO = (
+    "delete topics or records, lower retention.ms or retention.bytes, or make the file system larger; "
+    "`odradek storage explain` says for each topic what is kept and why"
+)
+
+
+class WatchedDirectory:
+    """One log directory and how it is off."""
+
+    def __init__(self, directory: LogDirectory) -> None:
+        self.directory = directory
+        self.by_space = SpaceState.NORMAL
+        self.state = SpaceState.NORMAL
+        self.was_refused = False
+        """Whether the file system refused bytes since the last look."""
+        self.free_bytes = 0
+        self.total_bytes = 0
+
+
+class DiskWatch:
+    """Looks at the log directories on a timer, and when the file system has refused bytes."""
+
+    def __init__(
+        self,
+        directories: Sequence[LogDirectory],
+        timers: LoopTimers,
+        clock_ms: Callable[[], int],
+        *,
+        min_free_bytes: int,
+        cap_bytes: int,
+    ) -> None:
+        """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch."""
+        self._watched = [WatchedDirectory(directory) for directory in directories]
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._min_free = min_free_bytes
+        self._cap = cap_bytes
+        self._cap_state = SpaceState.NORMAL
+        self._used_bytes = 0
+        self._other_bytes = 0
+        self._counted_at_ms = -COUNT_INTERVAL_MS
+        self._retained_at_ms = -RETENTION_INTERVAL_MS
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._look_is_due = False
+
+    @property
+    def states(self) -> list[SpaceState]:
+        """The state of each directory, in their order."""
+        return [watched.state for watched in self._watched]
+
+    def start(self) -> None:
+        """Looks for the first time, before anybody is served; then by its timer."""
+        self._loop = asyncio.get_running_loop()
+        for watched in self._watched:
+            files = watched.directory.files
+            if isinstance(files, ReservedFiles):
+                files.is_starting = False
+                files.when_full = partial(self._refused, watched)
+        self._look(fills=False)
+        self._schedule()
+
+    def finish(self) -> None:
+        """The broker stops: what room there is goes to the reserve, so that the next start has it."""
+        self._loop = None
+        for watched in self._watched:
+            self._fill_reserve(watched, least_room=0)
+
+    def _refused(self, watched: WatchedDirectory) -> None:
+        """The file system has refused bytes, on whatever thread."""
+        loop = self._loop
+        if loop is None:
+            return
+        watched.was_refused = True
+        if watched.directory.gate.refusal is None:
+            watched.directory.gate.refusal = f"{watched.directory.path}: the disk is full"
+        if not self._look_is_due:
+            self._look_is_due = True
+            loop.call_soon_threadsafe(self._look_now)
+
+    def _look_now(self) -> None:
+        if self._loop is not None:
+            self._look()
+
+    def _schedule(self) -> None:
+        delays = [next_look_ms(watched.by_space, watched.free_bytes, self._marks(watched)) for watched in self._watched]
+        if self._cap >= 0:
+            delays.append(next_look_ms(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap)))
+        self._timers.schedule(min(delays), self._on_timer)
+
+    def _on_timer(self) -> None:
+        if self._loop is None:
+            return
+        try:
+            self._look()
+        finally:
+            self._schedule()
+
+    # Looking -------------------------------------------------------------------
+
+    def _look(self, *, fills: bool = True) -> None:
+        self._look_is_due = False
+        self._measure()
+        if self._is_low and self._make_room():
+            self._measure()
+        for watched in self._watched:
+            self._settle(watched)
+            if fills:
+                self._fill_reserve(watched, self._marks(watched).resume)
+
+    @property
+    def _is_low(self) -> bool:
+        return self._cap_state is not SpaceState.NORMAL or any(
+            watched.by_space is not SpaceState.NORMAL for watched in self._watched
+        )
+
+    def _marks(self, watched: WatchedDirectory) -> SpaceMarks:
+        return free_space_marks(min_free_bytes(self._min_free, watched.total_bytes))
+
+    def _measure(self) -> None:
+        """Finds out how much room there is, and what that means."""
+        for watched in self._watched:
+            try:
+                watched.free_bytes, watched.total_bytes = watched.directory.files.space(watched.directory.path)
+            except OSError as error:
+                # A directory that is gone is the business of who reads and writes there.
+                logger.debug("%s: %s", watched.directory.path, error)
+                continue
+            watched.by_space = next_state(
+                watched.by_space, watched.free_bytes, self._marks(watched), was_refused=watched.was_refused
+            )
+            watched.was_refused = False
+        if self._cap >= 0:
+            self._count()
+            self._cap_state = next_state(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap))
+
+    def _count(self, *, anew: bool = False) -> None:
+        """How much all log directories take: counted now and then, and by what the logs have grown since."""
+        in_logs = sum(log.size_in_bytes for log in self._logs())
+        now_ms = self._timers.now_ms()
+        if anew or now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS:
+            self._counted_at_ms = now_ms
+            counted = sum(allocated_bytes(w.directory.files, w.directory.path) for w in self._watched)
+            self._other_bytes = counted - in_logs
+        self._used_bytes = in_logs + self._other_bytes
+
+    def _logs(self) -> list[Log]:
+        return [log for watched in self._watched for log in watched.directory.logs.values() if log.failure is None]
+
+    # Making room ---------------------------------------------------------------
+
+    def _make_room(self) -> bool:
+        """Runs retention before its time and removes deleted files at once; whether it has done anything."""
+        if self._timers.now_ms() - self._retained_at_ms < RETENTION_INTERVAL_MS and not self._is_over_cap:
+            return False
+        self._retained_at_ms = self._timers.now_ms()
+        for watched in self._watched:
+            directory = watched.directory
+            try:
+                directory.enforce_retention(self._clock_ms())
+                directory.remove_deleted(FAR_FUTURE_MS)
+            except KafkaError as error:
+                logger.error("%s: %s", directory.path, error)
+        if self._cap >= 0:
+            self._count(anew=True)
+            if self._is_over_cap:
+                self._remove_oldest(self._used_bytes - (self._cap - cap_marks(self._cap).normal))
+                self._count(anew=True)
+        return True
+
+    @property
+    def _is_over_cap(self) -> bool:
+        return self._cap >= 0 and self._cap - self._used_bytes < cap_marks(self._cap).low
+
+    def _remove_oldest(self, excess: int) -> None:
+        """Removes the oldest segments of topics that are deleted by age or size: what the cap is set for."""
+        candidates = {}
+        for log in self._logs():
+            if log.config.cleanup_policy == {"delete"} and not log.directory.name.startswith("__"):
+                below = [segment for segment in log.segments if segment.size]
+                candidates[log] = [SegmentSize(segment.largest_timestamp, segment.size) for segment in below]
+        for log, count in oldest_segments(candidates, excess).items():
+            try:
+                self._remove_first(log, count)
+            except KafkaError as error:
+                logger.error("%s: %s", log.directory, error)
+        for watched in self._watched:
+            watched.directory.remove_deleted(FAR_FUTURE_MS)
+
+    def _remove_first(self, log: Log, count: int) -> None:
+        segments = list(log.segments)
+        if count >= len(segments):
+            log.roll(self._clock_ms())
+            segments = list(log.segments)
+        end = min(segments[count].base_offset, log.high_watermark)
+        logger.warning(
+            "%s: %s is %d, so the oldest records of all topics go first: here those before offset %d",
+            log.directory,
+            CAP_KEY,
+            self._cap,
+            end,
+        )
+        log.increment_log_start_offset(end)
+        log.delete_old_segments(self._clock_ms())
+
+    def _fill_reserve(self, watched: WatchedDirectory, least_room: int) -> None:
+        files = watched.directory.files
+        if not isinstance(files, ReservedFiles):
+            return
+        try:
+            target = reserve_size(watched.total_bytes)
+            held = files.reserved_bytes
+            if held < target and watched.free_bytes - (target - held) >= least_room:
+                files.fill(target)
+        except OSError as error:
+            logger.warning("%s: no reserve for a full disk can be kept: %s", watched.directory.path, error)
+
+    # Saying it -----------------------------------------------------------------
+
+    def _settle(self, watched: WatchedDirectory) -> None:
+        """Shuts or opens the directory to clients' records; a change is said once."""
+        before, state = watched.state, max(watched.by_space, self._cap_state)
+        watched.state = state
+        told = self._by_cap() if self._cap_state > watched.by_space else self._by_space(watched)
+        watched.directory.gate.refusal = f"{watched.directory.path}: {told}" if state is SpaceState.FULL else None
+        if state is before:
+            return
+        path = watched.directory.path
+        if state is SpaceState.FULL:
+            logger.error(
+                "%s: %s. Producers get KAFKA_STORAGE_ERROR and try again; reads, deletes and commits go on. "
+                "To make room: %s",
+                path,
+                told,
+                WHAT_TO_DO,
+            )
+        elif before is SpaceState.FULL:
+            logger.warning("%s: there is room again, producers are served: %s", path, told)
+        elif state is SpaceState.LOW:
+            logger.warning(
+                "%s: %s. Retention runs at once and deleted files go without delay; soon producers are refused."
+                " To make room: %s",
+                path,
+                told,
+                WHAT_TO_DO,
+            )
+        else:
+            logger.info("%s: room enough: %s", path, told)
+
+    def _by_space(self, watched: WatchedDirectory) -> str:
+        least = min_free_bytes(self._min_free, watched.total_bytes)
+        return (
+            f"{in_words(watched.free_bytes)} of {in_words(watched.total_bytes)} free"
+            f" ({MIN_FREE_KEY}: {in_words(least)})"
+        )
+
+    def _by_cap(self) -> str:
+        return f"{in_words(self._used_bytes)} taken of {in_words(self._cap)} ({CAP_KEY})"

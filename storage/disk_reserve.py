@@ -1,0 +1,172 @@
+"""A reserve of disk space in a log directory, for what must be written when the disk is full.
+
+    .odradek-reserve    a file with real blocks and no content; Kafka passes over files at the top of a log directory
+
+Owns: the reserve. Commits, metadata records, deletes, checkpoints, indexes and a start take from it when the file
+system has no byte left; the records of clients and what the cleaner writes never do. Never does: deciding when there is
+room to fill it again (the broker's disk watch does). Invariant: an operation that the reserve can make room for doesn't
+fail with ENOSPC. Source: our own; Kafka takes the directory offline.
+"""
+
+import errno
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from .file_names import CLEANED_SUFFIX, DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_DELETED_SUFFIX
+from .files import CREATE, EXISTING, Buffer, Files
+
+logger = logging.getLogger(__name__)
+
+RESERVE_FILE = ".odradek-reserve"
+RESERVE_BYTES = 4 << 20
+RESERVE_SHARE = 32
+"""The reserve is RESERVE_BYTES, or this part of the file system where that is less."""
+STEP_BYTES = 128 << 10
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What a full file system, or a user's share of it, answers."""
+INTERNAL_PREFIX = "__"
+
+Result = TypeVar("Result")
+
+
+def reserve_size(total_bytes: int) -> int:
+    """How large the reserve is to be on a file system of so many bytes."""
+    return min(RESERVE_BYTES, total_bytes // RESERVE_SHARE)
+
+
+class ReservedFiles(Files):
+    """The files of one log directory, with the reserve behind them.
+
+    `when_full` is called (on whatever thread) whenever the file system refused bytes, also where the reserve helped.
+    """
+
+    def __init__(self, directory: Path, when_full: Callable[[], None] = lambda: None) -> None:
+        self.when_full = when_full
+        self.is_starting = True
+        """Until the directory is served: what a start removes anyway may go before it runs out of space."""
+        self._directory = directory
+        self._path = directory / RESERVE_FILE
+        self._lock = Lock()
+        self._unreserved: set[int] = set()
+
+    # The reserve ---------------------------------------------------------------
+
+    @property
+    def reserved_bytes(self) -> int:
+        """How much the reserve holds now. Raises OSError."""
+        try:
+            return self._path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def give_up(self, wanted_bytes: int) -> bool:
+        """Frees at least so much of the reserve, all where it holds less; False when nothing could be freed."""
+        with self._lock:
+            try:
+                held = self.reserved_bytes
+                if held:
+                    descriptor = super().open(self._path, EXISTING)
+                    try:
+                        super().truncate(descriptor, max(0, held - max(wanted_bytes, STEP_BYTES)))
+                    finally:
+                        super().close(descriptor)
+                    return True
+                if self.is_starting:
+                    self.is_starting = False
+                    return self._remove_deleted() > 0
+            except OSError as error:
+                logger.warning("%s: can't be made smaller: %s", self._path, error)
+            return False
+
+    def fill(self, target_bytes: int) -> int:
+        """Lets the reserve hold so much, or as much as there is room for; how much it holds then."""
+        with self._lock:
+            held = self.reserved_bytes
+            target = min(target_bytes, held + self.space(self._directory)[0])
+            if target <= held:
+                return held
+            descriptor = super().open(self._path, CREATE)
+            try:
+                self.allocate(descriptor, target)
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                super().truncate(descriptor, held)
+                return held
+            finally:
+                super().close(descriptor)
+            return target
+
+    def _remove_deleted(self) -> int:
+        """Removes at once what only waits for file.delete.delay.ms, as a start does anyway; how many files."""
+        removed = 0
+        for entry in super().list(self._directory):
+            if not entry.is_dir(follow_symlinks=False):
+                continue
+            is_deleted = entry.name.endswith(DELETE_DIRECTORY_SUFFIX)
+            for file in super().list(Path(entry.path)):
+                waits = file.name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX))
+                if file.is_file() and (is_deleted or (waits and not file.name.endswith(SNAPSHOT_DELETED_SUFFIX))):
+                    super().remove(Path(file.path))
+                    removed += 1
+        if removed:
+            logger.warning(
+                "%s: the disk is full; %d files that were deleted already are removed", self._directory, removed
+            )
+        return removed
+
+    # Operations that take space --------------------------------------------------
+
+    def _with_room(self, wanted_bytes: int, operation: Callable[[], Result]) -> Result:
+        while True:
+            try:
+                return operation()
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                self.when_full()
+                if not self.give_up(wanted_bytes):
+                    raise
+
+    def open(self, path: Path, flags: int = EXISTING) -> int:
+        """Opens a file; the log files of clients, and what the cleaner writes, have no part in the reserve."""
+        descriptor = self._with_room(0, lambda: Files.open(self, path, flags))
+        _, dot, suffixes = path.name.partition(LOG_SUFFIX)
+        if dot and (suffixes.startswith(CLEANED_SUFFIX) or not path.parent.name.startswith(INTERNAL_PREFIX)):
+            self._unreserved.add(descriptor)
+        return descriptor
+
+    def close(self, descriptor: int) -> None:
+        """Closes a descriptor."""
+        self._unreserved.discard(descriptor)
+        super().close(descriptor)
+
+    def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
+        """Writes the parts at `position`; how many bytes the system took."""
+        if descriptor in self._unreserved:
+            try:
+                return super().write(descriptor, parts, position)
+            except OSError as error:
+                if error.errno in FULL:
+                    self.when_full()
+                raise
+        return self._with_room(sum(map(len, parts)), lambda: Files.write(self, descriptor, parts, position))
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        """Cuts (or grows) an open file."""
+        self._with_room(0, lambda: Files.truncate(self, descriptor, size))
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Renames, over an existing target too."""
+        self._with_room(0, lambda: Files.rename(self, source, target))
+
+    def remove(self, path: Path) -> None:
+        """Removes a file; copy-on-write file systems need space for that too."""
+        self._with_room(0, lambda: Files.remove(self, path))
+
+    def make_directory(self, path: Path) -> None:
+        """Creates a directory, with its parents; an existing one is no error."""
+        self._with_room(0, lambda: Files.make_directory(self, path))

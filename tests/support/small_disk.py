@@ -1,0 +1,43 @@
+"""A file system of a given size for a test: a tmpfs in a mount namespace of its own, which ends with the test."""
+
+import subprocess
+from pathlib import Path
+from types import TracebackType
+
+KEEP = 'mount -t tmpfs -o size="$2" tmpfs "$1" && echo mounted && exec cat'
+"""Mounts, says so, and keeps the namespace until its input ends: with the test at the latest."""
+
+
+class SmallDisk:
+    """A tmpfs of ``size_bytes`` at ``mount_point``, seen by processes that are started with ``prefix``."""
+
+    def __init__(self, mount_point: Path, size_bytes: int) -> None:
+        mount_point.mkdir()
+        self.mount_point = mount_point
+        self._size_bytes = size_bytes
+        self._keeper: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "SmallDisk":
+        command = ["unshare", "-rm", "sh", "-c", KEEP, "sh", str(self.mount_point), str(self._size_bytes)]
+        keeper = self._keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert keeper.stdout is not None
+        assert keeper.stdout.readline() == b"mounted\n", "no mount namespace can be made here"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._keeper is not None
+        self._keeper.communicate()
+
+    @property
+    def prefix(self) -> list[str]:
+        """What to put before a command so that it sees the file system."""
+        assert self._keeper is not None
+        return ["nsenter", "-t", str(self._keeper.pid), "-U", "-m", "--preserve-credentials"]
+
+    @property
+    def seen_from_here(self) -> Path:
+        """The file system's root as this process can look at it."""
+        assert self._keeper is not None
+        return Path(f"/proc/{self._keeper.pid}/root{self.mount_point}")
