@@ -1,10 +1,27 @@
-"""A decorator for operations on a log that touch the disk: its errors become KAFKA_STORAGE_ERROR."""
+"""What errors of the disk mean: KAFKA_STORAGE_ERROR for who asked, and the end of the log directory for most of them.
 
+Owns: which errors are a directory's end. Never does: acting on it (`LogDirectory.fail` does). Source: Kafka's
+LogDirFailureChannel, which takes every IOException for the end; here a full disk is a state, and a lack of descriptors
+or memory is not the disk's.
+"""
+
+import errno
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from .errors import StorageError
+
+
+PASSING = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN}
+)
+"""Errors after which the same directory may serve the next request."""
+
+
+def ends_directory(error: OSError) -> bool:
+    """Whether a log directory that answers with this error can't be trusted any more."""
+    return error.errno not in PASSING
 
 
 class OnDisk(Protocol):
