@@ -38,8 +38,9 @@ class Background:
         self._every(IDLE_CHECK_MS, close_idle)
         self._every(DELETED_FILES_CHECK_MS, lambda: self._in_each(lambda d: d.remove_deleted(self._clock_ms())))
         self._every(config.get_int("log.retention.check.interval.ms"), self._retain)
+        checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")
         self._every(
-            config.get_int("log.flush.offset.checkpoint.interval.ms"),
+            min(config.get_int(key) for key in checkpoints),
             lambda: self._in_each(lambda directory: directory.write_checkpoints()),
         )
         self._every(flush_interval_ms, self._flush)
