@@ -77,6 +77,7 @@ EFFECTIVE: dict[str, str] = {
     "log.flush.interval.ms": "A log is flushed to disk after this time; log.flush.scheduler.interval.ms unless set.",
     "log.flush.scheduler.interval.ms": "log.flush.interval.ms, if that is not set.",
     "log.flush.offset.checkpoint.interval.ms": "How often the recovery points are written down.",
+    "log.flush.start.offset.checkpoint.interval.ms": "How often the log start offsets are written down.",
     "log.retention.check.interval.ms": "How often segments to delete are looked for.",
     "producer.id.expiration.ms": "How long the sequence of an idempotent producer that writes nothing is remembered.",
     "log.segment.delete.delay.ms": "How long a deleted segment's files stay under the suffix .deleted.",
