@@ -21,7 +21,7 @@ from .config.server_config import ServerConfig
 from .daemon import Daemon, raise_descriptor_limit
 from .listening import BindError
 from .logging_setup import set_up_logging
-from .metadata.replay import MetadataCorruption
+from .metadata.log_reader import MetadataLogError
 
 LEVELS = ("debug", "info", "warning", "error")
 START_ERRORS = (
@@ -30,7 +30,7 @@ START_ERRORS = (
     CorruptCheckpointError,
     DirectoryLockedError,
     KafkaError,
-    MetadataCorruption,
+    MetadataLogError,
     OSError,
 )
 """What keeps a broker from starting and is the user's to mend; anything else is a bug and shows its traceback."""

@@ -37,6 +37,7 @@ from .listening import BoundListener, bind
 from .loop_timers import LoopTimers
 from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
+from .metadata.snapshot_generator import SnapshotGenerator
 from .offsets_log import OffsetsLog
 from .partitions import Partitions
 
@@ -71,6 +72,7 @@ class Daemon:
         self._broker: Broker | None = None
         self._hosting: Hosting | None = None
         self._background: Background | None = None
+        self._snapshots: SnapshotGenerator | None = None
         self._disk_watch: DiskWatch | None = None
         self._image: MetadataImage | None = None
 
@@ -248,6 +250,8 @@ class Daemon:
                 self._servers.append(await loop.create_server(factory, sock=one))
         self._background = Background(self._directories, self._timers, clock_ms)
         self._background.start(self._config, broker.connections.close_idle)
+        self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
+        self._snapshots.start()
 
     async def stop(self) -> None:
         """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker."""
@@ -262,6 +266,8 @@ class Daemon:
             self._timers.close()
         if self._background is not None:
             await self._background.finish()
+        if self._snapshots is not None:
+            await self._snapshots.finish()
         if self._disk_watch is not None:
             self._disk_watch.finish()
         broker.metadata.stop(clock_ms())

@@ -72,6 +72,8 @@ class LogDirectory:
         """Why the directory is offline."""
         self.files = files
         """The directory's file layer."""
+        self.files = files
+        """The directory's file layer."""
         self.gate = ProduceGate()
         """Of all logs here."""
         self._files = files

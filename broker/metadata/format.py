@@ -24,7 +24,6 @@ from ...protocol.records.control import ControlRecordType, control_record_type, 
 from ...protocol.records.record import iterate_records
 from .features import LATEST_KRAFT_VERSION
 
-BOOTSTRAP_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"
 QUORUM_STATE = "quorum-state"
 NO_VOTE = -1
 
@@ -38,7 +37,7 @@ def bootstrap_checkpoint(node_id: int, directory_id: bytes, endpoint: tuple[str,
         VotersRecord.KRaftVersionFeature(0, LATEST_KRAFT_VERSION),
     )
     head = [
-        (ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(), 0)),
+        (ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=now_ms), 0)),
         (ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(0, LATEST_KRAFT_VERSION), 0)),
         (ControlRecordType.KRAFT_VOTERS, encode(VotersRecord(0, [voter]), 0)),
     ]
@@ -70,6 +69,15 @@ def control_records(batches: bytes | memoryview) -> Iterator[tuple[ControlRecord
         if header.is_control:
             for record in iterate_records(batches, header, position):
                 yield control_record_type(record.key), record.value or b""
+
+
+def last_contained_log_timestamp(snapshot: bytes) -> int:
+    """When the last record that a snapshot stands for was written, ms since 1970; from its first bytes on."""
+    for kind, value in control_records(snapshot):
+        if kind is ControlRecordType.SNAPSHOT_HEADER:
+            message, _ = decode(SnapshotHeaderRecord, 0, value)
+            return message.last_contained_log_timestamp
+    raise ValueError("a snapshot begins with a SnapshotHeader record")
 
 
 def kraft_version_of(value: bytes) -> int:

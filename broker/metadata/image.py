@@ -6,7 +6,7 @@ Invariant: ``topics_by_name`` and ``topics_by_id`` hold the same topics. Source:
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from ...protocol.messages.structure import ZERO_UUID, Message
@@ -132,6 +132,10 @@ class TopicImage:
     topic_id: bytes
     partitions: dict[int, PartitionImage] = field(default_factory=dict)
 
+    def copy(self) -> "TopicImage":
+        """The topic as it is now."""
+        return TopicImage(self.name, self.topic_id, dict(self.partitions))
+
 
 @dataclass(frozen=True, slots=True)
 class KeptRecord:
@@ -182,6 +186,27 @@ class MetadataImage:
         """Where a broker that is not fenced is reached through a listener."""
         broker = self.brokers.get(broker_id)
         return None if broker is None or broker.fenced else broker.endpoints.get(listener_name)
+
+    def kept_records(self, kind: type[Message]) -> Iterator[tuple[Message, int]]:
+        """The kept records of one class and their versions, in the order in which they came."""
+        for kept in self.kept.values():
+            if type(kept.message) is kind:
+                yield kept.message, kept.version
+
+    def copy(self) -> "MetadataImage":
+        """The image as it is now, which later records don't change: for a snapshot (0.3 us a topic, none a partition's
+        fields, which are shared)."""
+        topics = {topic_id: topic.copy() for topic_id, topic in self.topics_by_id.items()}
+        return replace(
+            self,
+            topics_by_name={topic.name: topic for topic in topics.values()},
+            topics_by_id=topics,
+            configs={resource: dict(configs) for resource, configs in self.configs.items()},
+            brokers=dict(self.brokers),
+            features=dict(self.features),
+            client_quotas={entity: dict(quotas) for entity, quotas in self.client_quotas.items()},
+            kept=dict(self.kept),
+        )
 
     def alive_endpoints(self, listener_name: str) -> Iterator[tuple[BrokerRegistration, Endpoint]]:
         """The brokers that clients of a listener can reach, by id."""

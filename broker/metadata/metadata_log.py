@@ -1,93 +1,168 @@
 """The log of ``__cluster_metadata-0``: a thin shell between storage and the image.
 
-Owns: the partition's log, its first checkpoint, quorum-state, the leader epoch. Never does: interpreting a metadata
-record beyond its frame. Invariant: what :meth:`append` returned from is on disk.
-Source: KafkaMetadataLog, KafkaRaftClient, RecordsBatchReader; KIP-595, KIP-630.
+Owns: the partition's log, its snapshots, quorum-state, the leader epoch. Never does: interpreting a metadata record
+beyond its frame. Invariants: what :meth:`append` returned from is on disk; a snapshot is whole and durable before
+anything that it stands for is removed.
+Source: KafkaMetadataLog, KafkaRaftClient; KIP-595, KIP-630.
 """
 
+import logging
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ...protocol.messages.metadata_records import (
-    AbortTransactionRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-)
 from ...protocol.messages.structure import Message
-from ...protocol.records.batch import check_crc, iterate_headers
+from ...protocol.records.batch import iterate_headers
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType
-from ...protocol.records.record import iterate_records
+from ...protocol.records.errors import CorruptRecordError
+from ...storage.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files import Files
 from ...storage.log import Log
 from ...storage.log_config import LogConfig
 from ...storage.log_directory import LogDirectory
 from ...storage.read_result import FileRegion
+from ..config.server_config import ServerConfig
 from .features import record_version
 from .format import (
-    BOOTSTRAP_CHECKPOINT,
     QUORUM_STATE,
     QuorumState,
     bootstrap_checkpoint,
     control_records,
     kraft_version_of,
+    last_contained_log_timestamp,
     leader_change_batch,
 )
 from .image import METADATA_TOPIC, METADATA_TOPIC_ID, MetadataImage
-from .records import decode_record, encode_record
+from .log_reader import (
+    LoadedRecord,
+    LogReader,
+    MetadataLogError,
+    check_batches,
+    damaged,
+    first_whole_batch,
+    plain_records,
+    snapshot_records,
+)
+from .records import encode_record
 from .snapshot import encode_snapshot
+from .snapshot_files import SnapshotFiles, SnapshotId
+
+logger = logging.getLogger(__name__)
 
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 8 << 20
 """``KafkaRaftClient.MAX_BATCH_SIZE_BYTES``."""
-NO_OP = b"\x01\x14\x00\x00"
-"""A NoOp record, of which a running Kafka writes two a second."""
-_CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+SNAPSHOT_HEADER_BYTES = 4096
+"""More than the first batch of a snapshot has: header, kraft.version, voters."""
+FIRST_SNAPSHOT = SnapshotId(0, 0)
+"""``Snapshots.BOOTSTRAP_SNAPSHOT_ID``."""
 
 
-class LoadedRecord(NamedTuple):
-    """A metadata record and where it stands; ``offset`` is -1 for one from a snapshot that has none of its own."""
+@dataclass(frozen=True, slots=True)
+class MetadataLogConfig:
+    """The ``metadata.*`` keys: when segments end and how long snapshots are kept; -1 is no limit. Bytes and ms."""
 
-    offset: int
-    epoch: int
-    timestamp_ms: int
-    message: Message
-    version: int
+    segment_bytes: int
+    segment_ms: int
+    retention_bytes: int
+    retention_ms: int
+
+    @classmethod
+    def of(cls, config: ServerConfig) -> "MetadataLogConfig":
+        """As configured. ``internal.metadata.log.segment.bytes`` is Kafka's own key for tests."""
+        internal: int | None = config["internal.metadata.log.segment.bytes"]
+        return cls(
+            segment_bytes=config.get_int("metadata.log.segment.bytes") if internal is None else internal,
+            segment_ms=config.get_int("metadata.log.segment.ms"),
+            retention_bytes=config.get_int("metadata.max.retention.bytes"),
+            retention_ms=config.get_int("metadata.max.retention.ms"),
+        )
+
+
+class PendingSnapshot(NamedTuple):
+    """A snapshot that is being encoded: its id, its batches, and what of the log it stands for."""
+
+    snapshot_id: SnapshotId
+    batches: Iterator[bytes]
+    log_bytes: int
+    log_records: int
 
 
 class MetadataLog:
     """The metadata log of a single voter."""
 
-    def __init__(self, log: Log, files: Files, directory: Path, state: QuorumState) -> None:
-        self._log = log
-        self._files = files
-        self._directory = directory
-        self._state = state
+    def __init__(
+        self, log: Log, snapshots: SnapshotFiles, files: Files, config: MetadataLogConfig, state: QuorumState
+    ) -> None:
+        """Use :meth:`open`."""
         self.kraft_version = 0
         """The level of kraft.version; 1 where the directory names its voters."""
-        self._voters: bytes | None = None
         self.has_open_transaction = False
         """Whether the log ends within a metadata transaction, whose records were left out."""
+        self.bytes_since_snapshot = 0
+        """What a start would read of the log behind the latest snapshot."""
+        self.records_since_snapshot = 0
+        self._log = log
+        self._snapshots = snapshots
+        self._files = files
+        self._config = config
+        self._state = state
+        self._voters: bytes | None = None
+        self._last_epoch = 0
 
     @classmethod
     def open(
-        cls, directory: LogDirectory, node_id: int, voter_endpoint: tuple[str, str, int], now_ms: int
+        cls,
+        directory: LogDirectory,
+        node_id: int,
+        voter_endpoint: tuple[str, str, int],
+        config: ServerConfig,
+        now_ms: int,
     ) -> "MetadataLog":
-        """Opens the log; formats the partition where it isn't there yet. Raises KafkaError, OSError, ValueError."""
+        """Opens the log; formats the partition where it isn't there yet.
+
+        Raises MetadataLogError for damage that would lose what was committed, KafkaError, OSError, ValueError.
+        """
         assert directory.meta is not None, "meta.properties comes first"
         files = directory.files
+        keys = MetadataLogConfig.of(config)
         path = directory.path / f"{METADATA_TOPIC}-0"
-        is_fresh = not files.exists(path)
-        config = LogConfig(max_message_bytes=MAX_BATCH_BYTES, retention_ms=-1, retention_bytes=-1)
-        log = directory.open_log(METADATA_TOPIC, 0, config, now_ms, METADATA_TOPIC_ID)
-        if is_fresh:
-            checkpoint = bootstrap_checkpoint(node_id, directory.meta.directory_id, voter_endpoint, now_ms)
-            files.write_file(path / BOOTSTRAP_CHECKPOINT, checkpoint)
-            os.chmod(path / BOOTSTRAP_CHECKPOINT, 0o444)
-        return cls(log, files, path, _read_state(files, path / QUORUM_STATE))
+        log = Log.open(
+            path,
+            LogConfig(
+                max_message_bytes=MAX_BATCH_BYTES,
+                segment_bytes=keys.segment_bytes,
+                segment_ms=keys.segment_ms,
+                retention_ms=-1,
+                retention_bytes=-1,
+            ),
+            now_ms=now_ms,
+            files=files,
+            clean_shutdown=directory.was_clean,
+            topic_id=METADATA_TOPIC_ID,
+            before_cut=_refuse_to_lose(files),
+        )
+        directory.logs[METADATA_TOPIC, 0] = log
+        snapshots = SnapshotFiles.open(path, files, log.log_start_offset)
+        if log.log_start_offset and not snapshots.ids:
+            raise MetadataLogError(
+                f"{path}: the log begins at offset {log.log_start_offset}, and no snapshot (<end offset>-<epoch>"
+                f".checkpoint) has what was before. Put the snapshot back from a copy of this directory"
+            )
+        if not log.log_end_offset and not snapshots.ids and not files.exists(path / QUORUM_STATE):
+            snapshots.write(
+                FIRST_SNAPSHOT, [bootstrap_checkpoint(node_id, directory.meta.directory_id, voter_endpoint, now_ms)]
+            )
+            snapshots.add(FIRST_SNAPSHOT)
+        latest = snapshots.latest
+        if latest is not None and latest.end_offset > log.log_end_offset:
+            # A snapshot may be ahead of the log where that lost its unsynced end (truncateToLatestSnapshot).
+            log.truncate_fully_and_start_at(latest.end_offset)
+            snapshots.delete_before(latest, now_ms)
+        return cls(log, snapshots, files, keys, _read_state(files, path / QUORUM_STATE))
 
     @property
     def leader_epoch(self) -> int:
@@ -104,69 +179,77 @@ class MetadataLog:
         """The offset that the next record gets."""
         return self._log.log_end_offset
 
+    @property
+    def snapshot_ids(self) -> list[SnapshotId]:
+        """The snapshots there are, oldest first."""
+        return list(self._snapshots.ids)
+
+    # Reading -----------------------------------------------------------------
+
     def load(self) -> Iterator[LoadedRecord]:
         """All metadata records: of the latest snapshot, then of the log behind it; transactions whole or not at all.
 
-        Raises ProtocolError for what is no record of Kafka 4.3.1, CorruptRecordError for a wrong CRC.
+        Raises MetadataLogError for damage, and for what is no record of Kafka 4.3.1.
         """
         offset = self._log.log_start_offset
-        for end_offset, path in self._all_checkpoints()[-1:]:
-            snapshot = self._files.read_file(path)
-            self._take_control_records(snapshot)
-            yield from _snapshot_records(snapshot)
-            offset = max(offset, end_offset)
-        yield from self._whole_transactions(offset)
+        snapshot_id, records = self._latest_readable()
+        if snapshot_id is not None:
+            yield from records
+            offset = max(offset, snapshot_id.end_offset)
+            self._last_epoch = snapshot_id.epoch
+        self.records_since_snapshot = 0
+        reader = LogReader(self._read, self._take_control_records)
+        for record in reader.whole_transactions(offset):
+            self.records_since_snapshot += 1
+            yield record
+        self.has_open_transaction = reader.has_open_transaction
+        self.bytes_since_snapshot = reader.bytes_read
+        self._last_epoch = max(self._last_epoch, reader.last_epoch)
+
+    def _latest_readable(self) -> tuple[SnapshotId | None, list[LoadedRecord]]:
+        """The latest snapshot that is whole, and its records; an older one and the log behind it say the same."""
+        problems: list[MetadataLogError] = []
+        for snapshot_id in reversed(self.snapshot_ids):
+            path = self._snapshots.path(snapshot_id)
+            data = self._snapshots.read(snapshot_id)
+            try:
+                records = snapshot_records(data, path)
+            except MetadataLogError as damage:
+                logger.error("%s", damage)
+                problems.append(damage)
+                self._snapshots.discard_damaged(snapshot_id)
+                continue
+            self._take_control_records(data)
+            return snapshot_id, records
+        if problems and (self._log.log_start_offset or not self._log.log_end_offset):
+            raise problems[0]
+        return None, []
+
+    def _read(self, offset: int) -> tuple[bytes, Path, int]:
+        """Bytes from the batch that holds an offset on, their file and place in it (``LogReader``)."""
+        segment = self._log.segments.floor(offset) or self._log.segments.first
+        try:
+            data = self._log.read(offset, READ_BYTES).data
+            place = segment.find(offset) if data else None
+        except CorruptRecordError as damage:
+            check_batches(self._files.read_file(segment.path), segment.path)
+            raise damaged(segment.path, 0, offset, damage.message) from damage
+        return _bytes_of(data), segment.path, place.position if place is not None else 0
+
+    def contradiction(self, offset: int, problem: Exception) -> MetadataLogError:
+        """The error for a record that contradicts those before it; ``offset`` -1: of the latest snapshot."""
+        if offset < 0:
+            return damaged(self._snapshots.path(self._snapshots.ids[-1]), 0, None, problem)
+        segment = self._log.segments.floor(offset) or self._log.segments.first
+        place = segment.find(offset)
+        return damaged(segment.path, 0 if place is None else place.position, offset, problem)
 
     def bootstrap_records(self) -> list[Message]:
         """What ``kafka-storage format`` has put aside for the first start (features, SCRAM users); none elsewhere."""
-        path = self._directory.parent / "bootstrap.checkpoint"
+        path = self._log.directory.parent / "bootstrap.checkpoint"
         if not self._files.exists(path):
             return []
-        return [record.message for record in _snapshot_records(self._files.read_file(path))]
-
-    def _all_checkpoints(self) -> list[tuple[int, Path]]:
-        """All snapshots and their end offsets, the latest last."""
-        found = [
-            (int(match[1]), int(match[2]), self._directory / entry.name)
-            for entry in self._files.list(self._directory)
-            if (match := _CHECKPOINT.fullmatch(entry.name))
-        ]
-        return [(end_offset, path) for end_offset, _, path in sorted(found)]
-
-    def _whole_transactions(self, offset: int) -> Iterator[LoadedRecord]:
-        pending: list[LoadedRecord] | None = None
-        for record in self._log_records(offset):
-            message = record.message
-            if isinstance(message, BeginTransactionRecord):
-                pending = []
-            elif isinstance(message, EndTransactionRecord):
-                yield from pending or ()
-                pending = None
-                yield record
-            elif isinstance(message, AbortTransactionRecord):
-                pending = None
-                yield record
-            elif pending is not None:
-                pending.append(record)
-            else:
-                yield record
-        self.has_open_transaction = pending is not None
-
-    def _log_records(self, offset: int) -> Iterator[LoadedRecord]:
-        while offset < self._log.log_end_offset:
-            data = _bytes_of(self._log.read(offset, READ_BYTES).data)
-            for position, header in iterate_headers(data):
-                check_crc(data, position, header)
-                first, offset = offset, header.next_offset
-                if header.is_control:
-                    self._take_control_records(data[position : position + header.size_in_bytes])
-                    continue
-                for record in iterate_records(data, header, position):
-                    if record.offset >= first and record.value != NO_OP:
-                        message, version = decode_record(record.value)
-                        yield LoadedRecord(
-                            record.offset, header.partition_leader_epoch, record.timestamp, message, version
-                        )
+        return [record.message for record in plain_records(self._files.read_file(path), path)]
 
     def _take_control_records(self, batches: bytes) -> None:
         for kind, value in control_records(batches):
@@ -175,25 +258,69 @@ class MetadataLog:
             elif kind is ControlRecordType.KRAFT_VOTERS:
                 self._voters = value
 
-    def write_snapshot(self, image: MetadataImage, now_ms: int) -> None:
-        """Writes the image of everything up to the log's end, durably. Raises OSError.
+    # Snapshots ---------------------------------------------------------------
 
-        Earlier records stay where they are; the next start need not read them.
+    def begin_snapshot(self, image: MetadataImage, now_ms: int) -> PendingSnapshot | None:
+        """A snapshot of everything up to the log's end, to be encoded and written; None where there is one already."""
+        snapshot_id = SnapshotId(self.log_end_offset, self.leader_epoch)
+        if snapshot_id in self._snapshots.ids:
+            return None
+        batches = encode_snapshot(image.copy(), self.kraft_version, self._voters, self.leader_epoch, now_ms)
+        return PendingSnapshot(snapshot_id, batches, self.bytes_since_snapshot, self.records_since_snapshot)
+
+    def write_snapshot(self, snapshot_id: SnapshotId, batches: Sequence[bytes]) -> None:
+        """Writes its file durably; on any thread. Raises OSError."""
+        self._snapshots.write(snapshot_id, batches)
+
+    def complete_snapshot(self, pending: PendingSnapshot) -> None:
+        """The file is there: the next start reads it, and no longer what lies before it."""
+        self._snapshots.add(pending.snapshot_id)
+        self.bytes_since_snapshot -= pending.log_bytes
+        self.records_since_snapshot -= pending.log_records
+
+    def clean(self, now_ms: int) -> None:
+        """Removes the oldest snapshots, and the segments before the oldest that is left.
+
+        As metadata.max.retention.bytes and .ms ask; the latest snapshot always stays. Snapshots that were marked as
+        deleted go when their time has come.
+
+        Raises KafkaError, OSError; what has not happened is tried again next time. Source: KafkaMetadataLog.maybeClean.
         """
-        snapshot = encode_snapshot(image, self.kraft_version, self._voters, self.leader_epoch, now_ms)
-        path = self._directory / f"{self.log_end_offset:020d}-{self.leader_epoch:010d}.checkpoint"
-        self._files.write_file(path, snapshot)
-        os.chmod(path, 0o444)
-        for _, older in self._all_checkpoints()[:-2]:
-            # The first one names the voters to a Kafka that knows no other; the last but one is a way back.
-            if older.name != BOOTSTRAP_CHECKPOINT:
-                self._files.remove(older)
+        self._clean_while(lambda oldest: self._retention_size_breach(), now_ms)
+        self._clean_while(lambda oldest: self._retention_time_breach(oldest, now_ms), now_ms)
+        self._snapshots.remove_deleted(now_ms)
+
+    def _clean_while(self, breach: Callable[[SnapshotId], str | None], now_ms: int) -> None:
+        while len(self._snapshots.ids) > 1:
+            oldest, following = self._snapshots.ids[:2]
+            reason = breach(oldest)
+            if reason is None:
+                return
+            logger.info("%s: marked for deletion, %s", self._snapshots.path(oldest), reason)
+            if following.end_offset > self._log.log_start_offset:
+                self._log.increment_log_start_offset(following.end_offset)
+            self._log.delete_old_segments(now_ms)
+            self._snapshots.delete_before(following, now_ms)
+
+    def _retention_size_breach(self) -> str | None:
+        size = self._log.size_in_bytes + sum(map(self._snapshots.size, self._snapshots.ids))
+        limit = self._config.retention_bytes
+        return f"log and snapshots have {size} bytes, more than {limit}" if 0 <= limit < size else None
+
+    def _retention_time_breach(self, oldest: SnapshotId, now_ms: int) -> str | None:
+        limit = self._config.retention_ms
+        if limit < 0:
+            return None
+        age = now_ms - last_contained_log_timestamp(self._snapshots.read_start(oldest, SNAPSHOT_HEADER_BYTES))
+        return f"its records are {age} ms old, older than {limit}" if age > limit else None
+
+    # Writing -----------------------------------------------------------------
 
     def become_leader(self, node_id: int, now_ms: int) -> None:
         """Begins the next epoch: remembered first, so that no epoch is ever used twice, then written to the log."""
-        epoch = max(self._state.leader_epoch, self._log.latest_epoch, 0) + 1
+        epoch = max(self._state.leader_epoch, self._log.latest_epoch, self._last_epoch, 0) + 1
         self._state = QuorumState(node_id, epoch, data_version=min(self.kraft_version, 1))
-        self._files.write_file(self._directory / QUORUM_STATE, self._state.to_json())
+        self._files.write_file(self._log.directory / QUORUM_STATE, self._state.to_json())
         batch = leader_change_batch(node_id, epoch, self._log.log_end_offset, now_ms)
         self._log.append_as_follower(batch, now_ms)
         self._log.flush()
@@ -206,6 +333,8 @@ class MetadataLog:
         first_offset = self._log.log_end_offset
         for batch in self._batches(records, metadata_version, now_ms):
             self._log.append_as_follower(batch, now_ms)
+            self.bytes_since_snapshot += len(batch)
+        self.records_since_snapshot += len(records)
         self._log.flush()
         return first_offset
 
@@ -224,6 +353,29 @@ class MetadataLog:
         return BatchBuilder(base_offset=base_offset, partition_leader_epoch=self._state.leader_epoch)
 
 
+def _refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
+    """What recovery asks before it cuts the log at damage: a torn end may go, acknowledged records behind may not."""
+
+    def before_cut(path: Path, position: int) -> None:
+        data = files.read_file(path)
+        follows = first_whole_batch(data, position, _next_offset(data, position, path))
+        if follows is not None:
+            raise damaged(path, position, None, f"no whole batch here, but one follows at byte {follows}")
+        for entry in files.list(path.parent):
+            if entry.name.endswith(LOG_SUFFIX) and entry.name > path.name and entry.stat().st_size:
+                raise damaged(path, position, None, f"no whole batch here, but {entry.name} follows")
+
+    return before_cut
+
+
+def _next_offset(data: bytes, position: int, path: Path) -> int:
+    """The offset that the batch at ``position`` should have at least: behind those before it."""
+    offset = base_offset_of(path.name) or 0
+    for _, header in iterate_headers(data, 0, position):
+        offset = header.next_offset
+    return offset
+
+
 def _read_state(files: Files, path: Path) -> QuorumState:
     if not files.exists(path):
         return QuorumState(leader_id=-1, leader_epoch=0, data_version=0)
@@ -237,13 +389,3 @@ def _bytes_of(data: bytes | FileRegion) -> bytes:
         return os.pread(data.fd, len(data), data.position)
     finally:
         data.close()
-
-
-def _snapshot_records(snapshot: bytes) -> Iterator[LoadedRecord]:
-    for position, header in iterate_headers(snapshot):
-        check_crc(snapshot, position, header)
-        if header.is_control:
-            continue
-        for record in iterate_records(snapshot, header, position):
-            message, version = decode_record(record.value)
-            yield LoadedRecord(-1, header.partition_leader_epoch, record.timestamp, message, version)

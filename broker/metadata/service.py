@@ -31,7 +31,7 @@ from .features import (
     SUPPORTED_FEATURES,
 )
 from .image import Endpoint, MetadataDelta, MetadataImage
-from .metadata_log import MetadataLog
+from .metadata_log import MetadataLog, PendingSnapshot
 from .registration import (
     abort_record,
     auto_created,
@@ -40,7 +40,7 @@ from .registration import (
     producer_id_block,
     registration_records,
 )
-from .replay import replay
+from .replay import MetadataCorruption, replay
 from .topics import create_topics
 
 logger = logging.getLogger(__name__)
@@ -48,9 +48,9 @@ logger = logging.getLogger(__name__)
 Subscriber = Callable[[MetadataImage, MetadataDelta], None]
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
-MAX_RECORDS_BETWEEN_SNAPSHOTS = 20_000
-"""A start that had to read more records of the log than this writes a snapshot, so that the next one needn't: about
-half a second's worth."""
+MAX_RECORDS_TO_LOAD = 20_000
+"""With more records than this behind the latest snapshot, one is written after a start and at a stop, so that the next
+start needn't read them: about half a second's worth."""
 
 
 class MetadataService:
@@ -63,6 +63,7 @@ class MetadataService:
         cluster_id: str,
         directory_ids: Sequence[bytes],
         clean_epoch: int,
+        now_ms: int,
     ) -> None:
         """``clean_epoch``: the broker epoch in the clean-shutdown marker, -1 without one."""
         self.image = MetadataImage()
@@ -77,7 +78,9 @@ class MetadataService:
         self.controller_endpoint = controller_endpoint(controller.config)
         self._directory_ids = directory_ids
         self._clean_epoch = clean_epoch
-        self._records_to_load = 0
+        self._max_bytes_between_snapshots = controller.config.get_int("metadata.log.max.record.bytes.between.snapshots")
+        self._max_snapshot_interval_ms = controller.config.get_int("metadata.log.max.snapshot.interval.ms")
+        self._last_snapshot_ms = now_ms
         self._subscribers: list[Subscriber] = []
         self._producer_ids = iter(range(0))
 
@@ -97,7 +100,7 @@ class MetadataService:
         ``cluster_id`` is for a new directory (any text, as Kafka's StorageTool takes it; None: a random one): one that
         was formatted keeps its own, as with Apache Kafka's image. ``directory_ids`` are those of all of the broker's
         log directories, this one's first. Raises ConfigError for a directory of another node or of a later Kafka;
-        KafkaError and OSError of the disk; ProtocolError and MetadataCorruption for a log that can't be read.
+        KafkaError and OSError of the disk; MetadataLogError for a log that can't be read.
         """
         if directory.meta is None:
             directory.format(cluster_id or uuid_text(random_uuid()), config.node_id, directory_ids[0])
@@ -110,9 +113,9 @@ class MetadataService:
                     f"start with --override node.id={meta.node_id} to serve this directory"
                 ]
             )
-        log = MetadataLog.open(directory, config.node_id, controller_endpoint(config), now_ms)
+        log = MetadataLog.open(directory, config.node_id, controller_endpoint(config), config, now_ms)
         controller = Controller(config.node_id, config, random_uuid)
-        service = cls(log, controller, meta.cluster_id, directory_ids, directory.previous_broker_epoch)
+        service = cls(log, controller, meta.cluster_id, directory_ids, directory.previous_broker_epoch, now_ms)
         service._load()
         return service
 
@@ -120,8 +123,10 @@ class MetadataService:
         unheard = MetadataDelta()
         image = self.image
         for offset, epoch, timestamp_ms, message, version in self.log.load():
-            self._records_to_load += offset >= 0
-            replay(image, message, unheard, version)
+            try:
+                replay(image, message, unheard, version)
+            except MetadataCorruption as contradiction:
+                raise self.log.contradiction(offset, contradiction) from contradiction
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
         self._check_metadata_version()
@@ -155,8 +160,6 @@ class MetadataService:
         registration = registration_records(self.controller, endpoints, self._directory_ids, self.broker_epoch)
         self.commit(registration, now_ms)
         self.commit(elect_at_start(self.image, self.controller, clean=clean), now_ms)
-        if self._records_to_load > MAX_RECORDS_BETWEEN_SNAPSHOTS:
-            self.log.write_snapshot(self.image, now_ms)
 
     def stop(self, now_ms: int) -> None:
         """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session.
@@ -167,6 +170,43 @@ class MetadataService:
             self._append(fencing_records(self.image, self.controller), self.image.metadata_version, now_ms)
         except KafkaError as error:
             logger.warning("could not write the fencing record, a Kafka that starts next will wait for it: %s", error)
+        if self.log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
+            try:
+                self.write_snapshot(now_ms)
+            except (KafkaError, OSError) as error:
+                logger.warning("could not write a snapshot of the metadata, the next start takes longer: %s", error)
+
+    # Snapshots ---------------------------------------------------------------
+
+    def snapshot_reason(self, now_ms: int) -> str | None:
+        """Why a snapshot is due now, None where none is: by the bytes, the time or the records since the last one.
+
+        Source: SnapshotGenerator.publishLogDelta; the rule of records is ours.
+        """
+        log = self.log
+        if log.bytes_since_snapshot >= self._max_bytes_between_snapshots:
+            return f"{log.bytes_since_snapshot} bytes were written or read since the last one"
+        if log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
+            return f"a start would read {log.records_since_snapshot} records"
+        interval_ms = self._max_snapshot_interval_ms
+        if interval_ms and log.bytes_since_snapshot and now_ms - self._last_snapshot_ms >= interval_ms:
+            return f"{interval_ms} ms have passed since the last one"
+        return None
+
+    def begin_snapshot(self, now_ms: int) -> PendingSnapshot | None:
+        """A snapshot of the image as it is now (``MetadataLog.begin_snapshot``)."""
+        self._last_snapshot_ms = now_ms
+        return self.log.begin_snapshot(self.image, now_ms)
+
+    def write_snapshot(self, now_ms: int) -> None:
+        """Writes a snapshot before it returns, and removes what is no longer needed. Raises KafkaError, OSError."""
+        pending = self.begin_snapshot(now_ms)
+        if pending is not None:
+            self.log.write_snapshot(pending.snapshot_id, list(pending.batches))
+            self.log.complete_snapshot(pending)
+            self.log.clean(now_ms)
+
+    # Changes -----------------------------------------------------------------
 
     def commit(self, records: Sequence[Message], now_ms: int) -> None:
         """Appends, flushes, replays, tells the subscribers. Raises KafkaError where the disk refuses."""

@@ -1,11 +1,12 @@
 """The image as a snapshot: what a start reads instead of everything that was ever written.
 
     control batch   SnapshotHeader, and under kraft.version 1 KRaftVersion and KRaftVoters
-    data batches    features, brokers, controllers, topics with their partitions, configs, quotas, producer ids, and the
-                    records that are kept as they were
+    data batches    features, brokers, controllers, topics with their partitions, configs, quotas, producer ids, ACLs,
+                    SCRAM credentials, delegation tokens: Kafka's order
     control batch   SnapshotFooter
 
-Pure. Replaying a snapshot's records gives the image that it was made of. Source: MetadataImage.write,
+Pure. Replaying a snapshot's records gives the image that it was made of. The batches are small, so that whoever encodes
+one after the other holds the event loop for about 2 ms each (8 us a record). Source: MetadataImage.write,
 RecordsSnapshotWriter; KIP-630.
 """
 
@@ -21,17 +22,38 @@ from .features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION, record_v
 from .image import BrokerRegistration, MetadataImage, PartitionImage
 from .records import encode_record
 
-BATCH_BYTES = 1 << 20
+BATCH_BYTES = 24 << 10
+"""A batch is closed at this size: a step of the encoding. Kafka reads batches up to 8 MiB."""
 
 
-def image_records(image: MetadataImage) -> Iterator[Message]:
-    """Records that make the image, but for those that it keeps as they were."""
+def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
+    """Records that make the image, each with its version, in the order in which Kafka writes them."""
+    for record in _served_before_topics(image):
+        yield record, record_version(record, image.metadata_version)
+    yield from image.kept_records(records.RegisterControllerRecord)
+    for record in _served_from_topics_on(image):
+        yield record, record_version(record, image.metadata_version)
+    for kept_class in (
+        records.AccessControlEntryRecord,
+        records.UserScramCredentialRecord,
+        records.DelegationTokenRecord,
+    ):
+        yield from image.kept_records(kept_class)
+
+
+def _served_before_topics(image: MetadataImage) -> Iterator[Message]:
     yield records.FeatureLevelRecord(METADATA_VERSION, image.metadata_version)
     for name, level in image.features.items():
         if name != METADATA_VERSION:
             yield records.FeatureLevelRecord(name, level)
+    # Kafka 4 passes over it; a directory of 3.9 is to be as 3.9 left it.
+    for kept, _ in image.kept_records(records.ZkMigrationStateRecord):
+        yield kept
     for broker in image.brokers.values():
         yield _broker_record(broker)
+
+
+def _served_from_topics_on(image: MetadataImage) -> Iterator[Message]:
     has_directories = image.metadata_version >= DIRECTORY_ASSIGNMENT_SUPPORTED
     for topic in image.topics_by_id.values():
         yield records.TopicRecord(topic.name, topic.topic_id)
@@ -90,32 +112,28 @@ def _partition_record(
     )
 
 
-def _values(image: MetadataImage) -> Iterator[bytes]:
-    for record in image_records(image):
-        yield encode_record(record, record_version(record, image.metadata_version))
-    for kept in image.kept.values():
-        yield encode_record(kept.message, kept.version)
+def encode_snapshot(
+    image: MetadataImage, kraft_version: int, voters: bytes | None, epoch: int, now_ms: int
+) -> Iterator[bytes]:
+    """The file, batch by batch; the image must not change meanwhile (``MetadataImage.copy``).
 
-
-def encode_snapshot(image: MetadataImage, kraft_version: int, voters: bytes | None, epoch: int, now_ms: int) -> bytes:
-    """The whole file. ``voters``: the value of the KRaftVoters record in force, which the next start must find here."""
-    header = SnapshotHeaderRecord(last_contained_log_timestamp=image.last_timestamp_ms)
+    ``voters``: the value of the KRaftVoters record in force, which the next start must find here.
+    """
+    header = SnapshotHeaderRecord(last_contained_log_timestamp=max(image.last_timestamp_ms, 0))
     control = [(ControlRecordType.SNAPSHOT_HEADER, encode(header, 0))]
-    if kraft_version and voters is not None:
+    if kraft_version:
         control.append((ControlRecordType.KRAFT_VERSION, encode(KRaftVersionRecord(0, kraft_version), 0)))
-        control.append((ControlRecordType.KRAFT_VOTERS, voters))
-    parts = [encode_control_batch(control, timestamp=now_ms, base_offset=0, partition_leader_epoch=epoch)]
+        if voters is not None:
+            control.append((ControlRecordType.KRAFT_VOTERS, voters))
+    yield encode_control_batch(control, timestamp=now_ms, base_offset=0, partition_leader_epoch=epoch)
     builder = BatchBuilder(base_offset=len(control), partition_leader_epoch=epoch)
-    for value in _values(image):
+    for record, version in image_records(image):
         if builder.size_in_bytes > BATCH_BYTES:
-            parts.append(builder.build())
+            yield builder.build()
             builder = BatchBuilder(base_offset=builder.last_offset + 1, partition_leader_epoch=epoch)
-        builder.append(now_ms, None, value)
-    parts.append(builder.build())
+        builder.append(now_ms, None, encode_record(record, version))
+    yield builder.build()
     footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
-    parts.append(
-        encode_control_batch(
-            footer, timestamp=now_ms, base_offset=builder.last_offset + 1, partition_leader_epoch=epoch
-        )
+    yield encode_control_batch(
+        footer, timestamp=now_ms, base_offset=builder.last_offset + 1, partition_leader_epoch=epoch
     )
-    return b"".join(parts)

@@ -60,7 +60,7 @@ def test_real_kafka_starts_on_our_directory_and_we_on_it_again(tmp_path: Path, d
         service.ensure_topic("__consumer_offsets", NOW_MS)
         create(service, Topic("ours", 3, 1, configs=[COMPACTED]))
         if dynamic_quorum:
-            service.log.write_snapshot(service.image, NOW_MS)
+            service.write_snapshot(NOW_MS)
         ids = {name: topic.topic_id for name, topic in service.image.topics_by_name.items()}
     with RealKafka(tmp_path, dynamic_quorum=dynamic_quorum) as kafka:
         described = ok(kafka, TOPIC_COMMAND, "--describe", "--topic", "ours")

@@ -113,7 +113,7 @@ def test_first_checkpoint_names_the_voter_as_storage_tool_does() -> None:
     assert [header.base_offset for _, header in iterate_headers(checkpoint)] == [0, 3]
     assert [header.partition_leader_epoch for _, header in iterate_headers(checkpoint)] == [0, 0]
     assert list(control_records(checkpoint)) == [
-        (ControlRecordType.SNAPSHOT_HEADER, bytes.fromhex("0000000000000000000000")),
+        (ControlRecordType.SNAPSHOT_HEADER, bytes.fromhex("0000 000001a1ee565e00 00")),
         (ControlRecordType.KRAFT_VERSION, bytes.fromhex("0000000100")),
         (
             ControlRecordType.KRAFT_VOTERS,

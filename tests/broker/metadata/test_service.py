@@ -299,7 +299,7 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
         acl = AccessControlEntryRecord(id=b"a" * 16, resource_name="r")
         service.commit([quota, acl, ConfigRecord(ResourceType.GROUP, "g", "k", "v")], NOW_MS)
         service.next_producer_id(NOW_MS)
-        service.log.write_snapshot(service.image, NOW_MS)
+        service.write_snapshot(NOW_MS)
         before = service.image
         [_, snapshot] = sorted((tmp_path / METADATA).glob("*.checkpoint"))
         kinds = [kind for kind, _ in control_records(snapshot.read_bytes())]
@@ -319,12 +319,12 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
     assert loaded.brokers[1].epoch == before.brokers[1].epoch
 
 
-def test_start_that_had_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_BETWEEN_SNAPSHOTS", 3)
-    counts = []
-    for index in range(5):
+def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 12)
+    found = []
+    for index in range(4):
         with open_service(tmp_path) as service:
             create(service, f"t{index}")
-            counts.append(len(list((tmp_path / METADATA).glob("*.checkpoint"))))
             assert len(service.image.topics_by_name) == index + 1
-    assert counts == [1, 2, 3, 3, 3], "the first, and the last two"
+        found.append(len(list((tmp_path / METADATA).glob("*.checkpoint"))))
+    assert found == [1, 2, 2, 3], "the first one, and one for every two starts"

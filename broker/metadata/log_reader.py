@@ -1,0 +1,186 @@
+"""Reading metadata records out of snapshots and of the log, whole transactions only, with every damage named.
+
+Owns: what counts (a transaction that never ended doesn't), and the error that says where reading stopped. Never does:
+writing, interpreting a record beyond its frame. Invariant: what is yielded had a right CRC and is a record of Kafka's.
+Source: RecordsBatchReader, MetadataBatchLoader; KIP-630, KIP-868.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.messages.metadata_records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+from ...protocol.messages.structure import Message
+from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, check_crc, iterate_headers, read_header
+from ...protocol.records.control import ControlRecordType
+from ...protocol.records.record import iterate_records
+from .format import control_records
+from .records import decode_record
+
+NO_OP = b"\x01\x14\x00\x00"
+"""A NoOp record, of which a running Kafka writes two a second."""
+MAGIC_OFFSET = 16
+BatchReader = Callable[[int], "tuple[bytes, Path, int]"]
+"""Offset -> bytes from the batch that holds it, the file that they are of and their place in it; empty at the end."""
+
+
+class MetadataLogError(Exception):
+    """The metadata log can't be read. The text names file, place, what was expected, and what to do."""
+
+
+def damaged(path: Path, position: int, offset: int | None, problem: object) -> MetadataLogError:
+    """The error for a place in a file. ``offset``: the metadata offset there, None in a snapshot."""
+    where = f"{path}, byte {position}" + ("" if offset is None else f" (offset {offset})")
+    return MetadataLogError(
+        f"{where}: {problem}. Nothing was changed. Put the file back from a copy of this directory; without one, "
+        f"`odradek storage adopt` serves the topics' directories, which are not affected, without the metadata log"
+    )
+
+
+class LoadedRecord(NamedTuple):
+    """A metadata record and where it stands; ``offset`` is -1 for one from a snapshot that has none of its own."""
+
+    offset: int
+    epoch: int
+    timestamp_ms: int
+    message: Message
+    version: int
+
+
+def check_batches(data: bytes, path: Path) -> None:
+    """Raises MetadataLogError for the first batch of a whole file that is not whole."""
+    end = 0
+    for position, header in _headers(data, path):
+        end = position + header.size_in_bytes
+    if end != len(data):
+        raise damaged(path, end, None, f"{len(data) - end} bytes are no whole batch")
+
+
+def plain_records(batches: bytes, path: Path) -> list[LoadedRecord]:
+    """The metadata records of a file of batches (``bootstrap.checkpoint``). Raises MetadataLogError."""
+    check_batches(batches, path)
+    found: list[LoadedRecord] = []
+    for position, header in iterate_headers(batches):
+        found += _decoded(batches, position, header, path, numbered=False)
+    return found
+
+
+def snapshot_records(snapshot: bytes, path: Path) -> list[LoadedRecord]:
+    """All metadata records of a snapshot. Raises MetadataLogError where it is not whole."""
+    found = plain_records(snapshot, path)
+    kinds = [kind for kind, _ in control_records(snapshot)]
+    if not kinds or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER:
+        raise damaged(path, 0, None, "a snapshot begins with a SnapshotHeader record")
+    if kinds[-1] is not ControlRecordType.SNAPSHOT_FOOTER:
+        raise damaged(path, len(snapshot), None, "a snapshot ends with a SnapshotFooter record")
+    return found
+
+
+class LogReader:
+    """Reads the log from an offset to its end, once."""
+
+    def __init__(self, read: BatchReader, take_control: Callable[[bytes], None]) -> None:
+        """``take_control`` is given each control batch."""
+        self.has_open_transaction = False
+        """Whether the log ended within a metadata transaction, whose records were left out."""
+        self.last_epoch = 0
+        self.bytes_read = 0
+        self._read = read
+        self._take_control = take_control
+
+    def whole_transactions(self, offset: int) -> Iterator[LoadedRecord]:
+        """The records from an offset on; those of a metadata transaction once it has ended. Raises MetadataLogError."""
+        pending: list[LoadedRecord] | None = None
+        for record in self._records(offset):
+            message = record.message
+            if isinstance(message, BeginTransactionRecord):
+                pending = []
+            elif isinstance(message, EndTransactionRecord):
+                yield from pending or ()
+                pending = None
+                yield record
+            elif isinstance(message, AbortTransactionRecord):
+                pending = None
+                yield record
+            elif pending is not None:
+                pending.append(record)
+            else:
+                yield record
+        self.has_open_transaction = pending is not None
+
+    def _records(self, offset: int) -> Iterator[LoadedRecord]:
+        while True:
+            data, path, place = self._read(offset)
+            if not data:
+                return
+            first = offset
+            for position, header in _headers(data, path, place):
+                offset = header.next_offset
+                self.last_epoch = max(self.last_epoch, header.partition_leader_epoch)
+                self.bytes_read += header.size_in_bytes
+                if header.is_control:
+                    self._take_control(data[position : position + header.size_in_bytes])
+                    continue
+                for record in _decoded(data, position, header, path, numbered=True, place=place):
+                    if record.offset >= first:
+                        yield record
+            if offset == first:
+                raise damaged(path, place, offset, f"{len(data)} bytes are no whole batch")
+
+
+def _headers(data: bytes, path: Path, place: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+    """Positions and headers of the whole batches in ``data``, whose CRC is right."""
+    position, offset = 0, None
+    try:
+        for position, header in iterate_headers(data):
+            offset = header.base_offset
+            check_crc(data, position, header)
+            yield position, header
+            position, offset = position + header.size_in_bytes, header.next_offset
+    except KafkaError as error:
+        raise damaged(path, place + position, offset, error.message) from error
+
+
+def _decoded(
+    data: bytes, position: int, header: BatchHeader, path: Path, *, numbered: bool, place: int = 0
+) -> Iterator[LoadedRecord]:
+    if header.is_control:
+        return
+    offset = header.base_offset
+    try:
+        for record in iterate_records(data, header, position):
+            offset = record.offset
+            if record.value == NO_OP:
+                continue
+            message, version = decode_record(record.value)
+            yield LoadedRecord(
+                offset if numbered else -1, header.partition_leader_epoch, record.timestamp, message, version
+            )
+    except (KafkaError, ProtocolError) as error:
+        raise damaged(path, place + position, offset, error) from error
+
+
+def first_whole_batch(data: bytes, start: int, lowest_offset: int) -> int | None:
+    """The position of the first whole batch behind ``start`` whose offsets follow ``lowest_offset``, None without any.
+
+    For telling a torn end (nothing whole follows) from rot in the middle (acknowledged records follow).
+    """
+    magic = data.find(2, start + MAGIC_OFFSET)
+    while magic >= 0:
+        position = magic - MAGIC_OFFSET
+        if len(data) - position < BATCH_HEADER_SIZE:
+            return None
+        try:
+            header = read_header(data, position)
+            if header.base_offset >= lowest_offset and position + header.size_in_bytes <= len(data):
+                check_crc(data, position, header)
+                return position
+        except KafkaError:
+            pass  # no batch begins here
+        magic = data.find(2, magic + 1)
+    return None

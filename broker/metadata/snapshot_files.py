@@ -1,0 +1,163 @@
+"""The snapshots of ``__cluster_metadata-0`` as files.
+
+    <end offset, 20 digits>-<epoch, 10 digits>.checkpoint      everything below the end offset; read-only
+    ....checkpoint.part                                        being written: removed at the next start
+    ....checkpoint.deleted                                     not needed: goes after a minute, or at the next start
+
+Owns: these files. Never does: knowing what is in them. Invariant: a ``.checkpoint`` is whole and durable. Source:
+Kafka's Snapshots, FileRawSnapshotWriter, KafkaMetadataLog.recoverSnapshots; KIP-630.
+"""
+
+import logging
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from ...storage.files import CREATE, READ_ONLY, Buffer, Files
+
+logger = logging.getLogger(__name__)
+
+SNAPSHOT_SUFFIX = ".checkpoint"
+PARTIAL_SUFFIX = ".checkpoint.part"
+DELETED_SUFFIX = ".checkpoint.deleted"
+DELETE_DELAY_MS = 60_000
+"""``ServerLogConfigs.LOG_DELETE_DELAY_MS_DEFAULT``, which the metadata log always has."""
+READ_ONLY_MODE = 0o444
+_NAME = re.compile(r"(\d{20})-(\d{10})(?:-[^.]*)?(\.checkpoint(?:\.part|\.deleted)?)")
+
+
+class SnapshotId(NamedTuple):
+    """Which snapshot: of everything below ``end_offset``, whose last record is of ``epoch``. Ordered as in Kafka."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file."""
+        return f"{self.end_offset:020d}-{self.epoch:010d}{SNAPSHOT_SUFFIX}"
+
+
+class SnapshotFiles:
+    """The snapshots in a directory, oldest first in ``ids``. Methods raise OSError."""
+
+    def __init__(self, directory: Path, files: Files) -> None:
+        """Use :meth:`open`."""
+        self.ids: list[SnapshotId] = []
+        self._directory = directory
+        self._files = files
+        self._removals: list[tuple[int, Path]] = []
+
+    @classmethod
+    def open(cls, directory: Path, files: Files, log_start_offset: int) -> "SnapshotFiles":
+        """Finds the snapshots; removes what is half written, marked as deleted, or lies before the log's start.
+
+        Where the log doesn't begin at 0 and no snapshot covers what is missing, nothing is removed; ``ids`` is empty.
+        """
+        found = cls(directory, files)
+        unneeded = []
+        for entry in files.list(directory):
+            match = _NAME.fullmatch(entry.name)
+            if match is None:
+                continue
+            snapshot_id = SnapshotId(int(match[1]), int(match[2]))
+            if match[3] == SNAPSHOT_SUFFIX and snapshot_id.end_offset >= log_start_offset:
+                found.ids.append(snapshot_id)
+            else:
+                unneeded.append(directory / entry.name)
+        found.ids.sort()
+        if found.ids or not log_start_offset:
+            for path in unneeded:
+                logger.info("%s: removed, it is not needed", path)
+                files.remove(path)
+        return found
+
+    @property
+    def latest(self) -> SnapshotId | None:
+        """The latest snapshot."""
+        return self.ids[-1] if self.ids else None
+
+    def path(self, snapshot_id: SnapshotId) -> Path:
+        """The file of a snapshot."""
+        return self._directory / snapshot_id.file_name
+
+    def read(self, snapshot_id: SnapshotId) -> bytes:
+        """All bytes of a snapshot."""
+        return self._files.read_file(self.path(snapshot_id))
+
+    def read_start(self, snapshot_id: SnapshotId, size: int) -> bytes:
+        """Up to ``size`` bytes from its beginning."""
+        descriptor = self._files.open(self.path(snapshot_id), READ_ONLY)
+        try:
+            return self._files.read(descriptor, size, 0)
+        finally:
+            self._files.close(descriptor)
+
+    def size(self, snapshot_id: SnapshotId) -> int:
+        """The length of a snapshot's file."""
+        descriptor = self._files.open(self.path(snapshot_id), READ_ONLY)
+        try:
+            return self._files.size(descriptor)
+        finally:
+            self._files.close(descriptor)
+
+    def write(self, snapshot_id: SnapshotId, parts: Iterable[Buffer]) -> None:
+        """Writes a snapshot: durable, whole and read-only when this returns, and before that nobody takes it for one.
+
+        On any thread; :meth:`add` makes it known. What a failure leaves is removed, now or at the next start.
+        """
+        path = self.path(snapshot_id)
+        partial = path.with_name(f"{path.name.removesuffix(SNAPSHOT_SUFFIX)}-0{PARTIAL_SUFFIX}")
+        try:
+            descriptor = self._files.open(partial, CREATE)
+            try:
+                self._files.truncate(descriptor, 0)
+                position = 0
+                for part in parts:
+                    self._files.write_all(descriptor, [part], position)
+                    position += len(part)
+                self._files.sync(descriptor)
+            finally:
+                self._files.close(descriptor)
+            self._files.set_mode(partial, READ_ONLY_MODE)
+            self._files.rename(partial, path)
+            self._files.sync_directory(self._directory)
+        except OSError:
+            self._discard(partial)
+            raise
+
+    def _discard(self, partial: Path) -> None:
+        try:
+            self._files.remove(partial)
+        except OSError as error:
+            logger.warning("%s: can't be removed, the next start will: %s", partial, error)
+
+    def add(self, snapshot_id: SnapshotId) -> None:
+        """A snapshot that was written is there from now on."""
+        if snapshot_id not in self.ids:
+            self.ids.append(snapshot_id)
+            self.ids.sort()
+
+    def discard_damaged(self, snapshot_id: SnapshotId) -> None:
+        """Leaves a snapshot that can't be read out of account; its file stays for whoever wants to know why."""
+        self.ids.remove(snapshot_id)
+
+    def delete_before(self, kept: SnapshotId, now_ms: int) -> list[SnapshotId]:
+        """Marks the snapshots before ``kept`` as deleted; their files go after a minute. Which these were."""
+        unneeded = [one for one in self.ids if one < kept]
+        for snapshot_id in unneeded:
+            path = self.path(snapshot_id)
+            target = path.with_name(path.name.removesuffix(SNAPSHOT_SUFFIX) + DELETED_SUFFIX)
+            self._files.rename(path, target)
+            self.ids.remove(snapshot_id)
+            self._removals.append((now_ms + DELETE_DELAY_MS, target))
+        return unneeded
+
+    def remove_deleted(self, now_ms: int) -> int:
+        """Removes the files that were marked and whose time has come; how many."""
+        due = [entry for entry in self._removals if entry[0] <= now_ms]
+        for entry in due:
+            self._files.remove(entry[1])
+            self._removals.remove(entry)
+        return len(due)

@@ -1,0 +1,88 @@
+"""Writes snapshots while the broker runs, beside its work: encoded in small steps, written and synced on a thread.
+
+Owns: the one snapshot that is under way. Never does: deciding what is in it. Invariant: the event loop is held for one
+batch of a snapshot at a time (about 2 ms); nothing is removed before the snapshot is durable. Source: Kafka's
+SnapshotGenerator, SnapshotEmitter, KafkaRaftClient's snapshot cleaner (every minute).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ...protocol.errors import KafkaError
+from ..loop_timers import LoopTimers
+from .image import MetadataDelta, MetadataImage
+from .metadata_log import PendingSnapshot
+from .service import MetadataService
+
+logger = logging.getLogger(__name__)
+
+CHECK_MS = 60_000
+"""``RaftMetadataLogCleanerManager``'s delay."""
+
+
+class SnapshotGenerator:
+    """Snapshots and their removal, until :meth:`finish` or until the timers are closed."""
+
+    def __init__(self, metadata: MetadataService, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
+        """``clock_ms``: milliseconds since the epoch."""
+        self._metadata = metadata
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._running: asyncio.Task[None] | None = None
+        self._not_before_ms = 0
+        self._is_finished = False
+
+    def start(self) -> None:
+        """Looks at once, after every change of the metadata, and every minute."""
+        self._metadata.subscribe(self._changed)
+        self._tick()
+
+    async def finish(self) -> None:
+        """Starts nothing more, and waits for a file that is being written; one that is only encoded is given up."""
+        self._is_finished = True
+        if self._running is not None:
+            await self._running
+
+    def _tick(self) -> None:
+        self._timers.schedule(CHECK_MS, self._tick)
+        self._clean()
+        self._generate_if_due()
+
+    def _changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        self._generate_if_due()
+
+    def _generate_if_due(self) -> None:
+        if self._is_finished or (self._running is not None and not self._running.done()):
+            return
+        now_ms = self._clock_ms()
+        if now_ms < self._not_before_ms:
+            return
+        reason = self._metadata.snapshot_reason(now_ms)
+        pending = None if reason is None else self._metadata.begin_snapshot(now_ms)
+        if pending is not None:
+            logger.info("writing metadata snapshot %s, because %s", pending.snapshot_id.file_name, reason)
+            self._running = asyncio.get_running_loop().create_task(self._generate(pending))
+
+    async def _generate(self, pending: PendingSnapshot) -> None:
+        batches = []
+        for batch in pending.batches:
+            batches.append(batch)
+            await asyncio.sleep(0)
+            if self._is_finished:
+                return
+        log = self._metadata.log
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, log.write_snapshot, pending.snapshot_id, batches)
+        except OSError as error:
+            logger.error("could not write metadata snapshot %s: %s", pending.snapshot_id.file_name, error)
+            self._not_before_ms = self._clock_ms() + CHECK_MS
+            return
+        log.complete_snapshot(pending)
+        self._clean()
+
+    def _clean(self) -> None:
+        try:
+            self._metadata.log.clean(self._clock_ms())
+        except (KafkaError, OSError) as error:
+            logger.error("could not remove old metadata snapshots and segments: %s", error)
