@@ -70,7 +70,9 @@ def scan_headers(files: Files, fd: int, position: int, end: int) -> Iterator[tup
         yield at, BatchHeader._make(HEADER.unpack_from(chunk, start))
 
 
-def scan_batches(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+def scan_batches(
+    files: Files, fd: int, position: int, end: int, chunk_bytes: int = BATCH_CHUNK
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """(position, header, bytes) of each whole batch up to `end`; the CRC is the caller's matter.
 
     Raises CorruptRecordError or UnsupportedForMessageFormatError at the first that is none or is cut short.
@@ -81,7 +83,7 @@ def scan_batches(files: Files, fd: int, position: int, end: int) -> Iterator[tup
         available = len(chunk) - start
         size = batch_size(chunk, start) if available >= BATCH_HEADER_SIZE else None
         if size is None or size > available:
-            wanted = min(max(BATCH_CHUNK, size or 0), end - position)
+            wanted = min(max(chunk_bytes, size or 0), end - position)
             if size is not None and size > end - position:
                 raise CorruptRecordError(f"batch at {position} has {size} bytes, {end - position} are there")
             chunk, start = memoryview(files.read(fd, wanted, position)), 0

@@ -124,6 +124,9 @@ class Log:
         if self.failure is not None or not self._is_open:
             raise StorageError(f"{self.directory}: {self.failure or 'the log is closed'}")
 
+                log._log_files.unsynced_paths.append(path)
+                log._log_files.unsynced_directories.add(directory)
+            log.on_failure = on_failure
     def storage_error(self, error: OSError) -> StorageError:
         """The error to raise for one of the disk's."""
         return StorageError(f"{self.directory}: {error}")
@@ -191,6 +194,11 @@ class Log:
         if self.failure is not None or not self._is_open:
             self.check_usable()
         if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
+    @property
+    def log_files(self) -> LogFiles:
+        """The files, for the cleaner that works on them."""
+        return self._log_files
+
             raise StorageError(self.gate.refusal)
         first_offset = self.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, self.config, origin)
@@ -427,6 +435,18 @@ class Log:
             self.leader_epochs.save(sync=False)
             self._log_files.unsynced_paths.append(self.leader_epochs.path)
             self._log_files.unsynced_directories.add(self.directory)
+    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> None:
+        """A cleaned segment of `size` bytes, complete as `.swap`, takes the place of `sources`, which go when `due_ms`.
+
+        Raises StorageError when the disk refuses: the log is unusable until it is opened again.
+        """
+        try:
+            snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
+            self._log_files.replace(sources, size, snapshots, due_ms)
+        except OSError as error:
+            self.failure = error
+            raise self.storage_error(error) from error
+
         return self._log_files.prepare_flush(min(self.recovery_point, self.log_end_offset), self.log_end_offset)
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
@@ -451,6 +471,12 @@ class Log:
         try:
             flush.sync()
         except OSError as error:
+    def prepare_sync(self) -> Flush:
+        """The first step of a sync of the batches, which leaves out indexes where it can. Raises OSError."""
+        if self._log_files.needs_flush(self.recovery_point):
+            return self.prepare_flush()
+        return self._log_files.prepare_sync(self.log_end_offset)
+
             raise self.fail_flush(flush, error) from error
         self.complete_flush(flush, self.last_flushed_ms)
 
@@ -490,3 +516,7 @@ class Log:
         self.leader_epochs.move_to(directory)
         self._producers.snapshots.move_to(directory)
         self._log_files.move_to(directory)
+    def release_files(self) -> None:
+        """Lets the descriptors go until they are needed again: an idle log needs none."""
+        self._log_files.forget_files()
+

@@ -7,9 +7,10 @@ be repeated. Source: Kafka's LocalLog.
 
 import logging
 from pathlib import Path
+from typing import Protocol
 
 from .descriptors import DescriptorCache
-from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, segment_path
+from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
 from .log_config import LogConfig
 from .log_flush import Flush
 from .log_loader import remove_segment_files
@@ -28,6 +29,13 @@ LOADED_INDEXES = 4
 NOTHING = ReadResult(b"", -1)
 
 
+class Cleaning(Protocol):
+    """A round of the cleaner (compaction/live_round.py)."""
+
+    def interrupt(self) -> None:
+        """Called before the files change otherwise than by appends. Raises OSError."""
+
+
 class LogFiles:
     """The segments of a log. Methods raise OSError."""
 
@@ -42,7 +50,9 @@ class LogFiles:
         self.unsynced_paths: list[Path] = []
         self.unsynced_directories: set[Path] = {directory, directory.parent}
         """Directories in which names are new since the last flush: at first that of the partition itself."""
-        self._files = descriptors.files
+        self.cleaning: Cleaning | None = None
+        """The round that is cleaning these files now."""
+        self.files = self._files = descriptors.files
         self._descriptors = descriptors
         self._jitter_ms = jitter_ms
         self._indexes_in_use: list[Segment] = []
@@ -148,6 +158,7 @@ class LogFiles:
 
     def truncate_to(self, offset: int) -> None:
         """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment."""
+        self._interrupt_cleaning()
         for segment in self.segments:
             if segment.base_offset > offset:
                 self.remove_now(segment)
@@ -155,6 +166,7 @@ class LogFiles:
 
     def start_anew_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment; an empty one at `offset` remains."""
+        self._interrupt_cleaning()
         for segment in self.segments:
             self.remove_now(segment)
         self.add_segment(offset, now_ms)
@@ -184,10 +196,46 @@ class LogFiles:
             self.removals.add([target], due_ms)
 
     def _take_out(self, segment: Segment) -> None:
+        self._interrupt_cleaning()
         self.segments.remove(segment)
         self.unsynced_directories.add(self.directory)
         if segment in self._indexes_in_use:
             self._indexes_in_use.remove(segment)
+
+    def replace(self, sources: list[Segment], size: int, more: list[Path], due_ms: int) -> None:
+        """Puts a cleaned segment, whole as `.swap`, in the place of neighbours; their files (and `more`) go later.
+
+        Those who read them keep what they hold. An OSError leaves the files between the old state and the new one.
+        """
+        base_offset = sources[0].base_offset
+        paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
+        for segment in sources:
+            segment.forget_files()
+        for path in [*paths, *more]:
+            if self._files.exists(path):
+                target = path.with_name(path.name + DELETED_SUFFIX)
+                self._files.rename(path, target)
+                self.removals.add([target], due_ms)
+        for suffix in SEGMENT_SUFFIXES:
+            cleaned = segment_path(self.directory, base_offset, suffix + SWAP_SUFFIX)
+            if self._files.exists(cleaned):
+                self._files.rename(cleaned, segment_path(self.directory, base_offset, suffix))
+        self.unsynced_directories.add(self.directory)
+        self._indexes_in_use = [segment for segment in self._indexes_in_use if segment not in sources]
+        cleaned_segment = Segment(
+            self.directory,
+            base_offset,
+            size,
+            self._descriptors,
+            index_interval_bytes=self.config.index_interval_bytes,
+            jitter_ms=sources[0].jitter_ms,
+            created_ms=sources[0].created_ms,
+        )
+        self.segments.replace(sources, cleaned_segment)
+
+    def _interrupt_cleaning(self) -> None:
+        if self.cleaning is not None:
+            self.cleaning.interrupt()
 
     # Durability --------------------------------------------------------------
 
@@ -218,3 +266,5 @@ class LogFiles:
         self.directory = directory
         for segment in self.segments:
             segment.move_to(directory)
+        self._interrupt_cleaning()
+        self._interrupt_cleaning()

@@ -60,6 +60,12 @@ class LogSegments:
         del self._bases[slot]
         del self._segments[slot]
 
+    def replace(self, old: list[Segment], new: Segment) -> None:
+        """Puts one segment in the place of neighbours, at the base offset of the first."""
+        slot = self._bases.index(old[0].base_offset)
+        self._bases[slot : slot + len(old)] = [new.base_offset]
+        self._segments[slot : slot + len(old)] = [new]
+
     def floor(self, offset: int) -> Segment | None:
         """The segment whose range holds `offset`; None below the first."""
         slot = bisect_right(self._bases, offset) - 1

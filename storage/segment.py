@@ -435,13 +435,18 @@ class Segment:
                     timestamp, offset = header.max_timestamp, header.last_offset
         return timestamp, offset
 
-    def time_waited_for_roll(self, now_ms: int, timestamp: int) -> int:
-        """How long the segment has been open: from its first batch's time to `timestamp`, else since it was created."""
+    @property
+    def first_batch_timestamp(self) -> int | None:
+        """The greatest timestamp of the first batch; None for an empty segment. Reads its header once."""
         if self._rolling_timestamp is None and self.size:
             for _, header in scan_headers(self._files, self.hold_open().fd, 0, self.size):
                 self._rolling_timestamp = header.max_timestamp
                 break
-        first = self._rolling_timestamp
+        return self._rolling_timestamp
+
+    def time_waited_for_roll(self, now_ms: int, timestamp: int) -> int:
+        """How long the segment has been open: from its first batch's time to `timestamp`, else since it was created."""
+        first = self.first_batch_timestamp
         if first is not None and first >= 0:
             return timestamp - first
         return now_ms - self.created_ms

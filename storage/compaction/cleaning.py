@@ -1,16 +1,17 @@
 """One round of cleaning over one partition: the offset map, the cleaned segments, the swap.
 
-Reads and writes through the file layer; the rules are in the pure modules beside it. A round is atomic: all its
-segments are written and synced before the first is swapped in. Never does: taking locks, reading a clock, choosing
-partitions. Source: Kafka's Cleaner.doClean, cleanSegments.
+Reads and writes through the file layer; the rules are in the pure modules beside it. All segments of a round are
+written and synced before the first is swapped in. Never does: taking locks, reading a clock, choosing partitions.
+Source: Kafka's Cleaner.doClean, cleanSegments.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BatchHeader, Buffer, check_crc, read_header
-from ...protocol.records.errors import CorruptRecordError
+from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ...protocol.records.record import iterate_records
 from ..batch_scan import scan_batches
 from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, SEGMENT_SUFFIXES, segment_path
@@ -20,6 +21,7 @@ from ..segment import MAX_RELATIVE_OFFSET
 from .cleaned_indexes import CleanedIndexes
 from .grouping import CleanableRange, SegmentFacts, group_segments
 from .offset_map import OffsetMap
+from .pace import Pace, full_speed
 from .partition_facts import PartitionFacts
 from .retention import Round, retain
 from .swap import swap_in
@@ -40,22 +42,40 @@ class RoundResult:
     records_read: int = 0
     records_kept: int = 0
     records_without_key: int = 0
+    map_entries: int = 0
     is_changed: bool = False
 
 
 @dataclass(slots=True)
-class _Group:
-    """Segments that become one."""
+class CleanedGroup:
+    """Segments that become one, of `size` bytes; its `.cleaned` files are there once it was written."""
 
     sources: list[SegmentFacts]
     size: int = 0
     is_changed: bool = False
 
+    @property
+    def base_offset(self) -> int:
+        """Of the first source, and of the segment to be."""
+        return self.sources[0].base_offset
+
 
 class PartitionCleaner:
     """Cleans one partition's directory by `config` as of `now_ms`."""
 
-    def __init__(self, files: Files, directory: Path, config: LogConfig, now_ms: int) -> None:
+    def __init__(
+        self,
+        files: Files,
+        directory: Path,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        pace: Pace | None = None,
+        buffer_bytes: int = WRITE_CHUNK,
+    ) -> None:
+        """So many bytes are read, and written, at a time; `pace` hears of each."""
+        self._pace = pace or full_speed()
+        self._buffer_bytes = buffer_bytes
         self._files = files
         self._directory = directory
         self._config = config
@@ -66,23 +86,33 @@ class PartitionCleaner:
     ) -> RoundResult:
         """Cleans everything in front of the range's end, by the keys in the range. `facts` are stale afterwards.
 
-        Raises CorruptRecordError or InvalidRecordError (the log is then as it was), OSError.
+        Nobody else may use the partition meanwhile. Raises CorruptRecordError or InvalidRecordError (the log is then as
+        it was), OSError.
         """
+        result, groups = self.write_cleaned(facts, offsets, max_map_entries=max_map_entries, is_dry_run=is_dry_run)
+        if not is_dry_run:
+            self._swap(groups)
+        return result
+
+    def write_cleaned(
+        self, facts: PartitionFacts, offsets: CleanableRange, *, max_map_entries: int, is_dry_run: bool = False
+    ) -> tuple[RoundResult, list[CleanedGroup]]:
+        """As `clean`, but leaves the `.cleaned` files to be swapped in. Raises CleaningStoppedError too."""
         offset_map = self.build_offset_map(facts, offsets, max_map_entries)
         end_offset = offset_map.latest_offset + 1
-        result = RoundResult(max(end_offset, offsets.first_dirty_offset))
+        result = RoundResult(max(end_offset, offsets.first_dirty_offset), map_entries=len(offset_map))
         sources = [segment for segment in facts.segments if segment.base_offset < end_offset]
         if not sources:
-            return result
+            return result, []
         round_ = Round(
             self._now_ms,
             self._config.delete_retention_ms,
             offset_map,
             offsets.first_uncleanable_offset,
-            facts.last_records(),
+            facts.last_records,
         )
         groups = [
-            _Group(group)
+            CleanedGroup(group)
             for group in group_segments(
                 sources,
                 segment_bytes=self._config.segment_bytes,
@@ -98,9 +128,7 @@ class PartitionCleaner:
         result.records_read, result.records_kept = round_.records_read, round_.records_kept
         result.records_without_key = round_.records_without_key
         result.is_changed = any(group.is_changed for group in groups)
-        if not is_dry_run:
-            self._swap(groups)
-        return result
+        return result, groups
 
     def build_offset_map(self, facts: PartitionFacts, offsets: CleanableRange, max_entries: int) -> OffsetMap:
         """The latest offset of each key in the range; of its beginning only when the map gets full.
@@ -116,7 +144,7 @@ class PartitionCleaner:
         transactions.add_aborted(facts.aborted_between(start, end))
         dirty = [s for s in facts.segments if s.base_offset < end and facts.next_offsets[s.base_offset] > start]
         for index, segment in enumerate(dirty):
-            for header, batch in self._batches(segment):
+            for _, header, batch in self._batches(segment):
                 if header.last_offset < start:
                     continue
                 if header.is_control:
@@ -136,25 +164,29 @@ class PartitionCleaner:
             offset_map.advance_to((dirty[index + 1].base_offset if index + 1 < len(dirty) else end) - 1)
         return offset_map
 
-    def _batches(self, segment: SegmentFacts) -> Iterator[tuple[BatchHeader, memoryview]]:
-        """The batches of a segment. Raises CorruptRecordError for a wrong CRC too."""
+    def _batches(self, segment: SegmentFacts) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+        """(position, header, bytes) of the batches of a segment. Raises CorruptRecordError for a wrong CRC too."""
         path = segment_path(self._directory, segment.base_offset, LOG_SUFFIX)
+        position = 0
         fd = self._files.open(path, READ_ONLY)
         try:
-            for position, header, batch in scan_batches(self._files, fd, 0, segment.size):
-                try:
-                    check_crc(batch, 0, header)
-                except CorruptRecordError as error:
-                    raise CorruptRecordError(f"{path}, position {position}: {error}") from error
-                yield header, batch
+            for position, header, batch in scan_batches(self._files, fd, 0, segment.size, self._buffer_bytes):
+                check_crc(batch, 0, header)
+                self._pace.read(len(batch))
+                yield position, header, batch
+                position += len(batch)
+        except CorruptRecordError as error:
+            raise CorruptRecordError(f"{path}, position {position}: {error.message}") from error
+        except UnsupportedForMessageFormatError as error:
+            raise UnsupportedForMessageFormatError(f"{path}, position {position}: {error.message}") from error
         finally:
             self._files.close(fd)
 
     # Writing -----------------------------------------------------------------
 
-    def _clean_group(self, facts: PartitionFacts, group: _Group, round_: Round, *, is_dry_run: bool) -> None:
+    def _clean_group(self, facts: PartitionFacts, group: CleanedGroup, round_: Round, *, is_dry_run: bool) -> None:
         """Writes the `.cleaned` files of a group, or only counts."""
-        base_offset = group.sources[0].base_offset
+        base_offset = group.base_offset
         indexes = CleanedIndexes(base_offset, self._config.index_interval_bytes)
         path = segment_path(self._directory, base_offset, LOG_SUFFIX + CLEANED_SUFFIX)
         is_changed = len(group.sources) > 1
@@ -172,8 +204,9 @@ class PartitionCleaner:
                 indexes.append(header)
                 parts.append(data)
                 pending += len(data)
-                if fd >= 0 and pending >= WRITE_CHUNK:
+                if fd >= 0 and pending >= self._buffer_bytes:
                     self._files.write_all(fd, parts, indexes.size - pending)
+                    self._pace.written(pending)
                     parts, pending = [], 0
                 elif fd < 0:
                     parts.clear()
@@ -191,14 +224,19 @@ class PartitionCleaner:
         if not is_dry_run:
             self._keep_attributes(group)
 
-    def _filtered(self, facts: PartitionFacts, group: _Group, round_: Round) -> Iterator[tuple[Buffer, bool]]:
+    def _filtered(self, facts: PartitionFacts, group: CleanedGroup, round_: Round) -> Iterator[tuple[Buffer, bool]]:
         """(bytes to write, whether they are as before) for each batch of a group; no bytes for one that goes."""
         for index, segment in enumerate(group.sources):
             following = index + 1 < len(group.sources)
             upper = group.sources[index + 1].base_offset if following else facts.next_offsets[segment.base_offset]
             round_.transactions.add_aborted(facts.aborted_between(segment.base_offset, upper))
-            for header, batch in self._batches(segment):
-                yield retain(round_, header, batch) or (b"", False)
+            for position, header, batch in self._batches(segment):
+                try:
+                    kept = retain(round_, header, batch)
+                except KafkaError as error:
+                    path = segment_path(self._directory, segment.base_offset, LOG_SUFFIX)
+                    raise KafkaError(error.error_code, f"{path}, position {position}: {error.message}") from error
+                yield kept or (b"", False)
 
     def _finish_indexes(self, base_offset: int, indexes: CleanedIndexes, *, is_dry_run: bool) -> bool:
         """Writes the index files of a cleaned segment; whether they differ from those that are there."""
@@ -219,28 +257,28 @@ class PartitionCleaner:
                     self._files.close(fd)
         return is_changed
 
-    def _keep_attributes(self, group: _Group) -> None:
+    def _keep_attributes(self, group: CleanedGroup) -> None:
         """Owner and mode of the first source; the time of the last: it steers retention of records without time."""
-        model = segment_path(self._directory, group.sources[0].base_offset, LOG_SUFFIX)
+        model = segment_path(self._directory, group.base_offset, LOG_SUFFIX)
         last = segment_path(self._directory, group.sources[-1].base_offset, LOG_SUFFIX)
         for suffix in SEGMENT_SUFFIXES:
-            path = segment_path(self._directory, group.sources[0].base_offset, suffix + CLEANED_SUFFIX)
+            path = segment_path(self._directory, group.base_offset, suffix + CLEANED_SUFFIX)
             if self._files.exists(path):
                 self._files.copy_attributes(model, last, path)
 
-    def _swap(self, groups: Sequence[_Group]) -> None:
+    def _swap(self, groups: Sequence[CleanedGroup]) -> None:
         """Swaps in from the first changed group to the last; what lies between must come along (see swap_in)."""
         changed = [index for index, group in enumerate(groups) if group.is_changed]
         replaced = groups[changed[0] : changed[-1] + 1] if changed else []
         for group in groups:
             if group not in replaced:
                 for suffix in SEGMENT_SUFFIXES:
-                    base_offset = group.sources[0].base_offset
+                    base_offset = group.base_offset
                     self._files.remove(segment_path(self._directory, base_offset, suffix + CLEANED_SUFFIX))
         if replaced:
             swap_in(
                 self._files,
                 self._directory,
-                [group.sources[0].base_offset for group in replaced],
+                [group.base_offset for group in replaced],
                 [segment.base_offset for group in replaced for segment in group.sources],
             )

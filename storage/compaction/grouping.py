@@ -27,6 +27,21 @@ class CleanableRange(NamedTuple):
     first_uncleanable_offset: int
 
 
+def first_dirty_offset(cleaned_up_to: int | None, log_start_offset: int, log_end_offset: int) -> tuple[int, str | None]:
+    """(where the part begins that was not cleaned, why not where the checkpoint says; None: it is as it says).
+
+    A checkpoint outside the log counts as none (LogCleanerManager.cleanableOffsets).
+    """
+    if cleaned_up_to is None or log_start_offset <= cleaned_up_to <= log_end_offset:
+        return log_start_offset if cleaned_up_to is None else cleaned_up_to, None
+    if cleaned_up_to < log_start_offset:
+        return log_start_offset, f"the checkpointed offset {cleaned_up_to} is below the log start offset"
+    return (
+        log_start_offset,
+        f"the checkpointed offset {cleaned_up_to} is larger than the log end offset {log_end_offset}",
+    )
+
+
 def cleanable_range(
     segments: Sequence[SegmentFacts],
     *,
@@ -40,9 +55,7 @@ def cleanable_range(
     """The range of a round: never the active (last) segment, nothing at or behind the last stable offset, nothing
     younger than min.compaction.lag.ms. `cleaned_up_to` is the cleaner's checkpoint; one outside the log counts as none.
     """
-    first_dirty = log_start_offset
-    if cleaned_up_to is not None and log_start_offset <= cleaned_up_to <= log_end_offset:
-        first_dirty = cleaned_up_to
+    first_dirty, _ = first_dirty_offset(cleaned_up_to, log_start_offset, log_end_offset)
     bounds = [last_stable_offset, segments[-1].base_offset]
     if min_compaction_lag_ms > 0:
         first_reached = _slot_of(segments, first_dirty)

@@ -35,26 +35,17 @@ class PartitionFacts:
 
     segments: list[SegmentFacts]
     next_offsets: dict[int, int]
-    """Segment's base offset -> the offset behind its last batch."""
-    producers: ProducerState
+    """Segment's base offset -> the offset behind its last batch, or anything up to the next segment's base."""
     transaction_indexes: list[tuple[int, TransactionIndex]]
+    last_records: dict[int, LastRecord]
+    """The last record of each producer that is still known."""
+    first_unstable_offset: int | None
+    """Where the oldest undecided transaction begins."""
 
     @property
     def log_end_offset(self) -> int:
         """The offset that the next record gets."""
         return self.next_offsets[self.segments[-1].base_offset]
-
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """Where the oldest undecided transaction begins."""
-        return self.producers.first_undecided_offset
-
-    def last_records(self) -> dict[int, LastRecord]:
-        """The last record of each producer that is still known."""
-        return {
-            producer_id: LastRecord(entry.last_offset if entry.last_offset >= 0 else None, entry.producer_epoch)
-            for producer_id, entry in self.producers.producers.items()
-        }
 
     def aborted_between(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch `[start_offset, end_offset)`."""
@@ -77,15 +68,33 @@ def read_partition(files: Files, directory: Path, *, now_ms: int, producer_id_ex
     names = [entry.name for entry in files.list(directory) if entry.is_file()]
     bases = sorted(base for name in names if name.endswith(LOG_SUFFIX) and (base := base_offset_of(name)) is not None)
     producers, replay_from = _newest_snapshot(files, directory, names)
-    facts = PartitionFacts([], {}, producers, [])
+    facts = PartitionFacts([], {}, [], {}, None)
     for base_offset in bases:
         is_active = base_offset == bases[-1]
-        facts.segments.append(_read_segment(files, directory, base_offset, facts, replay_from, is_active=is_active))
-        if f"{base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" in names:
-            data = files.read_file(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
-            facts.transaction_indexes.append((base_offset, TransactionIndex(base_offset, data)))
+        facts.segments.append(_read_segment(files, directory, base_offset, facts, producers, replay_from, is_active))
     producers.remove_expired(now_ms, producer_id_expiration_ms)
+    facts.transaction_indexes = read_transaction_indexes(files, directory, bases)
+    facts.last_records = last_records_of(producers)
+    facts.first_unstable_offset = producers.first_undecided_offset
     return facts
+
+
+def last_records_of(producers: ProducerState) -> dict[int, LastRecord]:
+    """The last record of each producer (``UnifiedLog.lastRecordsOfActiveProducers``)."""
+    return {
+        producer_id: LastRecord(entry.last_offset if entry.last_offset >= 0 else None, entry.producer_epoch)
+        for producer_id, entry in producers.producers.items()
+    }
+
+
+def read_transaction_indexes(files: Files, directory: Path, bases: Iterable[int]) -> list[tuple[int, TransactionIndex]]:
+    """(base offset, index) of the segments that have one. Raises CorruptIndexError, OSError."""
+    found = []
+    for base_offset in bases:
+        path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX)
+        if files.exists(path):
+            found.append((base_offset, TransactionIndex(base_offset, files.read_file(path))))
+    return found
 
 
 def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tuple[ProducerState, int]:
@@ -102,7 +111,13 @@ def _newest_snapshot(files: Files, directory: Path, names: Iterable[str]) -> tup
 
 
 def _read_segment(
-    files: Files, directory: Path, base_offset: int, facts: PartitionFacts, replay_from: int, *, is_active: bool
+    files: Files,
+    directory: Path,
+    base_offset: int,
+    facts: PartitionFacts,
+    producers: ProducerState,
+    replay_from: int,
+    is_active: bool,
 ) -> SegmentFacts:
     """The facts of one segment; an active segment counts up to its first damage, which a killed broker may leave."""
     path = segment_path(directory, base_offset, LOG_SUFFIX)
@@ -117,9 +132,9 @@ def _read_segment(
             if not header.has_producer_id or header.base_offset < replay_from:
                 continue
             if not header.is_control:
-                facts.producers.apply(header, header.base_offset)
+                producers.apply(header, header.base_offset)
             elif (found := read_marker(files.read(fd, header.size_in_bytes, position), header)) is not None:
-                facts.producers.apply_marker(header, found[0], header.base_offset, found[1])
+                producers.apply_marker(header, found[0], header.base_offset, found[1])
     except CorruptRecordError:
         if not is_active:
             raise
@@ -129,13 +144,13 @@ def _read_segment(
     return SegmentFacts(
         base_offset,
         size,
-        _size_of(files, segment_path(directory, base_offset, OFFSET_INDEX_SUFFIX)),
-        _size_of(files, segment_path(directory, base_offset, TIME_INDEX_SUFFIX)),
+        size_of(files, segment_path(directory, base_offset, OFFSET_INDEX_SUFFIX)),
+        size_of(files, segment_path(directory, base_offset, TIME_INDEX_SUFFIX)),
         largest_timestamp if largest_timestamp >= 0 else files.modified_ms(path),
     )
 
 
-def _size_of(files: Files, path: Path) -> int:
+def size_of(files: Files, path: Path) -> int:
     """A file's length, 0 without the file."""
     if not files.exists(path):
         return 0

@@ -3,7 +3,7 @@
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import decode_records
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
+from odradek.storage.compaction.live_round import clean_log
 from odradek.storage.compaction.partition_facts import read_partition
+from odradek.storage.descriptors import DescriptorCache
+from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
 from support.java import java_arguments, java_or_skip, java_source
 from support.log_histories import HistoryWriter
@@ -81,6 +84,16 @@ def clean_once(directory: Path, first_dirty: int, now_ms: int, config: LogConfig
     return cleaner.clean(facts, offsets, max_map_entries=1_000_000).cleaned_up_to
 
 
+def clean_once_live(directory: Path, first_dirty: int, now_ms: int, config: LogConfig) -> int:
+    """The round as the broker does it: over an open log, which goes on with the cleaned segments."""
+    files = UnsyncedFiles()
+    log = Log.open(directory, config, now_ms=now_ms, clean_shutdown=True, descriptors=DescriptorCache(files))
+    cleaned_up_to = clean_log(log, cleaned_up_to=first_dirty, now_ms=now_ms).result.cleaned_up_to
+    log.remove_deleted_files(now_ms + config.file_delete_delay_ms)
+    log.close()
+    return cleaned_up_to
+
+
 def contents(directory: Path, suffixes: tuple[str, ...]) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.suffix in suffixes}
 
@@ -95,7 +108,9 @@ def decoded(directory: Path) -> list[object]:
     return found
 
 
-def compare_with_kafka(tmp_path: Path, oracle: CleanerOracle, seed: int) -> None:
+def compare_with_kafka(
+    tmp_path: Path, oracle: CleanerOracle, seed: int, clean: Callable[[Path, int, int, LogConfig], int] = clean_once
+) -> None:
     rng = random.Random(seed)
     ours = tmp_path / "ours" / "topic-0"
     is_compressed = seed % 3 == 2
@@ -112,7 +127,7 @@ def compare_with_kafka(tmp_path: Path, oracle: CleanerOracle, seed: int) -> None
     for _ in range(2):
         now_ms += rng.choice((1000, HOUR_MS + 1))
         expected = oracle.clean(kafkas, 0, now_ms, config)
-        assert clean_once(ours, 0, now_ms, config) == expected, f"seed {seed}"
+        assert clean(ours, 0, now_ms, config) == expected, f"seed {seed}"
         if is_compressed:
             assert decoded(ours) == decoded(kafkas), f"seed {seed}"
         else:
@@ -131,3 +146,18 @@ def test_every_file_equals_kafkas(tmp_path: Path, oracle: CleanerOracle, seed: i
 @pytest.mark.parametrize("seed", range(9, 60))
 def test_every_file_equals_kafkas_in_more_histories(tmp_path: Path, oracle: CleanerOracle, seed: int) -> None:
     compare_with_kafka(tmp_path, oracle, seed)
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_the_live_cleaner_leaves_what_kafkas_does(tmp_path: Path, oracle: CleanerOracle, seed: int) -> None:
+    compare_with_kafka(tmp_path, oracle, seed, clean_once_live)
+
+
+@pytest.mark.ci
+@pytest.mark.java
+@pytest.mark.parametrize("seed", range(106, 150))
+def test_the_live_cleaner_leaves_what_kafkas_does_in_more_histories(
+    tmp_path: Path, oracle: CleanerOracle, seed: int
+) -> None:
+    compare_with_kafka(tmp_path, oracle, seed, clean_once_live)

@@ -1,0 +1,194 @@
+"""A round of cleaning over a log that is open and served: what it goes by, and the exchange of segments after it.
+
+    round_ = LiveRound(log, ...)                     on the loop: what the round goes by
+    outcome = carry_out(round_.order, files, pace)   anywhere, for as long as it takes
+    for each group: stage, sync, commit              on the loop, but for the sync
+    round_.end()
+
+Owns: the files that are half swapped in. Never does: decoding a batch. Invariants: a group takes the place of segments
+that are those it was made from, or not at all; whoever removes, truncates or moves something of the log meanwhile
+interrupts the round first (`LogFiles`). After a crash anywhere the loader finds the old segments or the cleaned one.
+Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAborted.
+"""
+
+from ..errors import StorageError
+from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
+from ..files import Files
+from ..log import Log
+from ..segment import Segment
+from .cleaning import CleanedGroup
+from .grouping import CleanableRange, SegmentFacts, cleanable_range
+from .order import CleaningOrder, CleaningOutcome, RoundLimits, carry_out, discard_cleaned
+from .pace import CleaningStoppedError, full_speed
+from .partition_facts import last_records_of
+
+UNLIMITED = RoundLimits(max_map_entries=5_000_000, buffer_bytes=1 << 18, bytes_per_second=float("inf"))
+
+
+class LiveRound:
+    """One round; times are ms since 1970."""
+
+    def __init__(self, log: Log, offsets: CleanableRange, now_ms: int, limits: RoundLimits) -> None:
+        """Takes down what the round goes by; the log is being cleaned until `end`. Raises OSError, StorageError."""
+        log.check_usable()
+        active = log.segments.active
+        sealed = [segment for segment in log.segments if segment is not active]
+        self.order = CleaningOrder(
+            log.directory,
+            log.config,
+            now_ms,
+            offsets,
+            tuple((segment.base_offset, segment.size) for segment in sealed),
+            active.base_offset,
+            active.transaction_index.to_bytes(),
+            last_records_of(log.producer_state),
+            limits,
+        )
+        self.is_interrupted = False
+        self._log = log
+        self._sources = {segment.base_offset: segment for segment in sealed}
+        self._staged: CleanedGroup | None = None
+        assert log.log_files.cleaning is None, "one round at a time"
+        log.log_files.cleaning = self
+
+    @property
+    def files(self) -> Files:
+        """The log's file layer."""
+        return self._log.log_files.files
+
+    def interrupt(self) -> None:
+        """The log changes in a way that the round did not expect: nothing more is swapped in. Raises OSError."""
+        self.is_interrupted = True
+        if self._staged is not None:
+            self._unstage()
+
+    def check(self) -> None:
+        """Raises CleaningStoppedError once the round has been interrupted or its log can't be used any more."""
+        if self.is_interrupted or self._log.failure is not None:
+            raise CleaningStoppedError(f"{self.order.directory}: the log has changed while it was being cleaned")
+
+    def stage(self, group: CleanedGroup) -> None:
+        """The first step: `.cleaned` becomes `.swap`. Raises CleaningStoppedError, OSError with the log as it was."""
+        self.check()
+        for source in group.sources:
+            segment = self._sources[source.base_offset]
+            if self._log.segments.floor(source.base_offset) is not segment or segment.size != source.size:
+                raise CleaningStoppedError(f"{segment.path} is not the segment any more that was cleaned")
+        self._staged = group
+        try:
+            for suffix in SEGMENT_SUFFIXES:
+                self._rename(group.base_offset, suffix + CLEANED_SUFFIX, suffix + SWAP_SUFFIX)
+        except OSError:
+            self._unstage()
+            raise
+
+    def sync(self) -> None:
+        """The step between, on any thread: the names are made durable. Raises OSError."""
+        self.files.sync_directory(self.order.directory)
+
+    def commit(self, group: CleanedGroup, now_ms: int) -> None:
+        """The last step: the group takes the place of its sources, whose files go after file.delete.delay.ms.
+
+        Raises CleaningStoppedError with the log as it was; StorageError where the disk refuses: the log is unusable
+        until it is opened again, which finishes the exchange.
+        """
+        self.check()
+        self._staged = None
+        self._log.replace_segments(
+            [self._sources[source.base_offset] for source in group.sources],
+            group.size,
+            now_ms + self._log.config.file_delete_delay_ms,
+        )
+
+    def give_up(self) -> None:
+        """Takes back what was staged and not committed. Raises OSError."""
+        if self._staged is not None:
+            self._unstage()
+
+    def end(self) -> None:
+        """The log is not being cleaned any more."""
+        if self._log.log_files.cleaning is self:
+            self._log.log_files.cleaning = None
+
+    def _unstage(self) -> None:
+        """`.log.swap` is `.cleaned` again before anything is removed, so that no crash takes it for a whole segment."""
+        assert self._staged is not None
+        base_offset, self._staged = self._staged.base_offset, None
+        try:
+            self._rename(base_offset, LOG_SUFFIX + SWAP_SUFFIX, LOG_SUFFIX + CLEANED_SUFFIX)
+            for suffix in reversed(SEGMENT_SUFFIXES):
+                for marker in (SWAP_SUFFIX, CLEANED_SUFFIX):
+                    self.files.remove(segment_path(self.order.directory, base_offset, suffix + marker))
+        except OSError as error:
+            self._log.failure = error  # the next start would swap in what is stale by then
+            raise
+
+    def _rename(self, base_offset: int, old_suffix: str, new_suffix: str) -> None:
+        source = segment_path(self.order.directory, base_offset, old_suffix)
+        if self.files.exists(source):
+            self.files.rename(source, segment_path(self.order.directory, base_offset, new_suffix))
+
+
+def sealed_and_active(log: Log) -> list[SegmentFacts]:
+    """The segments as selection looks at them: sizes of indexes are left out, times unless they matter.
+
+    Raises OSError, CorruptRecordError.
+    """
+    with_times = log.config.min_compaction_lag_ms > 0
+    active = log.segments.active
+    return [
+        SegmentFacts(
+            segment.base_offset,
+            segment.size,
+            0,
+            0,
+            segment.largest_timestamp if with_times and segment is not active else 0,
+        )
+        for segment in log.segments
+    ]
+
+
+def range_of(log: Log, segments: list[SegmentFacts], cleaned_up_to: int | None, now_ms: int) -> CleanableRange:
+    """What of an open log may be cleaned now."""
+    return cleanable_range(
+        segments,
+        cleaned_up_to=cleaned_up_to,
+        log_start_offset=log.log_start_offset,
+        log_end_offset=log.log_end_offset,
+        last_stable_offset=log.last_stable_offset,
+        min_compaction_lag_ms=log.config.min_compaction_lag_ms,
+        now_ms=now_ms,
+    )
+
+
+def earliest_dirty_timestamp(log: Log, first_dirty: int) -> int | None:
+    """The least first timestamp of the sealed segments that reach `first_dirty`; None without any. Raises OSError.
+
+    Only asked for where max.compaction.lag.ms is set: it reads the head of each segment once.
+    """
+    active = log.segments.active
+    dirty: list[Segment] = [segment for segment in log.segments.reaching(first_dirty) if segment is not active]
+    return min((first for s in dirty if (first := s.first_batch_timestamp) is not None and first > 0), default=None)
+
+
+def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: RoundLimits = UNLIMITED) -> CleaningOutcome:
+    """One whole round over an open log, in one go: for tests and tools; the broker does the steps apart.
+
+    The next round is told `outcome.result.cleaned_up_to`. Raises what `carry_out` raises, StorageError.
+    """
+    offsets = range_of(log, sealed_and_active(log), cleaned_up_to, now_ms)
+    round_ = LiveRound(log, offsets, now_ms, limits)
+    try:
+        outcome = carry_out(round_.order, round_.files, full_speed())
+        for group in outcome.groups:
+            round_.stage(group)
+            round_.sync()
+            round_.commit(group, now_ms)
+            round_.sync()
+        return outcome
+    except (OSError, StorageError):
+        round_.give_up()
+        discard_cleaned(round_.files, round_.order.directory)
+        raise
+    finally:
+        round_.end()

@@ -1,0 +1,126 @@
+"""What is asked of a round over an open log, and what comes back: all that crosses to the process that does it.
+
+Never does: touching the log itself; only its sealed segments are read, and `.cleaned` files are written beside them.
+Invariant: an order can be pickled, and what it says stays true while the round runs, or the round is thrown away.
+Source: Kafka's Cleaner.clean and LogToClean.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..file_names import (
+    CLEANED_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    SEGMENT_SUFFIXES,
+    TIME_INDEX_SUFFIX,
+    segment_path,
+)
+from ..files import Files
+from ..log_config import LogConfig
+from ..transaction_index import TransactionIndex
+from .cleaning import CleanedGroup, PartitionCleaner, RoundResult
+from .grouping import CleanableRange, SegmentFacts
+from .pace import Pace
+from .partition_facts import PartitionFacts, read_transaction_indexes, size_of
+from .retention import LastRecord
+
+LEAST_BUFFER_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLimits:
+    """What a round may take (log.cleaner.*): keys in memory, bytes read or written at a time, bytes a second."""
+
+    max_map_entries: int
+    buffer_bytes: int
+    bytes_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningOrder:
+    """One round over one partition as of `now_ms`. `segments`: (base offset, size) of all sealed segments."""
+
+    directory: Path
+    config: LogConfig
+    now_ms: int
+    offsets: CleanableRange
+    segments: tuple[tuple[int, int], ...]
+    active_base_offset: int
+    active_transactions: bytes
+    """The active segment's transaction index: it may abort what lies in a sealed one."""
+    last_records: dict[int, LastRecord]
+    limits: RoundLimits
+
+
+@dataclass(slots=True)
+class CleaningOutcome:
+    """What a round has left: the totals, and the groups whose `.cleaned` files wait to be swapped in."""
+
+    result: RoundResult
+    groups: list[CleanedGroup]
+    bytes_read: int
+    bytes_written: int
+
+
+def carry_out(order: CleaningOrder, files: Files, pace: Pace) -> CleaningOutcome:
+    """Writes the `.cleaned` files of the groups that change; on an error none is left.
+
+    Raises KafkaError for damage (naming file and position), CorruptIndexError, OSError, CleaningStoppedError.
+    """
+    cleaner = PartitionCleaner(
+        files,
+        order.directory,
+        order.config,
+        order.now_ms,
+        pace=pace,
+        buffer_bytes=max(order.limits.buffer_bytes, LEAST_BUFFER_BYTES),
+    )
+    is_done = False
+    try:
+        result, groups = cleaner.write_cleaned(
+            _facts(order, files), order.offsets, max_map_entries=order.limits.max_map_entries
+        )
+        changed = [group for group in groups if group.is_changed]
+        for group in groups:
+            if not group.is_changed:
+                _discard(files, order.directory, group.base_offset)
+        is_done = True
+    finally:
+        if not is_done:
+            discard_cleaned(files, order.directory)
+    return CleaningOutcome(result, changed, pace.bytes_read, pace.bytes_written)
+
+
+def discard_cleaned(files: Files, directory: Path) -> None:
+    """Removes all `.cleaned` files of a partition. Raises OSError."""
+    if files.exists(directory):
+        for entry in files.list(directory):
+            if entry.name.endswith(CLEANED_SUFFIX):
+                files.remove(directory / entry.name)
+
+
+def _discard(files: Files, directory: Path, base_offset: int) -> None:
+    for suffix in SEGMENT_SUFFIXES:
+        files.remove(segment_path(directory, base_offset, suffix + CLEANED_SUFFIX))
+
+
+def _facts(order: CleaningOrder, files: Files) -> PartitionFacts:
+    """The partition as the cleaner wants to see it, without reading a single batch."""
+    bases = [base_offset for base_offset, _ in order.segments]
+    segments = [
+        SegmentFacts(
+            base_offset,
+            size,
+            size_of(files, segment_path(order.directory, base_offset, OFFSET_INDEX_SUFFIX)),
+            size_of(files, segment_path(order.directory, base_offset, TIME_INDEX_SUFFIX)),
+            0,
+        )
+        for base_offset, size in order.segments
+        if base_offset < order.offsets.first_uncleanable_offset
+    ]
+    active = order.active_base_offset
+    next_offsets = dict(zip(bases, [*bases[1:], active], strict=True))
+    next_offsets[active] = 1 << 63
+    indexes = read_transaction_indexes(files, order.directory, bases)
+    indexes.append((active, TransactionIndex(active, order.active_transactions)))
+    return PartitionFacts(segments, next_offsets, indexes, order.last_records, None)
