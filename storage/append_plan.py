@@ -10,8 +10,6 @@ from enum import Enum
 from struct import Struct
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from ..protocol.errors import ErrorCode
 from ..protocol.records.batch import (
     ATTRIBUTES_POSITION,
@@ -28,6 +26,7 @@ from ..protocol.records.batch import (
     read_header,
 )
 from ..protocol.records.builder import encode_batch
+from ..protocol.records.checksum import crc32c
 from ..protocol.records.compression import CompressionType
 from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from ..protocol.records.record import decode_records

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 
-from crc32c import crc32c
-
+from ..protocol.records.checksum import crc32c
 from .errors import CorruptSnapshotError
 from .file_names import SNAPSHOT_SUFFIX, base_offset_of, segment_path
 from .files import Files

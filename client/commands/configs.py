@@ -1,18 +1,18 @@
 """``odradek configs``: what ``kafka-configs.sh`` does for topics, brokers and groups, with its flags and output."""
 
+from __future__ import annotations
+
 import re
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from ..admin_configs import ConfigAdmin, ConfigEntry
-from ..admin_topics import TopicAdmin
 from .output import print_json
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
 
-
-class Admin(TopicAdmin, ConfigAdmin):
-    """The part of the admin client that the command needs: each import costs at every start."""
+if TYPE_CHECKING:
+    from ..admin_configs import ConfigEntry
+    from ..admin_topic_configs import TopicConfigAdmin
 
 
 ENTITY_TYPES = {
@@ -103,7 +103,9 @@ def command(
     json_wanted = as_json or output == "json"
 
     async def work() -> None:
-        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        from ..admin_topic_configs import TopicConfigAdmin
+
+        async with TopicConfigAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
             if action == "describe":
                 await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
             else:
@@ -141,7 +143,7 @@ def read_properties(text: str) -> dict[str, str]:
     return pairs
 
 
-async def describe_configs(admin: Admin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:
+async def describe_configs(admin: TopicConfigAdmin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:
     """``--describe``."""
     names = [entity.name] if entity.name is not None else await entity_names(admin, entity.type)
     configs = await admin.describe_configs(entity.type, names, synonyms=True)
@@ -186,7 +188,7 @@ def config_document(entry: ConfigEntry) -> object:
     }
 
 
-async def entity_names(admin: Admin, entity_type: str) -> list[str]:
+async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
     """All entities of a type. Raises CommandError where only one can be asked for."""
     if entity_type == "topic":
         return await admin.list_topics()
@@ -196,7 +198,7 @@ async def entity_names(admin: Admin, entity_type: str) -> list[str]:
 
 
 async def alter_configs(
-    admin: Admin, entity: Entity, to_set: dict[str, str], to_delete: list[str], *, as_json: bool
+    admin: TopicConfigAdmin, entity: Entity, to_set: dict[str, str], to_delete: list[str], *, as_json: bool
 ) -> None:
     """``--alter``. Removing what is not set is an error, as in Kafka's tool: it is a typing mistake."""
     if entity.name is None:

@@ -1,18 +1,21 @@
 """``odradek consume``: what ``kafka-console-consumer.sh`` does; and until an offset, a time or the end."""
 
-import asyncio
+from __future__ import annotations
+
 import re
 import sys
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..consumer import Consumer
 from ..types import ConsumerRecord, TopicPartition
 from .record_format import RecordFormat, json_line
 from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
-from .topics import INTERNAL_TOPICS
+from .topic_partitions import INTERNAL_TOPICS
+
+if TYPE_CHECKING:
+    from ..consumer import Consumer
 
 POLL_MS = 1_000
 
@@ -133,6 +136,8 @@ def command(
         raise click.UsageError("--until-... and --group cannot be used together: a group's partitions come and go")
 
     async def work() -> int:
+        from ..consumer import Consumer
+
         consumer = Consumer(
             bootstrap_servers=bootstrap_server,
             group_id=group,
@@ -147,6 +152,8 @@ def command(
 
 async def consume_until_done(consumer: Consumer, options: ConsumeOptions, record_format: RecordFormat) -> int:
     """Reads, prints, and says at the end how many there were."""
+    import asyncio
+
     printed = 0
     try:
         async with consumer:

@@ -1,20 +1,20 @@
 """``odradek get-offsets``: what ``kafka-get-offsets.sh`` does, with its flags and output."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import click
 
 from ...protocol.errors import KafkaError
-from ..admin_records import RecordAdmin
-from ..admin_topics import TopicAdmin
 from ..types import TopicPartition
 from .output import print_json
 from .running import CommandError, bootstrap_option, json_option, main, output_option, run, timeout_option
-from .topics import INTERNAL_TOPICS
+from .topic_partitions import INTERNAL_TOPICS
 
-
-class Admin(TopicAdmin, RecordAdmin):
-    """The part of the admin client that the command needs: each import costs at every start."""
+if TYPE_CHECKING:
+    from ..admin_topic_records import TopicRecordAdmin
 
 
 SPECIAL_TIMES = {
@@ -39,7 +39,7 @@ def parse_time(text: str) -> int:
         ) from None
 
 
-def partition_filter(text: str) -> "list[tuple[re.Pattern[str], int, int]]":
+def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
     """``TOPIC:FROM-TO,...`` as (pattern, first partition, one past the last). Raises UsageError."""
     rules = []
     for rule in text.split(","):
@@ -101,14 +101,20 @@ def command(
     timestamp = parse_time(time_)
 
     async def work() -> int | None:
-        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        from ..admin_topic_records import TopicRecordAdmin
+
+        async with TopicRecordAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
             return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json or output == "json")
 
     return run(work)
 
 
 async def print_offsets(
-    admin: Admin, rules: "list[tuple[re.Pattern[str], int, int]]", timestamp: int, exclude_internal: bool, as_json: bool
+    admin: TopicRecordAdmin,
+    rules: list[tuple[re.Pattern[str], int, int]],
+    timestamp: int,
+    exclude_internal: bool,
+    as_json: bool,
 ) -> int:
     """Asks for each partition by itself, so that one without a leader does not hide the others."""
     names = [name for name in await admin.list_topics() if any(rule[0].fullmatch(name) for rule in rules)]

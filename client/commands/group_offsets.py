@@ -1,11 +1,15 @@
 """The rows of ``odradek groups --describe``: committed offset, log end offset and lag of each partition."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-from ..admin import Admin
-from ..admin_groups import GroupDescription, MemberDescription
+from typing import TYPE_CHECKING, NamedTuple
+
 from ..list_offsets import LATEST_TIMESTAMP
 from ..types import TopicPartition
+
+if TYPE_CHECKING:
+    from ..admin import Admin
+    from ..admin_groups import GroupDescription, MemberDescription
 
 
 class GroupOffsetRow(NamedTuple):

@@ -3,18 +3,21 @@
 Source: ``ConsumerGroupCommand.prepareOffsetsToReset``: offsets outside the log are moved to its ends.
 """
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..admin import Admin
-from ..list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from ..types import OffsetAndMetadata, TopicPartition
 from .running import CommandError
+
+if TYPE_CHECKING:
+    from ..admin import Admin
 
 DURATION = re.compile(r"([+-]?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?")
 
@@ -82,6 +85,8 @@ async def reset_offsets(
     admin: Admin, group_id: str, partitions: list[TopicPartition] | None, to: ResetTo
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """The new offset of each partition (None: of all that have one). Raises CommandError, KafkaError."""
+    from ..list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+
     committed = await admin.list_group_offsets(group_id)
     wanted = sorted(committed) if partitions is None else partitions
     if not wanted:

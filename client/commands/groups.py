@@ -1,18 +1,22 @@
 """``odradek groups``: what ``kafka-consumer-groups.sh`` does, with its flags and output."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ...protocol.errors import ErrorCode
-from ..admin import Admin
-from ..admin_groups import GroupDescription
 from ..errors import AdminError
-from .group_offsets import GroupOffsetRow, describe_offsets
 from .group_reset import ResetTo, reset_offsets, reset_target
 from .output import print_columns, print_json
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
 from .topic_partitions import parse_topic_partitions, the_partitions
+
+if TYPE_CHECKING:
+    from ..admin import Admin
+    from ..admin_groups import GroupDescription
+    from .group_offsets import GroupOffsetRow
 
 OFFSET_HEADER = (
     "GROUP",
@@ -142,6 +146,8 @@ def command(
     )
 
     async def work() -> int | None:
+        from ..admin import Admin
+
         async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
             return await ACTIONS[action](admin, options)
 
@@ -207,6 +213,8 @@ async def describe_groups(admin: Admin, options: GroupOptions) -> int | None:
             if not options.as_json:
                 print_state(description)
         else:
+            from .group_offsets import describe_offsets
+
             rows = await describe_offsets(admin, description)
             documents.append(offsets_document(description, rows))
             if not options.as_json and rows:

@@ -3,11 +3,10 @@
 A broker that answers ApiVersions and Metadata, and names itself as alive, serves. Exit code 0 then, else 1.
 """
 
-import asyncio
+from __future__ import annotations
 
 import click
 
-from ..cluster import Cluster
 from ..errors import ClientError
 from .output import print_json
 from .running import CommandError, bootstrap_option, json_option, main, output_option, run
@@ -26,6 +25,8 @@ def command(bootstrap_server: str, timeout_ms: int, wait_ms: int, as_json: bool,
     """Asks until it answers or the time is over."""
 
     async def work() -> int | None:
+        import asyncio
+
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
         while True:
@@ -47,6 +48,8 @@ def command(bootstrap_server: str, timeout_ms: int, wait_ms: int, as_json: bool,
 
 async def check(bootstrap_server: str, timeout_ms: int) -> tuple[str | None, list[int]]:
     """The cluster's id and brokers. Raises ClientError, CommandError when no broker serves."""
+    from ..cluster import Cluster
+
     cluster = Cluster(
         bootstrap_server,
         client_id="odradek-health",

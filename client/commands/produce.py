@@ -1,23 +1,25 @@
 """``odradek produce``: what ``kafka-console-producer.sh`` does: a record for each line of input."""
 
-import asyncio
+from __future__ import annotations
+
 import json
 import os
 import sys
-import threading
 from collections.abc import AsyncIterator
-from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from ...protocol.errors import KafkaError
 from ..errors import ClientError
-from ..producer import Producer
-from ..types import RecordMetadata
 from .lines import LineError, LineFormat
 from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from ..types import RecordMetadata
 
 READ_BYTES = 65_536
 SHOWN_ERRORS = 10
@@ -97,6 +99,10 @@ def command(
     json_wanted = as_json or output == "json"
 
     async def work() -> int:
+        import asyncio
+
+        from ..producer import Producer
+
         tally = Tally()
         producer = Producer(
             bootstrap_server,
@@ -133,7 +139,7 @@ def command(
     return run(work)
 
 
-def note(done: "asyncio.Future[RecordMetadata]", tally: Tally, as_json: bool) -> None:
+def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> None:
     """Counts an answer; with JSON prints where the record is."""
     if done.cancelled():
         return
@@ -179,6 +185,10 @@ async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
     A daemon thread reads, because a read from a terminal or a pipe cannot be cancelled: at Ctrl-C it is left behind. It
     has a descriptor of its own, so that it never reads from whatever takes the number of a closed one.
     """
+    import asyncio
+    import threading
+    from concurrent.futures import CancelledError
+
     loop = asyncio.get_running_loop()
     chunks: asyncio.Queue[bytes | OSError] = asyncio.Queue(maxsize=4)
     descriptor = os.dup(source.fileno())

@@ -1,19 +1,15 @@
 """How every command runs: arguments in, an exit code out, errors as one line that says what to do next.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C). Imports only click at first: asyncio and the
-client come with the command's own module.
+client come when there is something to ask a broker.
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import click
-
-from ...protocol.errors import KafkaError, ProtocolError
-from ..errors import ClientError
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -67,10 +63,8 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
         # The reader of our output went away (`| head`): nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
-    except (CommandError, ClientError, ProtocolError) as error:
+    except CommandError as error:
         return failed(name, str(error))
-    except KafkaError as error:
-        return failed(name, f"{error.args[-1]} ({error.error_code.name})")
     return result if isinstance(result, int) else 0
 
 
@@ -81,8 +75,21 @@ def failed(name: str, message: str) -> int:
 
 
 def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
-    """Runs a coroutine to its end in a loop of its own. Ctrl-C cancels it and raises KeyboardInterrupt."""
-    return asyncio.run(work()) or 0
+    """Runs a coroutine to its end in a loop of its own. Ctrl-C cancels it and raises KeyboardInterrupt.
+
+    Raises CommandError for the errors of the client and of the brokers.
+    """
+    import asyncio  # here, like all of the client: `--help` and wrong usage need none of it
+
+    from ...protocol.errors import KafkaError, ProtocolError
+    from ..errors import ClientError
+
+    try:
+        return asyncio.run(work()) or 0
+    except (ClientError, ProtocolError) as error:
+        raise CommandError(str(error)) from error
+    except KafkaError as error:
+        raise CommandError(f"{error.args[-1]} ({error.error_code.name})") from error
 
 
 def exactly_one(chosen: dict[str, bool]) -> str:

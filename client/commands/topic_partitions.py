@@ -1,11 +1,18 @@
 """``TOPIC`` and ``TOPIC:0,1`` as Kafka's tools take them, turned into partitions that exist."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from ..admin import Admin
 from ..types import TopicPartition
+
+if TYPE_CHECKING:
+    from ..admin import Admin
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:

@@ -1,5 +1,7 @@
 """``odradek topics``: what ``kafka-topics.sh`` does, with its flags and output."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -7,9 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ...protocol.errors import ErrorCode
-from ..admin_topics import NewTopic, TopicAdmin
 from ..errors import AdminError
-from ..metadata import PartitionMetadata, TopicMetadata
 from .output import print_json, topic_id_text
 from .running import (
     CommandError,
@@ -22,11 +22,12 @@ from .running import (
     run,
     timeout_option,
 )
+from .topic_partitions import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from ..admin_configs import ConfigEntry
-
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+    from ..admin_topics import TopicAdmin
+    from ..metadata import PartitionMetadata, TopicMetadata
 
 
 class TopicOptions(NamedTuple):
@@ -113,6 +114,8 @@ def command(
     )
 
     async def work() -> int | None:
+        from ..admin_topics import TopicAdmin
+
         async with TopicAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
             await ACTIONS[action](admin, options)
         return None
@@ -122,6 +125,8 @@ def command(
 
 async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--create``."""
+    from ..admin_topics import NewTopic
+
     assert options.topic is not None
     if "." in options.topic or "_" in options.topic:
         click.echo(
@@ -242,7 +247,7 @@ def _is_wanted(partition: PartitionMetadata, options: TopicOptions) -> bool:
 
 
 def _print_topic(
-    topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: "list[ConfigEntry]", options: TopicOptions
+    topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry], options: TopicOptions
 ) -> None:
     if not (options.under_replicated or options.unavailable):
         replicas = len(next(iter(topic.partitions.values())).replicas) if topic.partitions else 0
@@ -268,7 +273,7 @@ def _numbers(numbers: tuple[int, ...] | None) -> str:
     return "N/A" if numbers is None else ",".join(map(str, numbers))
 
 
-def _document(topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: "list[ConfigEntry]") -> object:
+def _document(topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry]) -> object:
     return {
         "name": topic.name,
         "topicId": topic_id_text(topic.topic_id),

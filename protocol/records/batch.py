@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from crc32c import crc32c
-
+from .checksum import crc32c
 from .compression import CompressionType, compression_type_of
 from .errors import CorruptRecordError, UnsupportedForMessageFormatError
 

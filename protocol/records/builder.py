@@ -6,8 +6,6 @@ programmer's and raise ValueError.
 
 from collections.abc import Iterable, Sequence
 
-from crc32c import crc32c
-
 from .batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
@@ -26,6 +24,7 @@ from .batch import (
     TRANSACTIONAL_FLAG,
     UINT32,
 )
+from .checksum import crc32c
 from .compression import CompressionType, compress
 from .record import Record
 from .varint import encode_repeated_varlong, encode_varlong

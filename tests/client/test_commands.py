@@ -317,15 +317,46 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
 
 
 HEAVY = {"construct", "cramjam", "numpy", "prometheus_client", "pyarrow", "pyspark", "pytest", "rich", "uvloop"}
+SLOW = {"email", "http", "importlib.metadata", "zipfile"}
+ONLY_TO_ASK_A_BROKER = {"asyncio", "ssl", "logging", "odradek.client.cluster", "odradek.protocol.codec"}
+A_REQUEST = {
+    "topics": ["--list"],
+    "produce": ["--topic", "imported", "--file", os.devnull],
+    "consume": ["--topic", "imported", "--partition", "0", "--offset", "earliest", "--until-end"],
+    "groups": ["--list"],
+    "configs": ["--describe", "--topic", "imported"],
+    "get-offsets": [],
+    "health": [],
+}
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules that a new process has imported after some code; what it printed itself does not matter."""
+    code += "; import sys; print(*sorted(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.splitlines()[-1].split())
+
+
+def not_wanted(command: str, loaded: set[str]) -> set[str]:
+    """What a command has imported and never needs: heavy libraries, other rooms, other commands."""
+    rooms = {name for name in loaded if name.startswith(("odradek.broker", "odradek.storage", "odradek.testing"))}
+    others = {COMMANDS[other][0].partition(":")[0] for other in OURS if other != command}
+    return loaded & (HEAVY | SLOW | others) | rooms
 
 
 @pytest.mark.parametrize("command", OURS)
-def test_a_command_imports_only_what_it_needs(command: str) -> None:
-    """Start-up time, held by what is imported: each of these would cost every call 10 ms or more."""
+def test_help_and_wrong_usage_import_nothing_that_asks_a_broker(command: str) -> None:
+    """Start-up time, held by what is imported: each of these would cost every call 5 ms or more."""
     module = COMMANDS[command][0].partition(":")[0]
-    code = f"import sys, {module}; print(*sorted(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not HEAVY & set(loaded)
-    assert not [name for name in loaded if name.startswith(("odradek.broker", "odradek.storage", "odradek.testing"))]
-    others = {COMMANDS[other][0].partition(":")[0] for other in OURS} - {module, "odradek.client.commands.topics"}
-    assert not others & set(loaded)
+    loaded = imported_by(f"import {module}")
+    assert not not_wanted(command, loaded)
+    assert not loaded & ONLY_TO_ASK_A_BROKER
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_a_request_imports_only_what_it_needs(command: str, shell: Shell, bootstrap: str) -> None:
+    shell.produce("imported", "a\n")
+    module, _, function = COMMANDS[command][0].partition(":")
+    arguments = ["--bootstrap-server", bootstrap, *A_REQUEST[command]]
+    loaded = imported_by(f"import {module} as m; assert m.{function}({arguments}) == 0")
+    assert not not_wanted(command, loaded)
