@@ -14,12 +14,30 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicCollection, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, OffsetSpec, ResourceType  # type: ignore[attr-defined]
 
 TIMEOUT_S = 60.0
 MOST_SHOWN = 20
 SPEC: Any = OffsetSpec
+STARTING = (
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError._TRANSPORT,
+)
+"""What a broker answers before it has settled."""
 
 
 class Seen(NamedTuple):
@@ -79,7 +97,29 @@ class Snapshot:
 def take_snapshot(servers: str, *, isolation_level: str = "read_uncommitted") -> Snapshot:
     """Asks a broker for everything. Raises the client's errors; AssertionError where records don't come."""
     admin = AdminClient({"bootstrap.servers": servers})
+    wait_until_settled(admin)
     return Snapshot(_topics(admin, servers, isolation_level), _groups(admin))
+
+
+def wait_until_settled(admin: AdminClient) -> None:
+    """Waits until every partition has its leader and every group is loaded.
+
+    A Kafka that has just started answers some requests with errors that a client tries again after; librdkafka's admin
+    client gives them back.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            topics = admin.list_topics(timeout=TIMEOUT_S).topics
+            _offsets(admin, [(name, i) for name, topic in topics.items() for i in topic.partitions], SPEC.latest())
+            for error in admin.list_consumer_groups().result(TIMEOUT_S).errors:
+                raise KafkaException(error)
+        except KafkaException as error:
+            if time.monotonic() > deadline or error.args[0].code() not in STARTING:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _topics(admin: AdminClient, servers: str, isolation_level: str) -> dict[str, TopicSeen]:

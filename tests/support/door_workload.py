@@ -1,9 +1,10 @@
 """What real, unmodified clients leave in a broker before another one takes its directory over.
 
     fill(servers, seed=1, now_ms=...)                  # 30 topics, 20 groups; CONFIGS are what the broker needs
-    producer = LivingProducer(servers)                 # idempotent; goes on when another broker has the port
+    fill_more(servers, seed=2, now_ms=...)             # later, on whichever broker has the directory
 
-The plans are in door_topics.py, what a client sees of it in door_snapshot.py. Only the broker's answers are waited for.
+The plans are in door_topics.py, what a client sees of it in door_snapshot.py, what goes on while brokers are exchanged
+in door_continuity.py. Only the broker's answers are waited for.
 """
 
 import asyncio
@@ -30,6 +31,7 @@ CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.check.interval.ms": "300",
     "log.initial.task.delay.ms": "300",
+    "log.flush.start.offset.checkpoint.interval.ms": "300",
     "auto.create.topics.enable": "false",
 }
 """What the broker that is filled must have set."""
@@ -56,6 +58,20 @@ def fill(servers: str, *, seed: int, now_ms: int) -> None:
     _send_with_other_clients(servers, now_ms)
     _pass_retention(admin, producers, now_ms)
     _form_groups(admin, servers)
+
+
+def fill_more(servers: str, *, seed: int, now_ms: int) -> None:
+    """On a broker that has been filled: more records in every topic, other offsets, a topic recreated once more."""
+    chance = Random(seed)
+    admin = AdminClient({"bootstrap.servers": servers})
+    producers = Producers(servers)
+    again = [plan for plan in PLANS if plan.name == "recreated"]
+    _delete(admin, [plan.name for plan in again])
+    create(admin, again)
+    for plan in PLANS:
+        if plan.name != "retained-by-size":  # retention would go on while somebody looks
+            producers.send_plan(plan, chance, now_ms)
+    _commit_by_hand(admin, chance.randrange(1, 20))
 
 
 def create(admin: AdminClient, plans: Iterable[Plan]) -> None:
@@ -156,13 +172,16 @@ def _delete_and_recreate(admin: AdminClient, producers: Producers, chance: Rando
     for name in DELETED:
         producers.send_plan(Plan(name), chance, now_ms)
     again = [plan for plan in PLANS if plan.name.startswith("recreated")]
-    names = [*DELETED, *(plan.name for plan in again)]
-    for future in admin.delete_topics(names).values():
-        future.result(TIMEOUT_S)
-    _wait("the deleted topics to go", lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics))
+    _delete(admin, [*DELETED, *(plan.name for plan in again)])
     create(admin, again)
     for plan in again:
         producers.send_plan(plan, chance, now_ms)
+
+
+def _delete(admin: AdminClient, names: list[str]) -> None:
+    for future in admin.delete_topics(names).values():
+        future.result(TIMEOUT_S)
+    _wait("the deleted topics to go", lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics))
 
 
 def _change_topics(admin: AdminClient, producers: Producers, chance: Random, now_ms: int) -> None:
@@ -260,9 +279,14 @@ def _form_groups(admin: AdminClient, servers: str) -> None:
     _read_and_commit(admin, members)
     for _, consumer in members:
         consumer.close()
+    _commit_by_hand(admin, 1)
+
+
+def _commit_by_hand(admin: AdminClient, first: int) -> None:
+    """Offsets of groups that have no members, as tools set them."""
     for number in range(SIMPLE_GROUPS):
         partitions = [
-            TopicPartition("codec-gzip", 0, number + 1, f"by hand {number}"),
+            TopicPartition("codec-gzip", 0, number + first, f"by hand {number}"),
             TopicPartition("compacted", 1, 3),
         ]
         asked = [ConsumerGroupTopicPartitions(f"simple-{number}", partitions)]
@@ -297,36 +321,3 @@ def _read_and_commit(admin: AdminClient, members: list[tuple[str, Any]]) -> None
 def _is_stable(admin: AdminClient, group: str, members: int) -> bool:
     description = admin.describe_consumer_groups([group])[group].result(TIMEOUT_S)
     return description.state.name == "STABLE" and len(description.members) == members
-
-
-# A producer that outlives the broker -----------------------------------------
-
-
-class LivingProducer:
-    """An idempotent producer that stays while brokers come and go on one port: its sequence must go on.
-
-    A broker that has forgotten the producer, or knows another last sequence, would refuse or repeat a batch; then
-    :meth:`send` fails, or the topic's records are not ``0 1 2 …``.
-    """
-
-    def __init__(self, servers: str) -> None:
-        settings: Settings = {
-            "bootstrap.servers": servers,
-            "enable.idempotence": True,
-            "compression.type": "lz4",
-            "linger.ms": 2,
-            "reconnect.backoff.ms": 20,
-            "reconnect.backoff.max.ms": 200,
-            "message.timeout.ms": int(TIMEOUT_S * 1000),
-        }
-        self._producer: Any = Producer(settings)
-        self.sent = 0
-
-    def send(self, count: int = 30) -> None:
-        """Sends the next numbers in batches of ten, each acknowledged before the next is made."""
-        for number in range(self.sent, self.sent + count):
-            self._producer.produce(LIVING, b"%d" % number, partition=0, on_delivery=_delivered)
-            if number % 10 == 9:
-                _flush(self._producer)
-        _flush(self._producer)
-        self.sent += count

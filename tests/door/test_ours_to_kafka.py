@@ -1,0 +1,158 @@
+"""From Odradek to Apache Kafka and back: a directory that clients filled, under whichever broker serves it next.
+
+The broker is stopped, or killed; a real Kafka starts on its directory under each of the two quorum configurations and
+shows every record, committed offset, config and id; an idempotent producer and groups go on; then we start on it again.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
+from support.door_rules import violations
+from support.door_snapshot import Snapshot, differences, take_snapshot
+from support.door_workload import CONFIGS, fill, fill_more
+from support.java import java_or_skip
+from support.kafka_log import SERVING, complaints
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+
+pytestmark = pytest.mark.java
+
+NODE = {"node.id": "1"}
+SHORT_SESSION = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+"""So long a Kafka waits for the session of a broker that was killed, before it takes its own registration."""
+ROUNDS = 3
+
+
+class Way(NamedTuple):
+    """How each broker ends before the other one starts, and how Kafka finds its quorum."""
+
+    ours: str
+    dynamic_quorum: bool
+    theirs: str
+
+
+CI_WAYS = (Way("stop", False, "stop"), Way("kill", True, "kill"))
+LONG_WAYS = (Way("stop", True, "kill"), Way("kill", False, "stop"), *CI_WAYS)
+
+
+class Door:
+    """One directory, one port, and the two brokers that have them in turn."""
+
+    def __init__(self, directory: Path, way: Way) -> None:
+        self.ours = OurBroker(directory, CONFIGS | NODE)
+        self.kafka = RealKafka(directory, CONFIGS | SHORT_SESSION, dynamic_quorum=way.dynamic_quorum)
+        self._way = way
+        self._logged = 0
+
+    def start_ours(self) -> None:
+        """On the port that stays."""
+        self.ours.start()
+        self.kafka.port = self.ours.port
+
+    def end_ours(self) -> None:
+        """Ends our broker and looks at what it leaves."""
+        if self._way.ours == "stop":
+            assert self.ours.stop() == 0, self.ours.log()[-3000:]
+        else:
+            self.ours.kill()
+        found = violations(self.ours.log_dir, clean=self._way.ours == "stop")
+        assert not found, found
+
+    def start_kafka(self) -> None:
+        """Without a complaint in its log."""
+        self._logged = len(self.kafka.output)
+        self.kafka.start()
+
+    def end_kafka(self) -> None:
+        """Ends Kafka: all the time it has complained of nothing."""
+        found = complaints(self.kafka.output[self._logged :], *SERVING)
+        assert not found, found
+        if self._way.theirs == "stop":
+            self.kafka.stop()
+        else:
+            self.kafka.kill()
+
+    def end(self) -> None:
+        """Ends whoever runs."""
+        self.kafka.kill()
+        self.ours.__exit__(None, None, None)
+
+
+def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
+    """Fills ours, and hands it over and back as often as asked; each side adds something when there are rounds."""
+    door = Door(directory, way)
+    try:
+        door.start_ours()
+        servers = door.ours.bootstrap_servers
+        producer = LivingProducer(servers)
+        fill(servers, seed=1, now_ms=now_ms())
+        producer.send()
+        seen = settled(servers, door, way)
+        for round_ in range(rounds):
+            door.end_ours()
+            door.start_kafka()
+            seen = same_after(servers, seen, producer)
+            if rounds > 1:
+                fill_more(servers, seed=100 + round_, now_ms=now_ms())
+                seen = settled(servers, door, way)
+            door.end_kafka()
+            assert_one_sequence(door.kafka.log_dir)
+            door.start_ours()
+            seen = same_after(servers, seen, producer)
+            if rounds > 1:
+                fill_more(servers, seed=200 + round_, now_ms=now_ms())
+                seen = settled(servers, door, way)
+        door.end_ours()
+        assert_one_sequence(door.ours.log_dir)
+    finally:
+        door.end()
+
+
+def same_after(servers: str, before: Snapshot, producer: LivingProducer) -> Snapshot:
+    """The broker shows what the other one had; producer and groups go on; what it shows then."""
+    seen = take_snapshot(servers)
+    assert not differences(before, seen), "\n".join(differences(before, seen))
+    assert_groups_go_on(servers, seen)
+    producer.send()
+    seen = take_snapshot(servers)
+    producer.assert_all_there(seen)
+    return seen
+
+
+def settled(servers: str, door: Door, way: Way) -> Snapshot:
+    """What is there now. Before a kill, the log start offsets have to be in their checkpoint: it is written by the
+    clock, and a killed Kafka that had not come to it would serve deleted records again too."""
+    checkpoint = door.ours.log_dir / "log-start-offset-checkpoint"
+    if "kill" in way:
+        wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
+    return take_snapshot(servers)
+
+
+def wait(what: str, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"waited for {what}"
+        time.sleep(0.05)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.ours}-{way.theirs}")
+def test_kafka_takes_our_directory_over_and_we_have_it_again(tmp_path: Path, way: Way) -> None:
+    java_or_skip()
+    pass_the_door(tmp_path, way, rounds=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", LONG_WAYS, ids=lambda way: f"{way.ours}-{way.theirs}-{way.dynamic_quorum}")
+def test_the_door_three_times_round(tmp_path: Path, way: Way) -> None:
+    java_or_skip()
+    pass_the_door(tmp_path, way, rounds=ROUNDS)

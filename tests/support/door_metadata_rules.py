@@ -1,0 +1,270 @@
+"""What Apache Kafka demands of ``meta.properties``, the clean-shutdown marker and ``__cluster_metadata-0``.
+
+The other half of door_rules.py. The records are replayed here once more in a few lines, so that our own replay is not
+its own witness.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from odradek.protocol.messages.metadata_records import (
+    BrokerRegistrationChangeRecord,
+    FeatureLevelRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from odradek.protocol.records.control import ControlRecordType, control_record_type
+from odradek.protocol.records.record import iterate_records
+from odradek.storage.dump.decoders import Typed, metadata_record
+from odradek.storage.dump.segment_scan import Batch, LogFile
+
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+FIRST_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"
+CHECKPOINT = re.compile(r"(?P<end>\d{20})-(?P<epoch>\d{10})\.checkpoint")
+LEVELS = {
+    "metadata.version": (7, 30),
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "share.version": (0, 2),
+    "streams.version": (0, 1),
+    "transaction.version": (0, 2),
+}
+"""The levels that Kafka 4.3.1 knows."""
+ELR_NEEDS_METADATA_VERSION = 23
+RESERVED_IDS = 100
+"""Ids below mean something else: MIGRATING 0, UNASSIGNED 1, LOST 2."""
+
+
+@dataclass(slots=True)
+class MetadataSeen:
+    """What the records say."""
+
+    topics: dict[str, bytes] = field(default_factory=dict)
+    leader_epochs: dict[tuple[bytes, int], int] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    broker_epoch: int = -1
+    fenced: bool = True
+    first_control: list[ControlRecordType] = field(default_factory=list)
+    voters: bool = False
+    end: int = 0
+    epoch: int = 0
+
+
+def read_uuid(text: str) -> bytes:
+    """16 bytes from base64url without padding. Raises ValueError."""
+    return base64.b64decode(text + "==", b"-_", validate=True)
+
+
+def read_properties(log_dir: Path) -> dict[str, str]:
+    """The lines of meta.properties."""
+    path = log_dir / "meta.properties"
+    lines = path.read_text().splitlines() if path.is_file() else []
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+def read_directory_id(log_dir: Path) -> bytes:
+    """``directory.id``; empty where there is none."""
+    text = read_properties(log_dir).get("directory.id", "")
+    return read_uuid(text) if re.fullmatch(r"[\w-]{22}", text) else b""
+
+
+def metadata_violations(log_dir: Path, directory_id: bytes, seen: MetadataSeen, *, clean: bool) -> list[str]:
+    """What is wrong with the directory's identity and its metadata log; ``seen`` is filled."""
+    found = list(_identity(log_dir, directory_id))
+    directory = log_dir / "__cluster_metadata-0"
+    if not directory.is_dir():
+        return [*found, "__cluster_metadata-0 is missing"]
+    node_id = int(read_properties(log_dir).get("node.id", "-1"))
+    found += [f"{directory.name}/{line}" for line in _replay(directory, directory_id, node_id, seen)]
+    found += [f"{directory.name}: {line}" for line in _voters(directory, directory_id, node_id, seen)]
+    found += [f"{directory.name}/{line}" for line in _state(directory, node_id, seen)]
+    found += _features(seen)
+    found += _stop(log_dir, seen, clean)
+    return found
+
+
+def _identity(log_dir: Path, directory_id: bytes) -> Iterator[str]:
+    properties = read_properties(log_dir)
+    if properties.get("version") != "1":
+        yield f"meta.properties: version {properties.get('version')}"
+    if not properties.get("node.id", "").isdigit() or not properties.get("cluster.id"):
+        yield "meta.properties: no node.id or no cluster.id"
+    if int.from_bytes(directory_id, "big") < RESERVED_IDS:
+        yield "meta.properties: no directory.id, or a reserved one: Kafka starts and serves nothing"
+
+
+# The records -----------------------------------------------------------------
+
+
+def _files(directory: Path) -> list[Path]:
+    """The latest snapshot, and the segments."""
+    checkpoints = sorted(path for path in directory.iterdir() if CHECKPOINT.fullmatch(path.name))
+    return [*checkpoints[-1:], *sorted(directory.glob("*.log"))]
+
+
+def _replay(directory: Path, directory_id: bytes, node_id: int, seen: MetadataSeen) -> Iterator[str]:
+    for path in _files(directory):
+        snapshot = CHECKPOINT.fullmatch(path.name)
+        if snapshot:
+            seen.end, seen.epoch = int(snapshot["end"]), int(snapshot["epoch"])
+        with LogFile(path) as log:
+            for batch in log.batches():
+                if not isinstance(batch, Batch) or not batch.is_valid:
+                    yield f"{path.name}: no sound batch: {batch}"
+                    return
+                for line in _replay_batch(batch, directory_id, node_id, seen, in_snapshot=snapshot is not None):
+                    yield f"{path.name}: {line}"
+    if ControlRecordType.LEADER_CHANGE not in seen.first_control and (directory / f"{0:020d}.log").exists():
+        yield "the log does not begin with a LeaderChange record"
+
+
+def _replay_batch(
+    batch: Batch, directory_id: bytes, node_id: int, seen: MetadataSeen, *, in_snapshot: bool
+) -> Iterator[str]:
+    header = batch.header
+    if not in_snapshot:
+        if header.partition_leader_epoch < seen.epoch:
+            yield f"batch {header.base_offset}: epoch {header.partition_leader_epoch} after {seen.epoch}"
+        if header.base_offset < seen.end and header.last_offset >= seen.end:
+            yield f"batch {header.base_offset} lies across the snapshot's end {seen.end}"
+        seen.epoch = max(seen.epoch, header.partition_leader_epoch)
+    for record in iterate_records(batch.data, header, 0):
+        if header.is_control:
+            kind = control_record_type(record.key)
+            if header.base_offset == 0 and not in_snapshot:
+                seen.first_control.append(kind)
+            seen.voters |= kind is ControlRecordType.KRAFT_VOTERS
+            continue
+        if not in_snapshot and record.offset < seen.end:
+            continue  # in the snapshot already
+        decoded = metadata_record(record)
+        if not isinstance(decoded.value, Typed) or record.key is not None:
+            yield f"record {record.offset}: {decoded.fault or 'it has a key'}"
+            continue
+        for line in _take(decoded.value, record.offset, directory_id, node_id, seen, in_snapshot):
+            yield f"record {record.offset}: {line}"
+    if not in_snapshot:
+        seen.end = max(seen.end, header.last_offset + 1)
+
+
+def _take(
+    typed: Typed, offset: int, directory_id: bytes, node_id: int, seen: MetadataSeen, in_snapshot: bool
+) -> Iterator[str]:
+    message: Any = typed.message
+    level = seen.features.get("metadata.version", 0)
+    match message:
+        case FeatureLevelRecord():
+            seen.features[message.name] = message.feature_level
+        case TopicRecord():
+            seen.topics[message.name] = message.topic_id
+        case RemoveTopicRecord():
+            seen.topics = {name: its for name, its in seen.topics.items() if its != message.topic_id}
+        case PartitionRecord() | PartitionChangeRecord():
+            wanted = 2 if level >= 23 else 1 if level >= 17 else 0
+            if typed.version != wanted:
+                yield f"a partition's record of version {typed.version} under metadata.version {level}"
+            yield from _take_partition(message, directory_id, node_id, seen)
+        case RegisterBrokerRecord() if message.broker_id == node_id:
+            wanted = 4 if level >= 30 else 3 if level >= 17 else 2 if level >= 8 else 1
+            if typed.version != wanted:
+                yield f"RegisterBroker of version {typed.version} under metadata.version {level}"
+            if not in_snapshot and not seen.broker_epoch <= message.broker_epoch <= offset:
+                yield f"broker epoch {message.broker_epoch} after {seen.broker_epoch}"
+            if directory_id not in message.log_dirs and level >= 17:
+                yield f"log directories {message.log_dirs}, meta.properties has {directory_id!r}"
+            seen.broker_epoch, seen.fenced = message.broker_epoch, message.fenced
+        case BrokerRegistrationChangeRecord() if message.broker_id == node_id and message.fenced:
+            seen.fenced = message.fenced == 1
+
+
+def _take_partition(message: Any, directory_id: bytes, node_id: int, seen: MetadataSeen) -> Iterator[str]:
+    key = message.topic_id, message.partition_id
+    if isinstance(message, PartitionRecord):
+        seen.leader_epochs[key] = message.leader_epoch
+    elif message.leader != -2:  # -2: no change
+        seen.leader_epochs[key] = seen.leader_epochs.get(key, 0) + 1
+    for replica, directory in zip(message.replicas or (), message.directories or (), strict=False):
+        if replica == node_id and directory != directory_id and int.from_bytes(directory, "big") not in (0, 1):
+            yield f"partition {message.partition_id} lies in directory {directory!r}: Kafka would not serve it"
+
+
+# Voters, quorum-state, features, stop ----------------------------------------
+
+
+def _voters(directory: Path, directory_id: bytes, node_id: int, seen: MetadataSeen) -> Iterator[str]:
+    """The first checkpoint, the latest one or the log names us as the voter, under our directory's id."""
+    voter = b"\x02" + node_id.to_bytes(4, "big") + directory_id
+    named = False
+    for path in directory.glob("*.checkpoint"):
+        if path.stat().st_mode & 0o222:
+            yield f"{path.name}: its mode is {path.stat().st_mode & 0o777:o}, nobody may write a snapshot"
+        with LogFile(path) as log:
+            batches = [batch for batch in log.batches() if isinstance(batch, Batch)]
+        records = [
+            record
+            for batch in batches
+            if batch.header.is_control
+            for record in iterate_records(batch.data, batch.header, 0)
+        ]
+        kinds = [control_record_type(record.key) for record in records]
+        if (
+            not kinds
+            or kinds[0] is not ControlRecordType.SNAPSHOT_HEADER
+            or kinds[-1] is not ControlRecordType.SNAPSHOT_FOOTER
+        ):
+            yield f"{path.name}: no header first, or no footer last: {kinds}"
+        named |= ControlRecordType.KRAFT_VERSION in kinds and any(voter in (record.value or b"") for record in records)
+    if not named and not seen.voters:
+        yield "no checkpoint and no record names the voter: a dynamic quorum never has a leader"
+
+
+def _state(directory: Path, node_id: int, seen: MetadataSeen) -> Iterator[str]:
+    path = directory / "quorum-state"
+    if not path.is_file():
+        yield "quorum-state is missing"
+        return
+    state = json.loads(path.read_text())
+    expected: dict[str, object] = {"leaderId": node_id, "votedId": -1, "data_version": 1}
+    expected |= {"votedDirectoryId": "AAAAAAAAAAAAAAAAAAAAAA", "leaderEpoch": state.get("leaderEpoch")}
+    if state.get("data_version") == 0:
+        voters = [{"voterId": node_id}]
+        expected = {"clusterId": "", "leaderId": node_id, "leaderEpoch": state.get("leaderEpoch"), "votedId": -1}
+        expected |= {"appliedOffset": 0, "currentVoters": voters, "data_version": 0}
+    if state != expected:
+        yield f"quorum-state: {state}, expected {expected}"
+    elif state["leaderEpoch"] < seen.epoch:
+        yield f"quorum-state: epoch {state['leaderEpoch']} is behind the log's {seen.epoch}"
+    metadata = directory / "partition.metadata"
+    if metadata.is_file() and read_uuid(metadata.read_text().rpartition(" ")[2]) != METADATA_TOPIC_ID:
+        yield "partition.metadata: another topic id than __cluster_metadata's"
+
+
+def _features(seen: MetadataSeen) -> Iterator[str]:
+    if "metadata.version" not in seen.features:
+        yield "no metadata.version is finalised: Kafka exits"
+    for name, level in seen.features.items():
+        lowest, highest = LEVELS.get(name, (0, 0))
+        if not lowest <= level <= highest:
+            yield f"feature {name}: level {level}, Kafka 4.3.1 knows {lowest} to {highest}"
+    elr = seen.features.get("eligible.leader.replicas.version", 0)
+    if elr and seen.features.get("metadata.version", 0) < ELR_NEEDS_METADATA_VERSION:
+        yield "eligible.leader.replicas.version does not fit metadata.version: Kafka does not start"
+
+
+def _stop(log_dir: Path, seen: MetadataSeen, clean: bool) -> Iterator[str]:
+    marker = log_dir / ".kafka_cleanshutdown"
+    if not clean or not marker.is_file():
+        return
+    if not seen.fenced:
+        yield "the broker is not fenced: a Kafka that starts next waits for its session to end"
+    expected = json.dumps({"version": 0, "brokerEpoch": seen.broker_epoch}, separators=(",", ":"))
+    if marker.read_text() != expected:
+        yield f".kafka_cleanshutdown: {marker.read_text()}, expected {expected}"
