@@ -71,6 +71,8 @@ class BrokerRegistration:
     in_controlled_shutdown: bool
     directories: tuple[bytes, ...]
     cordoned_directories: tuple[bytes, ...] = ()
+    has_told_cordoned: bool = False
+    """Whether the broker has said which directories are cordoned: none is not the same as not told."""
     is_migrating_zk_broker: bool = False
 
     @property

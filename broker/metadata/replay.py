@@ -138,7 +138,9 @@ def _clear_elr(image: MetadataImage, record: records.ClearElrRecord, delta: Meta
     for topic in topics:
         for index, partition in topic.partitions.items():
             if partition.eligible_leader_replicas or partition.last_known_elr:
-                topic.partitions[index] = replace(partition, eligible_leader_replicas=(), last_known_elr=())
+                # A change like any other, so it counts (TopicsDelta.replay gives it to the partition as one).
+                change = records.PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
+                topic.partitions[index] = merge(partition, change)
                 delta.changed_partitions[topic.topic_id, index] = None
 
 
@@ -169,6 +171,7 @@ def _register_broker(image: MetadataImage, record: records.RegisterBrokerRecord,
         in_controlled_shutdown=record.in_controlled_shutdown,
         directories=tuple(record.log_dirs),
         cordoned_directories=tuple(record.cordoned_log_dirs or ()),
+        has_told_cordoned=record.cordoned_log_dirs is not None,
         is_migrating_zk_broker=record.is_migrating_zk_broker,
     )
     delta.changed_brokers[record.broker_id] = None
@@ -193,6 +196,7 @@ def _change_registration(
         in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown == 1,
         directories=tuple(record.log_dirs) or broker.directories,
         cordoned_directories=broker.cordoned_directories if cordoned is None else tuple(cordoned),
+        has_told_cordoned=broker.has_told_cordoned or cordoned is not None,
     )
     delta.changed_brokers[broker.broker_id] = None
 

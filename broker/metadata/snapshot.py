@@ -88,7 +88,7 @@ def _broker_record(broker: BrokerRegistration) -> records.RegisterBrokerRecord:
         fenced=broker.fenced,
         in_controlled_shutdown=broker.in_controlled_shutdown,
         log_dirs=list(broker.directories),
-        cordoned_log_dirs=list(broker.cordoned_directories) or None,
+        cordoned_log_dirs=list(broker.cordoned_directories) if broker.has_told_cordoned else None,
     )
 
 
