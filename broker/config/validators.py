@@ -45,6 +45,7 @@ def allowed(definition: KeyDefinition) -> str:
         "custom": str(rule.get("says", "")),
         "quorum_voters": "id@host:port, ...",
         "quorum_bootstrap_servers": "host:port, ...",
+        "address": "host:port, or nothing",
         "throttled_replicas": "* or partition:broker, ...",
         "non_empty_string": "not empty",
         "non_null": "not null",
@@ -140,6 +141,13 @@ def _quorum_bootstrap_servers(name: str, value: Value, rule: Rule) -> str | None
     return None
 
 
+def _address(name: str, value: Value, rule: Rule) -> str | None:
+    # Of our own keys only; empty is none.
+    if not value or HOST_AND_PORT.fullmatch(str(value)):
+        return None
+    return invalid(name, value, "Not in the form host:port")
+
+
 def _throttled_replicas(name: str, value: Value, rule: Rule) -> str | None:
     assert isinstance(value, tuple)
     if value in ((), ("*",)) or all(_THROTTLED_REPLICA.fullmatch(entry) for entry in value):
@@ -176,6 +184,7 @@ _RULES: dict[str, Callable[[str, Value, Rule], str | None]] = {
     "non_null": _non_null,
     "quorum_voters": _quorum_voters,
     "quorum_bootstrap_servers": _quorum_bootstrap_servers,
+    "address": _address,
     "throttled_replicas": _throttled_replicas,
     "custom": _custom,
     "all": _all,

@@ -11,6 +11,8 @@ interrupts the round first (`LogFiles`). After a crash anywhere the loader finds
 Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAborted.
 """
 
+from collections.abc import Callable
+
 from ..errors import StorageError
 from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
 from ..files import Files
@@ -45,6 +47,8 @@ class LiveRound:
             limits,
         )
         self.is_interrupted = False
+        self.on_interrupt: Callable[[], object] = lambda: None
+        """Called when the round is interrupted: whoever works for it may stop."""
         self._log = log
         self._sources = {segment.base_offset: segment for segment in sealed}
         self._staged: CleanedGroup | None = None
@@ -59,6 +63,7 @@ class LiveRound:
     def interrupt(self) -> None:
         """The log changes in a way that the round did not expect: nothing more is swapped in. Raises OSError."""
         self.is_interrupted = True
+        self.on_interrupt()
         if self._staged is not None:
             self._unstage()
 

@@ -1,0 +1,258 @@
+"""The log cleaner of a running broker: looks for the filthiest log, has it cleaned elsewhere, swaps the result in.
+
+Owns: when rounds begin and end, the cleaner-offset-checkpoint. Never does: decoding a batch or choosing by itself
+(storage/compaction/ does), blocking the event loop. Invariants: at most log.cleaner.threads rounds at a time, one for a
+partition; the checkpoint moves only when all that a round has swapped in is durable; retention of compacted logs is
+done here, never during a round. Source: Kafka's LogCleaner, LogCleanerManager.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from ..protocol.errors import KafkaError
+from ..storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
+from ..storage.compaction.grouping import first_dirty_offset
+from ..storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active
+from ..storage.compaction.order import CleaningOutcome, RoundLimits, discard_cleaned
+from ..storage.compaction.pace import CleaningStoppedError
+from ..storage.compaction.selection import LogToClean, filthiest, log_to_clean, map_entries, max_dirty_ratio
+from ..storage.errors import CorruptIndexError
+from ..storage.log import Log
+from ..storage.log_config import MAX_INT64
+from ..storage.log_directory import LogDirectory
+from .cleaner_state import CleanerState, RoundStats, TopicPartition
+from .cleaner_worker import carry_out_round
+from .config.server_config import ServerConfig
+
+logger = logging.getLogger(__name__)
+
+LEAST_BACKOFF_MS = 100
+"""log.cleaner.backoff.ms may be 0; Kafka's threads never rest then."""
+FAILURES = (KafkaError, CorruptIndexError, OSError)
+"""What makes a partition uncleanable, for now."""
+
+
+class LogCleaner:
+    """Cleans the compacted logs of all directories until it is stopped."""
+
+    def __init__(
+        self, directories: Sequence[LogDirectory], config: Callable[[], ServerConfig], clock_ms: Callable[[], int]
+    ) -> None:
+        """``config``: the broker's configuration as it is now; ``clock_ms``: milliseconds since the epoch."""
+        self.state = CleanerState()
+        self._directories = directories
+        self._config = config
+        self._clock_ms = clock_ms
+        self._rounds: set[asyncio.Task[None]] = set()
+        self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
+        self._checkpointing = asyncio.Lock()
+        self._main: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begins to look for work."""
+        self._main = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """Ends what is under way: nothing that was not swapped in yet will be."""
+        tasks = [task for task in (self._main, *self._rounds) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def compacted_logs(self) -> Iterator[tuple[LogDirectory, TopicPartition, Log]]:
+        """The logs that are compacted and can be used."""
+        for directory in self._directories:
+            if directory.failure is None:
+                for key, log in list(directory.logs.items()):
+                    if log.config.is_compacted and log.failure is None:
+                        yield directory, key, log
+
+    async def _run(self) -> None:
+        while True:
+            threads = max(self._config().get_int("log.cleaner.threads"), 1)
+            for _ in range(threads - len(self._rounds)):
+                if not self._begin_round():
+                    break
+            self._delete_old_segments()
+            await self._checkpoint_what_has_gone()
+            backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
+            if self._rounds:
+                patience_s = backoff_s if len(self._rounds) < threads else None
+                await asyncio.wait(self._rounds, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                await asyncio.sleep(backoff_s)
+
+    # Choosing ------------------------------------------------------------------
+
+    def _begin_round(self) -> bool:
+        """Begins a round for the filthiest log; False when none is due."""
+        chosen = self._filthiest()
+        if chosen is None:
+            return False
+        directory, log, to_clean = chosen
+        self.state.in_progress.add(to_clean.key)
+        task = asyncio.get_running_loop().create_task(self._clean(directory, log, to_clean))
+        self._rounds.add(task)
+        task.add_done_callback(partial(self._round_ended, directory, to_clean.key))
+        return True
+
+    def _round_ended(self, directory: LogDirectory, key: TopicPartition, task: asyncio.Task[None]) -> None:
+        """What nobody expected is named too, and the partition waits for its next try."""
+        self._rounds.discard(task)
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            self._failed(directory, key, failure)
+            logger.error("A round of the cleaner has failed", exc_info=failure)
+
+    def _filthiest(self) -> tuple[LogDirectory, Log, LogToClean] | None:
+        now_ms = self.state.last_run_ms = self._clock_ms()
+        found: dict[TopicPartition, tuple[LogDirectory, Log, LogToClean]] = {}
+        compacted = set()
+        for directory, key, log in self.compacted_logs():
+            compacted.add(key)
+            if not self.state.may_clean(key, now_ms):
+                continue
+            try:
+                found[key] = directory, log, self._look_at(directory, key, log, now_ms)
+            except FAILURES as failure:
+                self._failed(directory, key, failure)
+        self.state.forget_missing(compacted)
+        candidates = [to_clean for _, _, to_clean in found.values()]
+        self.state.max_dirty_ratio = max_dirty_ratio(candidates)
+        self.state.max_compaction_delay_ms = max((c.compaction_delay_ms for c in candidates), default=0)
+        best = filthiest(candidates)
+        return None if best is None else found[best.key]
+
+    def _look_at(self, directory: LogDirectory, key: TopicPartition, log: Log, now_ms: int) -> LogToClean:
+        """How dirty a log is. Raises FAILURES."""
+        checkpoint = directory.cleaner_offsets.get(key)
+        first_dirty, problem = first_dirty_offset(checkpoint, log.log_start_offset, log.log_end_offset)
+        if problem is not None:
+            if not log.config.is_deleted or (checkpoint or 0) > log.log_end_offset:
+                logger.warning("%s-%d: cleaning begins anew at the log start offset %d: %s", *key, first_dirty, problem)
+            directory.cleaner_offsets[key] = first_dirty
+        segments = sealed_and_active(log)
+        earliest = None
+        if log.config.max_compaction_lag_ms < MAX_INT64:
+            earliest = earliest_dirty_timestamp(log, first_dirty)
+        return log_to_clean(key, segments, range_of(log, segments, first_dirty, now_ms), log.config, earliest, now_ms)
+
+    def _limits(self) -> RoundLimits:
+        config = self._config()
+        threads = max(config.get_int("log.cleaner.threads"), 1)
+        return RoundLimits(
+            map_entries(
+                config.get_int("log.cleaner.dedupe.buffer.size"),
+                config.get_float("log.cleaner.io.buffer.load.factor"),
+                threads,
+            ),
+            config.get_int("log.cleaner.io.buffer.size") // threads // 2,
+            max(config.get_float("log.cleaner.io.max.bytes.per.second"), 1.0) / threads,
+        )
+
+    # A round -------------------------------------------------------------------
+
+    async def _clean(self, directory: LogDirectory, log: Log, to_clean: LogToClean) -> None:
+        """One round, from what it goes by to the checkpoint; a failure is noted and tried again later."""
+        key = to_clean.key
+        begun_ms = self._clock_ms()
+        try:
+            outcome = await self._carry_out(log, to_clean, begun_ms)
+            if key in directory.logs and directory.logs[key] is log:
+                directory.cleaner_offsets[key] = outcome.result.cleaned_up_to
+                await self._checkpoint(directory)
+        except CleaningStoppedError as stop:
+            logger.info("%s", stop)
+        except FAILURES as failure:
+            self._failed(directory, key, failure)
+        else:
+            self._report(key, to_clean, outcome, self._clock_ms() - begun_ms)
+        finally:
+            self.state.in_progress.discard(key)
+
+    async def _carry_out(self, log: Log, to_clean: LogToClean, now_ms: int) -> CleaningOutcome:
+        loop = asyncio.get_running_loop()
+        round_ = LiveRound(log, to_clean.offsets, now_ms, self._limits())
+        is_done = False
+        try:
+            outcome = await carry_out_round(round_)
+            for group in outcome.groups:
+                round_.stage(group)
+                await loop.run_in_executor(None, round_.sync)
+                round_.commit(group, self._clock_ms())
+                await loop.run_in_executor(None, round_.sync)
+            is_done = True
+            return outcome
+        finally:
+            try:
+                round_.give_up()
+                if not is_done:
+                    discard_cleaned(round_.files, round_.order.directory)
+            finally:
+                round_.end()
+
+    def _failed(self, directory: LogDirectory, key: TopicPartition, failure: BaseException) -> None:
+        reason = failure.message if isinstance(failure, KafkaError) else str(failure) or repr(failure)
+        now_ms = self._clock_ms()
+        refusal = self.state.failed(key, str(directory.path), reason, now_ms)
+        seconds = (refusal.retry_ms - now_ms) // 1000
+        logger.error("%s-%d can't be cleaned: %s; it is tried again in %d s", *key, reason, seconds)
+
+    def _report(self, key: TopicPartition, to_clean: LogToClean, outcome: CleaningOutcome, elapsed_ms: int) -> None:
+        result = outcome.result
+        utilization = result.map_entries / self._limits().max_map_entries
+        self.state.cleaned(key, RoundStats(outcome.bytes_read, outcome.bytes_written, elapsed_ms, utilization))
+        logger.info(
+            "%s-%d: cleaned offsets %d to %d in %d ms: %d bytes of %d remain in %d segments of %d, %d records of %d",
+            *key,
+            to_clean.offsets.first_dirty_offset,
+            result.cleaned_up_to,
+            elapsed_ms,
+            result.bytes_after,
+            result.bytes_before,
+            result.segments_after,
+            result.segments_before,
+            result.records_kept,
+            result.records_read,
+        )
+
+    # Between rounds ------------------------------------------------------------
+
+    def _delete_old_segments(self) -> None:
+        """Retention of compacted logs; of one with ``compact`` alone only what lies before its start goes."""
+        for directory, key, log in self.compacted_logs():
+            if key not in self.state.in_progress:
+                try:
+                    log.delete_old_segments(self._clock_ms())
+                except KafkaError as error:
+                    logger.error("%s: %s", directory.path, error)
+
+    async def _checkpoint_what_has_gone(self) -> None:
+        """A deleted topic's offset must not be found by a new one of its name."""
+        for directory in self._directories:
+            if directory.failure is None and self._written.get(directory, directory.cleaner_offsets).keys() != (
+                directory.cleaner_offsets.keys()
+            ):
+                try:
+                    await self._checkpoint(directory)
+                except OSError as error:
+                    logger.error("%s: the cleaner's checkpoint can't be written: %s", directory.path, error)
+
+    async def _checkpoint(self, directory: LogDirectory) -> None:
+        """Writes the directory's cleaner-offset-checkpoint. Raises OSError."""
+        async with self._checkpointing:
+            offsets = dict(directory.cleaner_offsets)
+            path = directory.path / CLEANER_OFFSET_CHECKPOINT
+            await asyncio.get_running_loop().run_in_executor(
+                None, write_offset_checkpoint, directory.files, path, offsets
+            )
+            self._written[directory] = offsets
+
+
+def percent(ratio: float) -> int:
+    """A share as Kafka's gauges show it."""
+    return math.floor(100 * ratio)

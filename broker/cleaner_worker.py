@@ -1,0 +1,83 @@
+"""Where a round of cleaning is carried out: a thread for little, a process of its own for more.
+
+Never does: touching logs. Invariant: when `carry_out_round` returns or raises, nobody works on the order any more.
+See storage/compaction/worker.py for why.
+"""
+
+import asyncio
+import pickle
+import sys
+import threading
+import time
+from asyncio.subprocess import PIPE
+
+from ..protocol.errors import ErrorCode, KafkaError
+from ..storage.compaction.live_round import LiveRound
+from ..storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
+from ..storage.compaction.pace import CleaningStoppedError, Pace
+
+THREAD_BYTES = 1 << 20
+"""Up to so many bytes of segments are cleaned on a thread: some 60 ms of work, less than a process needs to start."""
+WORKER_MODULE = "odradek.storage.compaction.worker"
+
+
+async def carry_out_round(round_: LiveRound) -> CleaningOutcome:
+    """Does the slow part of a round; ended early by the round's interruption, or by cancelling.
+
+    Raises CleaningStoppedError, KafkaError (damage), CorruptIndexError, OSError.
+    """
+    order = round_.order
+    if sum(size for base, size in order.segments if base < order.offsets.first_uncleanable_offset) <= THREAD_BYTES:
+        return await _on_thread(round_)
+    return await _in_process(round_)
+
+
+async def _on_thread(round_: LiveRound) -> CleaningOutcome:
+    stop = threading.Event()
+    round_.on_interrupt = stop.set
+    pace = Pace(round_.order.limits.bytes_per_second, time.monotonic, stop.wait)
+    work = asyncio.get_running_loop().run_in_executor(None, carry_out, round_.order, round_.files, pace)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([work])
+        work.exception()  # looked at: it is the stop that was asked for
+        raise
+
+
+async def _in_process(round_: LiveRound) -> CleaningOutcome:
+    """Kills the process, and waits for its end, when it is not to go on."""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER_MODULE, stdin=PIPE, stdout=PIPE)
+    stopped = asyncio.Event()
+    round_.on_interrupt = stopped.set
+    if round_.is_interrupted:
+        stopped.set()
+    answer = asyncio.create_task(_ask(process, round_.order))
+    interruption = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait([answer, interruption], return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise CleaningStoppedError(f"{round_.order.directory}: the log has changed while it was being cleaned")
+        return answer.result()
+    finally:
+        interruption.cancel()
+        answer.cancel()
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _ask(process: asyncio.subprocess.Process, order: CleaningOrder) -> CleaningOutcome:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(pickle.dumps(order))
+    await process.stdin.drain()
+    data = await process.stdout.read()  # the input stays open: its end would end the process
+    if not data:
+        raise ChildProcessError(f"the process that cleaned {order.directory} ended with {await process.wait()}")
+    outcome, reason = pickle.loads(data)
+    if outcome is None:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
+    assert isinstance(outcome, CleaningOutcome)
+    return outcome

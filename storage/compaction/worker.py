@@ -1,0 +1,77 @@
+"""The process that carries out one round of cleaning: `python -m odradek.storage.compaction.worker`.
+
+Reads one pickled order from its input and writes one pickled answer to its output; both ends are the same broker. Never
+does: outliving the broker, which would leave two who write the same `.cleaned` files. Why a process: decoding records
+holds the interpreter's lock, and beside a thread that does so the broker answered a small Produce in 6.4 ms at the
+median instead of 0.5 (1.0 with a shorter switch interval and pauses, at twice the time for the round); beside this
+process in 0.4. It costs 20 MB and 0.1 s for each round. Source: Kafka's CleanerThread.
+"""
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+
+from ...protocol.errors import KafkaError
+from ..errors import CorruptIndexError
+from ..files import Files
+from .order import CleaningOrder, CleaningOutcome, carry_out
+from .pace import Pace
+
+NICENESS = 10
+PR_SET_PDEATHSIG = 1
+
+Answer = tuple[CleaningOutcome | None, str]
+"""What was done, or None and why not."""
+
+
+def main() -> None:
+    """Does what stands in the input."""
+    _die_with_parent()
+    os.nice(NICENESS)
+    source = sys.stdin.buffer
+    order: CleaningOrder = pickle.load(source)
+    threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
+    pickle.dump(answer(order), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+    os._exit(0)  # the thread that waits for the input's end would hold up an ordinary end
+
+
+def answer(order: CleaningOrder) -> Answer:
+    """Carries out an order at its own pace."""
+
+    def wait(seconds: float) -> bool:
+        if seconds:
+            time.sleep(seconds)
+        return False
+
+    pace = Pace(order.limits.bytes_per_second, time.monotonic, wait)
+    try:
+        return carry_out(order, Files(), pace), ""
+    except KafkaError as error:
+        return None, error.message
+    except (CorruptIndexError, OSError) as error:
+        return None, str(error)
+
+
+def _die_with_parent() -> None:
+    """Where the system can (Linux), the kernel ends this process with its parent, whatever either is doing."""
+    if sys.platform == "linux":
+        import ctypes
+
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _exit_at_end_of_input() -> None:
+    """Elsewhere the closed pipe says that the parent has gone."""
+    os.read(0, 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

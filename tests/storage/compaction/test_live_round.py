@@ -1,0 +1,281 @@
+"""Rounds over an open log: what readers see meanwhile and after, what interrupts a round, and each step that fails."""
+
+import errno
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record, decode_records
+from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, clean_log, range_of, sealed_and_active
+from odradek.storage.compaction.order import CleaningOutcome, carry_out
+from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
+from odradek.storage.descriptors import DescriptorCache
+from odradek.storage.files import Files
+from odradek.storage.log import FileRegion, Log
+from odradek.storage.log_config import LogConfig
+from support.faulty_files import FaultyFiles
+from support.unsynced_files import UnsyncedFiles
+
+NOW_MS = 1_780_000_000_000
+DELETE_DELAY_MS = 1000
+CONFIG = LogConfig(
+    cleanup_policy=frozenset({"compact"}),
+    segment_bytes=2000,
+    index_interval_bytes=200,
+    file_delete_delay_ms=DELETE_DELAY_MS,
+)
+Kept = dict[int, tuple[bytes | None, bytes | None]]
+
+
+def open_log(directory: Path, files: Files | None = None, config: LogConfig = CONFIG, **how: int | bool) -> Log:
+    cache = DescriptorCache(files or UnsyncedFiles())
+    return Log.open(directory, config, now_ms=NOW_MS, descriptors=cache, **how)  # type: ignore[arg-type]
+
+
+def append(log: Log, *records: tuple[bytes, bytes | None]) -> int:
+    batch = encode_batch([Record(i, NOW_MS, key, value, []) for i, (key, value) in enumerate(records)])
+    return log.append_as_leader(batch, 0, NOW_MS).first_offset
+
+
+def fill(log: Log, count: int, keys: int, seed: int = 1) -> Kept:
+    """Appends; what was written by offset."""
+    rng = random.Random(seed)
+    written: Kept = {}
+    for number in range(count):
+        key, value = b"key-%d" % rng.randrange(keys), b"value-%d" % number * 4
+        written[append(log, (key, value))] = (key, value)
+    return written
+
+
+def latest(written: Kept) -> Kept:
+    last = {key: offset for offset, (key, _) in sorted(written.items())}
+    return {offset: record for offset, record in written.items() if last[record[0]] == offset}
+
+
+def contents(log: Log, start: int | None = None) -> Kept:
+    """All records, read as a consumer does: from one batch to the next."""
+    found: Kept = {}
+    offset = log.log_start_offset if start is None else start
+    while offset < log.log_end_offset:
+        read = log.read(offset, 3000)
+        data = read.data
+        if isinstance(data, FileRegion):
+            data = os.pread(data.fd, len(data), data.position)
+        for position, header in iterate_headers(data):
+            if position + header.size_in_bytes > len(data):
+                break
+            for record in decode_records(data[position:], header):
+                if record.offset >= log.log_start_offset:
+                    found[record.offset] = (record.key, record.value)
+            offset = header.next_offset
+        if not data:
+            break
+    return found
+
+
+def begin(log: Log) -> tuple[LiveRound, CleaningOutcome]:
+    """A round whose `.cleaned` files are written."""
+    offsets = range_of(log, sealed_and_active(log), None, NOW_MS)
+    round_ = LiveRound(log, offsets, NOW_MS, UNLIMITED)
+    return round_, carry_out(round_.order, round_.files, full_speed())
+
+
+def names(log: Log, *suffixes: str) -> list[str]:
+    return sorted(path.name for path in log.directory.iterdir() if path.name.endswith(suffixes))
+
+
+def test_every_key_keeps_its_latest_value_at_its_offset(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0")
+    written = fill(log, 300, keys=7)
+    before, active = log.size_in_bytes, log.segments.active.base_offset
+    outcome = clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
+    expected = latest({offset: record for offset, record in written.items() if offset < active})
+    expected |= {offset: record for offset, record in written.items() if offset >= active}
+    # The batch in front of the range's end stays as a bare header; the records of the others are the latest.
+    assert contents(log) == expected
+    assert outcome.result.cleaned_up_to == active
+    assert log.size_in_bytes < before / 4
+    assert (log.log_start_offset, log.log_end_offset) == (0, 300)
+    log.close()
+    again = open_log(tmp_path / "t-0", clean_shutdown=True)
+    assert contents(again) == expected
+    recovered = open_log(tmp_path / "t-0")
+    assert contents(recovered) == expected
+
+
+def test_the_log_goes_on_while_and_after_it_is_cleaned(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0")
+    written = fill(log, 200, keys=5)
+    round_, outcome = begin(log)
+    more = fill(log, 100, keys=5, seed=2)  # rolls segments that the round knows nothing of
+    for group in outcome.groups:
+        round_.stage(group)
+        round_.commit(group, NOW_MS)
+    round_.end()
+    found = contents(log)
+    assert max(found) == 299
+    assert {offset: record for offset, record in found.items() if offset >= 200} == more
+    assert clean_log(log, cleaned_up_to=outcome.result.cleaned_up_to, now_ms=NOW_MS).result.is_changed
+    last = {key: value for _, (key, value) in sorted((written | more).items())}
+    assert {key: value for _, (key, value) in sorted(contents(log).items())} == last
+
+
+def test_who_reads_a_replaced_segment_reads_on(tmp_path: Path) -> None:
+    config = replace(CONFIG, segment_bytes=200_000)
+    log = open_log(tmp_path / "t-0", config=config)
+    for number in range(40):
+        append(log, (b"key", b"%03d" % number + bytes(5000)))
+    log.roll(NOW_MS)
+    append(log, (b"key", b"end"))
+    region = log.read(0, 100_000).data
+    assert isinstance(region, FileRegion)
+    before = os.pread(region.fd, len(region), region.position)
+    clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
+    assert os.pread(region.fd, len(region), region.position) == before
+    assert names(log, ".log.deleted") == ["00000000000000000000.log.deleted"]
+    assert log.remove_deleted_files(NOW_MS + DELETE_DELAY_MS - 1) == 0
+    assert log.remove_deleted_files(NOW_MS + DELETE_DELAY_MS) == 3
+    assert os.pread(region.fd, len(region), region.position) == before
+    region.close()
+    assert names(log, ".deleted") == []
+    assert list(contents(log)) == [39, 40]
+
+
+def test_segments_are_merged_and_their_snapshots_go(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0")
+    sequence = 0
+    for number in range(120):
+        batch = encode_batch(
+            [Record(0, NOW_MS, b"key-%d" % (number % 3), b"v" * 30, [])],
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=sequence,
+        )
+        sequence += 1
+        log.append_as_leader(batch, 0, NOW_MS)
+    bases = log.segments.base_offsets
+    assert len(bases) > 4
+    assert len(names(log, ".snapshot")) == len(bases) - 1
+    for _ in range(2):  # what one round makes small the next one puts together, as in Kafka
+        clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
+    assert log.segments.base_offsets == [0, bases[-1]]
+    assert names(log, ".snapshot") == [f"{bases[-1]:020d}.snapshot"]
+    log.close()
+    again = open_log(tmp_path / "t-0")
+    entry = again.producer_state.producers[7]
+    assert entry.last_sequence == sequence - 1
+
+
+def interruptions() -> list[str]:
+    return ["truncate", "start anew", "retention", "move", "abandon", "policy"]
+
+
+@pytest.mark.parametrize("how", interruptions())
+@pytest.mark.parametrize("step", ["written", "staged"])
+def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step: str) -> None:
+    log = open_log(tmp_path / "t-0")
+    written = fill(log, 200, keys=5)
+    round_, outcome = begin(log)
+    group = outcome.groups[0]
+    if step == "staged":
+        round_.stage(group)
+    if how == "truncate":
+        log.truncate_to(50)
+    elif how == "start anew":
+        log.truncate_fully_and_start_at(400)
+    elif how == "retention":
+        log.increment_log_start_offset(log.segments.base_offsets[2])
+        log.delete_old_segments(NOW_MS)
+    elif how == "move":
+        log.directory.rename(tmp_path / "t-0.moved-delete")
+        log.move_to(tmp_path / "t-0.moved-delete")
+    elif how == "abandon":
+        log.abandon()
+    else:
+        log.update_config(replace(CONFIG, cleanup_policy=frozenset({"delete"})))
+    assert round_.is_interrupted
+    with pytest.raises(CleaningStoppedError):
+        round_.commit(group, NOW_MS) if step == "staged" else round_.stage(group)
+    round_.end()
+    directory = log.directory
+    assert not [path for path in directory.iterdir() if path.name.endswith(".swap")] or how == "move"
+    if how not in ("move", "abandon"):
+        start, end = log.log_start_offset, log.log_end_offset
+        assert contents(log) == {offset: record for offset, record in written.items() if start <= offset < end}
+    log.abandon()
+    again = open_log(directory, log_start_offset=log.log_start_offset)
+    if how != "move":  # a directory that was renamed is to be deleted; what was staged there stays
+        start, end = again.log_start_offset, again.log_end_offset
+        assert contents(again) == {offset: record for offset, record in written.items() if start <= offset < end}
+
+
+def test_deleting_records_does_not_end_a_round(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0")
+    fill(log, 200, keys=5)
+    round_, outcome = begin(log)
+    log.increment_log_start_offset(90)
+    for group in outcome.groups:
+        round_.stage(group)
+        round_.commit(group, NOW_MS)
+    round_.end()
+    assert log.log_start_offset == 90
+    assert min(contents(log)) >= 90
+
+
+def test_damage_is_named_and_changes_nothing(tmp_path: Path) -> None:
+    log = open_log(tmp_path / "t-0")
+    written = fill(log, 200, keys=5)
+    damaged = log.directory / f"{log.segments.base_offsets[1]:020d}.log"
+    data = bytearray(damaged.read_bytes())
+    first = next(header for _, header in iterate_headers(data))
+    data[first.size_in_bytes + 70] ^= 0x10
+    damaged.write_bytes(data)
+    with pytest.raises(KafkaError) as caught:
+        clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
+    assert f"{damaged}, position {first.size_in_bytes}: " in str(caught.value)
+    assert "stored crc" in str(caught.value)
+    assert names(log, ".cleaned", ".swap", ".deleted") == []
+    assert log.log_files.cleaning is None
+    assert append(log, (b"key", b"value")) == 200
+    assert len(written) == 200
+
+
+@pytest.mark.parametrize("operation", ["create", "write", "sync", "rename", "truncate"])
+def test_each_step_that_fails_leaves_the_log_or_says_that_it_is_over(tmp_path: Path, operation: str) -> None:
+    """The nth operation of a round fails, for every n: the log serves what it did, or is whole after the next open."""
+    for nth in range(200):
+        files = FaultyFiles()
+        directory = tmp_path / f"{operation}-{nth}" / "t-0"
+        log = open_log(directory, files)
+        written = fill(log, 60, keys=5)
+        active = log.segments.active.base_offset
+        cleaned = latest({o: r for o, r in written.items() if o < active}) | {
+            o: r for o, r in written.items() if o >= active
+        }
+        files.fail(operation, after=nth, error=errno.EIO)
+        try:
+            clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
+        except (OSError, KafkaError):
+            failed = True
+        else:
+            failed = False
+        files.repair()
+        if log.failure is None:
+            assert cleaned.items() <= contents(log).items() <= written.items(), f"{operation} {nth}"
+            append(log, (b"more", b"1"))
+            written[60] = cleaned[60] = (b"more", b"1")
+            assert clean_log(log, cleaned_up_to=None, now_ms=NOW_MS).result.cleaned_up_to == active
+            assert contents(log) == cleaned, f"{operation} {nth}"
+        log.abandon()
+        # Each group is swapped in wholly or not at all; those before the failure are.
+        assert cleaned.items() <= contents(open_log(directory)).items() <= written.items(), f"{operation} {nth}"
+        if not failed:
+            assert nth > 0
+            return
+    raise AssertionError(f"200 times {operation}")
