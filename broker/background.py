@@ -5,13 +5,13 @@ sync of the disk. Invariant: a directory that fails is named in the log and trie
 ``LogManager.startup``, ``ReplicaManager.startHighWatermarkCheckPointThread``.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
 from ..protocol.errors import KafkaError
 from ..storage.log_directory import LogDirectory
 from .config.server_config import ServerConfig
+from .group_commit import GroupCommit
 from .loop_timers import LoopTimers
 
 logger = logging.getLogger(__name__)
@@ -19,18 +19,24 @@ logger = logging.getLogger(__name__)
 IDLE_CHECK_MS = 5_000
 DELETED_FILES_CHECK_MS = 10_000
 LONGEST_FLUSH_CHECK_MS = 60_000
-"""``log.flush.scheduler.interval.ms`` is for ever by default; what has rolled is flushed at least this often."""
+"""``log.flush.scheduler.interval.ms`` is for ever by default; recovery points move at least this often."""
 
 
 class Background:
     """The periodic work of a broker, until its timers are closed."""
 
-    def __init__(self, directories: Sequence[LogDirectory], timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        directories: Sequence[LogDirectory],
+        timers: LoopTimers,
+        clock_ms: Callable[[], int],
+        group_commit: GroupCommit,
+    ) -> None:
         """``clock_ms``: milliseconds since the epoch."""
         self._directories = directories
         self._timers = timers
         self._clock_ms = clock_ms
-        self._flushing: asyncio.Task[None] | None = None
+        self._group_commit = group_commit
 
     def start(self, config: ServerConfig, close_idle: Callable[[], object]) -> None:
         """Sets the first timers. ``close_idle`` closes idle connections."""
@@ -44,11 +50,6 @@ class Background:
             lambda: self._in_each(lambda directory: directory.write_checkpoints()),
         )
         self._every(flush_interval_ms, self._flush)
-
-    async def finish(self) -> None:
-        """Waits for a flush that is under way."""
-        if self._flushing is not None:
-            await self._flushing
 
     def _every(self, interval_ms: int, work: Callable[[], object]) -> None:
         def run() -> None:
@@ -72,23 +73,7 @@ class Background:
         self._in_each(retain)
 
     def _flush(self) -> None:
-        if self._flushing is None or self._flushing.done():
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_due())
-
-    async def _flush_due(self) -> None:
-        """Flushes what is due: prepared and completed here, synced on a thread."""
-        loop = asyncio.get_running_loop()
+        """Lets the recovery points follow what appends have had synced without its indexes."""
         for directory in self._directories:
-            try:
-                flushes = directory.prepare_flushes(directory.logs_to_flush(self._clock_ms()))
-            except KafkaError as error:
-                logger.error("%s: %s", directory.path, error)
-                continue
-            if not flushes:
-                continue
-            try:
-                await loop.run_in_executor(None, directory.sync_flushes, flushes)
-            except OSError as error:
-                logger.error("%s", directory.fail_flushes(flushes, error))
-            else:
-                directory.complete_flushes(flushes, self._clock_ms())
+            for log in directory.logs_to_flush(self._clock_ms()):
+                self._group_commit.request(log, with_indexes=True)

@@ -30,6 +30,7 @@ from .coordinator.group_coordinator import GroupCoordinator
 from .disk_space import segment_bytes_under
 from .disk_watch import CAP_KEY, MIN_FREE_KEY, DiskWatch
 from .dispatch import Dispatcher
+from .group_commit import GroupCommit
 from .groups.config import GroupCoordinatorConfig
 from .hosting import Hosting
 from .internal_topics import OFFSETS_TOPIC
@@ -71,6 +72,7 @@ class Daemon:
         self._timers: LoopTimers | None = None
         self._broker: Broker | None = None
         self._hosting: Hosting | None = None
+        self._group_commit: GroupCommit | None = None
         self._background: Background | None = None
         self._snapshots: SnapshotGenerator | None = None
         self._disk_watch: DiskWatch | None = None
@@ -140,7 +142,8 @@ class Daemon:
             Random(),
         )
         self._broker.take_dynamic_configs(image)
-        self._hosting = Hosting(self._directories, partitions, self._log_config, clock_ms)
+        self._group_commit = GroupCommit(self._directories, self._timers, clock_ms)
+        self._hosting = Hosting(self._directories, partitions, self._log_config, clock_ms, self._group_commit)
         for directory in self._directories:
             directory.load_logs(self._log_config, now_ms, is_stray=self._is_stray)
         metadata.start(self.advertised(), now_ms)
@@ -236,6 +239,7 @@ class Daemon:
         broker = self.broker
         dispatcher = Dispatcher(broker)
         assert self._timers is not None
+        assert self._group_commit is not None
         self._disk_watch = DiskWatch(
             self._directories,
             self._timers,
@@ -248,7 +252,7 @@ class Daemon:
             factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
             for one in bound.sockets:
                 self._servers.append(await loop.create_server(factory, sock=one))
-        self._background = Background(self._directories, self._timers, clock_ms)
+        self._background = Background(self._directories, self._timers, clock_ms, self._group_commit)
         self._background.start(self._config, broker.connections.close_idle)
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
         self._snapshots.start()
@@ -264,8 +268,8 @@ class Daemon:
         await asyncio.sleep(0)
         if self._timers is not None:
             self._timers.close()
-        if self._background is not None:
-            await self._background.finish()
+        if self._group_commit is not None:
+            await self._group_commit.finish()
         if self._snapshots is not None:
             await self._snapshots.finish()
         if self._disk_watch is not None:

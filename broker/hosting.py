@@ -12,6 +12,7 @@ from functools import partial
 from ..storage.log import Log
 from ..storage.log_config import LogConfig
 from ..storage.log_directory import LogDirectory
+from .group_commit import GroupCommit
 from .internal_topics import INTERNAL_TOPICS
 from .partition import Partition
 from .partitions import Partitions
@@ -28,12 +29,14 @@ class Hosting:
         partitions: Partitions,
         log_config: Callable[[str], LogConfig],
         clock_ms: Callable[[], int],
+        group_commit: GroupCommit,
     ) -> None:
         """``log_config``: topic -> its configuration as of now; ``clock_ms``: milliseconds since the epoch."""
         self._directories = directories
         self._partitions = partitions
         self._log_config = log_config
         self._clock_ms = clock_ms
+        self._group_commit = group_commit
 
     def host_topic(self, topic: str, topic_id: bytes, leader_epochs: Mapping[int, int]) -> None:
         """Serves those partitions (index -> leader epoch) of a topic that are not served yet."""
@@ -43,7 +46,8 @@ class Hosting:
             if partition is not None:
                 partition.lead(leader_epoch)
                 continue
-            partition = Partition(topic, topic_id, index, leader_epoch, partial(self._log, topic, index, topic_id))
+            open_log = partial(self._log, topic, index, topic_id)
+            partition = Partition(topic, topic_id, index, leader_epoch, open_log, self._group_commit)
             # The 50 partitions of the offsets topic exist from the start; their files come with the first group.
             if topic not in INTERNAL_TOPICS or self._lies_on_disk(topic, index):
                 partition.log  # noqa: B018

@@ -7,6 +7,7 @@ is all that is stored, in order.
 import os
 from collections.abc import Callable, Iterator
 
+from ..protocol.errors import ErrorCode
 from ..protocol.records.batch import iterate_headers
 from ..storage.log import AppendOrigin, FileRegion
 from .partition import Partition
@@ -23,12 +24,19 @@ class OffsetsLog:
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one batch; its first offset. Raises KafkaError."""
         appended = self._partition.append(batch, now_ms, AppendOrigin.COORDINATOR)
-        self._partition.notify(len(batch))
+        self._partition.notify_when_seen(appended.last_offset + 1, len(batch))
         return appended.first_offset
 
-    def when_durable(self, callback: Callable[[], None]) -> None:
-        """At once: with one replica an append is what acks=all promises (docs/durability.md)."""
-        callback()
+    def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
+        """When it is what acks=all promises (docs/durability.md): at once, but where that is a sync of the disk."""
+        log = self._partition.log
+        if not log.wants_sync:
+            callback(ErrorCode.NONE)
+            return
+        offset = log.promise.offset_to_answer(log.log_end_offset, acks_all=True)
+        self._partition.group_commit.when_synced(
+            log, offset, lambda failure: callback(failure.error_code if failure else ErrorCode.NONE)
+        )
 
     def read_batches(self) -> Iterator[bytes | memoryview]:
         """All batches, in buffers of about a MiB."""

@@ -1,13 +1,15 @@
 """A partition that this broker leads: its log, and who waits for it to grow.
 
 Owns: the log, the leader epoch, the waiting fetches. Never does: deciding what a request means. Invariant: with one
-replica the high watermark is the log end offset, so what is appended can be read at once. Source: ``Partition.scala``.
+replica the high watermark is the log end offset, but for what is to be synced first (docs/durability.md). Source:
+``Partition.scala``.
 """
 
 from collections.abc import Callable
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..storage.log import AppendInfo, AppendOrigin, Log
+from .group_commit import GroupCommit
 
 Waiter = Callable[["Partition", int], None]
 """Called with the partition and the bytes appended; 0 bytes: the partition has changed, look again."""
@@ -16,17 +18,38 @@ Waiter = Callable[["Partition", int], None]
 class Partition:
     """One partition of this broker."""
 
-    __slots__ = ("_log", "_open_log", "_waiters", "index", "leader_epoch", "topic", "topic_id")
+    __slots__ = (
+        "_log",
+        "_open_log",
+        "_waiters",
+        "group_commit",
+        "index",
+        "leader_epoch",
+        "refusal",
+        "topic",
+        "topic_id",
+    )
 
-    def __init__(self, topic: str, topic_id: bytes, index: int, leader_epoch: int, open_log: Callable[[], Log]) -> None:
+    def __init__(
+        self,
+        topic: str,
+        topic_id: bytes,
+        index: int,
+        leader_epoch: int,
+        open_log: Callable[[], Log],
+        group_commit: GroupCommit,
+    ) -> None:
         """``open_log`` is called when the log is first needed: a partition that nobody uses costs no file."""
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
         self.leader_epoch = leader_epoch
+        self.group_commit = group_commit
         self._open_log = open_log
         self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
+        self.refusal: ErrorCode | None = None
+        """What everything is answered with, None where the partition is served."""
 
     @property
     def log(self) -> Log:
@@ -36,6 +59,29 @@ class Partition:
             log = self._log = self._open_log()
             log.assign_epoch(self.leader_epoch)
         return log
+
+    def use_log(self, log: Log) -> None:
+        """Serves this log from now on: the replica was moved to another directory."""
+        self._log = log
+        log.assign_epoch(self.leader_epoch)
+        self.notify(0)
+
+    def refuse(self, code: ErrorCode) -> None:
+        """Answers everything with this error: the directory has failed, or nobody leads."""
+        self.refusal = code
+
+        def refuse() -> Log:
+            raise KafkaError(code)
+
+        self._log = None
+        self._open_log = refuse
+        self.notify(0)
+
+    def serve(self, leader_epoch: int, open_log: Callable[[], Log]) -> None:
+        """Leads what was refused until now."""
+        self.refusal = None
+        self.leader_epoch = leader_epoch
+        self._open_log = open_log
 
     @property
     def open_log(self) -> Log | None:
@@ -58,11 +104,24 @@ class Partition:
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
 
     def append(self, records: bytes | bytearray | memoryview, now_ms: int, origin: AppendOrigin) -> AppendInfo:
-        """Appends a client's or a coordinator's batches; call :meth:`notify` once the request is answered.
+        """Appends a client's or a coordinator's batches; call :meth:`notify` once they can be seen.
 
         Raises KafkaError with the error that the client is to be told.
         """
-        return self.log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        log = self.log
+        appended = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        if log.wants_sync:
+            self.group_commit.appended(log)
+        return appended
+
+    def notify_when_seen(self, end_offset: int, appended_bytes: int) -> None:
+        """:meth:`notify`, as soon as consumers see what ends at ``end_offset``: after the sync where they must wait."""
+        log = self.log
+        if log.wants_sync:
+            seen_at = log.promise.offset_to_see(end_offset)
+            self.group_commit.when_synced(log, seen_at, lambda failure: self.notify(0 if failure else appended_bytes))
+        else:
+            self.notify(appended_bytes)
 
     def wait(self, waiter: Waiter) -> None:
         """Calls ``waiter`` at each append until :meth:`stop_waiting`."""

@@ -15,19 +15,20 @@ from pathlib import Path
 from ..protocol.records.batch import NO_TIMESTAMP
 from .append_plan import AppendInfo, AppendOrigin, check_assigned, plan_append
 from .descriptors import DescriptorCache
-from .disk_errors import on_disk
+from .disk_errors import ends_directory, on_disk
 from .errors import OffsetOutOfRangeError, RecordListTooLargeError, StorageError
 from .files import Buffer, Files
 from .log_config import LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
-from .log_loader import LogLoader
+from .log_loader import LogLoader, RecoveredBytes
 from .log_producers import LogProducers
 from .log_retention import oldest_breached
 from .meta_properties import read_partition_metadata, write_partition_metadata
 from .produce_gate import ProduceGate
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment import Segment
+from .sync_promise import SyncPromise
 from .transaction_index import AbortedTransaction
 
 __all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Log", "ReadResult", "TimestampAndOffset"]
@@ -38,7 +39,8 @@ logger = logging.getLogger(__name__)
 class Log:
     """One partition's log; times are ms since 1970. A disk that fails raises StorageError (KAFKA_STORAGE_ERROR).
 
-    The high watermark is the log end offset until `set_high_watermark` is called for the first time.
+    The high watermark is the log end offset until `set_high_watermark` is called for the first time, but for what the
+    configuration's `SyncPromise` keeps from consumers until it is synced.
     """
 
     def __init__(
@@ -55,14 +57,22 @@ class Log:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self.recovery_point = loaded.recovery_point
+        self.synced_offset = loaded.recovery_point
+        """Up to where the batches are on the disk; the recovery point, up to where their indexes are too, is lower."""
+        self.promise = SyncPromise(config)
+        self.wants_sync = self.promise.asks_for_syncs
+        """Whether `GroupCommit` is to hear of appends: the configuration promises something, or a segment rolled."""
         self.last_flushed_ms = now_ms
         self.gate = ProduceGate()
         """Shut while the disk is too full for clients' records; the log directory puts its own here."""
+        self.on_failure: Callable[[OSError], None] | None = None
+        """Told of errors that end the log directory, on the thread that met them."""
         self.failure: OSError | None = None
         """Why nothing can be done here any more: a sync failed, and nobody knows what is on the disk."""
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_ms)
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
         self._high_watermark: int | None = None
+        self._holds_back = False
         self._is_open = True
         self.producer_state.forget_unreplicated(self.log_end_offset)
         if loaded.was_recovered and self.log_end_offset > self.recovery_point:
@@ -86,13 +96,16 @@ class Log:
         topic_id: bytes | None = None,
         jitter_ms: int = 0,
         before_cut: Callable[[Path, int], None] | None = None,
+        on_failure: Callable[[OSError], None] | None = None,
+        recovered: RecoveredBytes | None = None,
     ) -> "Log":
         """Opens the log in `directory`, or creates it; recovers it when the last stop was not clean.
 
         What recovery accepts is on the disk before this returns. `topic_id` is written into a directory without one.
         `jitter_ms` (below segment.jitter.ms) makes segments roll so much earlier. `before_cut` gets the file and the
-        position of damage before recovery cuts there; what it raises ends the opening with nothing cut. Raises
-        StorageError, CorruptCheckpointError.
+        position of damage before recovery cuts there; what it raises ends the opening with nothing cut.
+        `on_failure` is told of errors that end the log directory, on the thread that met them; `recovered` of bytes
+        that recovery has checked. Raises StorageError, CorruptCheckpointError.
         """
         if descriptors is None:
             descriptors = DescriptorCache(Files() if files is None else files)
@@ -106,13 +119,19 @@ class Log:
             clean_shutdown=clean_shutdown,
             jitter_ms=jitter_ms,
             before_cut=before_cut,
+            recovered=recovered,
         )
         try:
             log = cls(directory, config, descriptors, loader, now_ms)
             if topic_id is not None and log.topic_id is None:
-                write_partition_metadata(descriptors.files, directory, topic_id, sync=False)
+                path = write_partition_metadata(descriptors.files, directory, topic_id, sync=False)
                 log.topic_id = topic_id
+                log._log_files.unsynced_paths.append(path)
+                log._log_files.unsynced_directories.add(directory)
+            log.on_failure = on_failure
         except OSError as error:
+            if on_failure is not None and ends_directory(error):
+                on_failure(error)
             raise StorageError(f"{directory}: {error}") from error
         return log
 
@@ -124,11 +143,15 @@ class Log:
         if self.failure is not None or not self._is_open:
             raise StorageError(f"{self.directory}: {self.failure or 'the log is closed'}")
 
-                log._log_files.unsynced_paths.append(path)
-                log._log_files.unsynced_directories.add(directory)
-            log.on_failure = on_failure
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed yet, nor deleted."""
+        return self._is_open
+
     def storage_error(self, error: OSError) -> StorageError:
-        """The error to raise for one of the disk's."""
+        """The error to raise for one of the disk's; the log directory hears of what ends it."""
+        if self.on_failure is not None and ends_directory(error):
+            self.on_failure(error)
         return StorageError(f"{self.directory}: {error}")
 
     # Offsets -----------------------------------------------------------------
@@ -178,6 +201,11 @@ class Log:
         """The size of all log files."""
         return self.segments.size_in_bytes
 
+    @property
+    def log_files(self) -> LogFiles:
+        """The files, for the cleaner that works on them."""
+        return self._log_files
+
     # Appending ---------------------------------------------------------------
 
     def append_as_leader(
@@ -194,11 +222,6 @@ class Log:
         if self.failure is not None or not self._is_open:
             self.check_usable()
         if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
-    @property
-    def log_files(self) -> LogFiles:
-        """The files, for the cleaner that works on them."""
-        return self._log_files
-
             raise StorageError(self.gate.refusal)
         first_offset = self.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, self.config, origin)
@@ -255,13 +278,15 @@ class Log:
         )
 
     def _advance(self, log_end_offset: int) -> None:
-        """The log is longer now."""
+        """The log is longer now; what the promise keeps from consumers is not yet below the high watermark."""
         self.producer_state.map_end_offset = log_end_offset
-        self.log_end_offset = log_end_offset
         if self._high_watermark is None:
-            self.producer_state.forget_unreplicated(log_end_offset)
-        if log_end_offset - self.recovery_point >= self.config.flush_messages:
-            self.flush()
+            if log_end_offset - self.synced_offset >= self.promise.unseen_from:
+                self._high_watermark = self.log_end_offset
+                self._holds_back = True
+            else:
+                self.producer_state.forget_unreplicated(log_end_offset)
+        self.log_end_offset = log_end_offset
 
     def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
         """The segment to append to, a new one when the active one is full or old. Raises OSError."""
@@ -281,6 +306,7 @@ class Log:
             return active
         self.producer_state.map_end_offset = base_offset
         self._take_snapshot()
+        self.wants_sync = True  # of what has rolled, as Kafka's roll schedules it
         return self._log_files.roll(base_offset, now_ms)
 
     def _take_snapshot(self) -> None:
@@ -363,8 +389,11 @@ class Log:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
+        self.synced_offset = min(self.synced_offset, offset)
         if self._high_watermark is not None:
             self.set_high_watermark(self._high_watermark)
+        if self._holds_back:
+            self._release_high_watermark()
         expiration_ms = self.config.producer_id_expiration_ms
         self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
 
@@ -413,6 +442,18 @@ class Log:
             self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
         return count
 
+    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> None:
+        """A cleaned segment of `size` bytes, complete as `.swap`, takes the place of `sources`, which go when `due_ms`.
+
+        Raises StorageError when the disk refuses: the log is unusable until it is opened again.
+        """
+        try:
+            snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
+            self._log_files.replace(sources, size, snapshots, due_ms)
+        except OSError as error:
+            self.failure = error
+            raise self.storage_error(error) from error
+
     @on_disk
     def remove_deleted_files(self, now_ms: int) -> int:
         """Removes the `.deleted` files whose time has come; how many."""
@@ -435,31 +476,43 @@ class Log:
             self.leader_epochs.save(sync=False)
             self._log_files.unsynced_paths.append(self.leader_epochs.path)
             self._log_files.unsynced_directories.add(self.directory)
-    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> None:
-        """A cleaned segment of `size` bytes, complete as `.swap`, takes the place of `sources`, which go when `due_ms`.
-
-        Raises StorageError when the disk refuses: the log is unusable until it is opened again.
-        """
-        try:
-            snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
-            self._log_files.replace(sources, size, snapshots, due_ms)
-        except OSError as error:
-            self.failure = error
-            raise self.storage_error(error) from error
-
         return self._log_files.prepare_flush(min(self.recovery_point, self.log_end_offset), self.log_end_offset)
 
+    def prepare_sync(self) -> Flush:
+        """The first step of a sync of the batches, which leaves out indexes where it can. Raises OSError."""
+        if self._log_files.needs_flush(self.recovery_point):
+            return self.prepare_flush()
+        return self._log_files.prepare_sync(self.log_end_offset)
+
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
-        """The last step of a flush whose `sync` has returned."""
+        """The last step of a flush whose `sync` has returned; consumers see what they were to see only then."""
         flush.release()
-        self.recovery_point = max(self.recovery_point, min(flush.offset, self.log_end_offset))
-        self.last_flushed_ms = now_ms
+        offset = min(flush.offset, self.log_end_offset)
+        self.synced_offset = max(self.synced_offset, offset)
+        if flush.with_indexes:
+            self.recovery_point = max(self.recovery_point, offset)
+            self.last_flushed_ms = now_ms
+            if self.recovery_point >= self.segments.active.base_offset:
+                self.wants_sync = self.promise.asks_for_syncs
+        if self._holds_back:
+            self._release_high_watermark()
+
+    def _release_high_watermark(self) -> None:
+        """Lets consumers see what is synced, and all where the promise allows it."""
+        if self.log_end_offset - self.synced_offset < self.promise.unseen_from:
+            self._high_watermark = None
+            self._holds_back = False
+            self.producer_state.forget_unreplicated(self.log_end_offset)
+        else:
+            self.set_high_watermark(max(self.synced_offset, self.high_watermark))
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
         """The last step of a flush whose `sync` has failed: the log is unusable from now on; the error to answer."""
         flush.release()
         self.failure = error
-        return self.storage_error(error)
+        if self.on_failure is not None:
+            self.on_failure(error)  # whatever the error: what was written may be gone
+        return StorageError(f"{self.directory}: {error}")
 
     def flush(self) -> None:
         """Makes everything durable before it returns. Raises StorageError; after a failed sync the log is unusable."""
@@ -471,18 +524,18 @@ class Log:
         try:
             flush.sync()
         except OSError as error:
-    def prepare_sync(self) -> Flush:
-        """The first step of a sync of the batches, which leaves out indexes where it can. Raises OSError."""
-        if self._log_files.needs_flush(self.recovery_point):
-            return self.prepare_flush()
-        return self._log_files.prepare_sync(self.log_end_offset)
-
             raise self.fail_flush(flush, error) from error
         self.complete_flush(flush, self.last_flushed_ms)
 
     def update_config(self, config: LogConfig) -> None:
         """A topic's configuration was altered: it holds at once."""
+        if not config.is_compacted:
+            self._log_files.interrupt_cleaning()
         self.config = self._log_files.config = config
+        self.promise = SyncPromise(config)
+        self.wants_sync = self.promise.asks_for_syncs or self.recovery_point < self.segments.active.base_offset
+        if self._holds_back:
+            self._release_high_watermark()
         for segment in self.segments:
             segment.index_interval_bytes = config.index_interval_bytes
 
@@ -510,13 +563,13 @@ class Log:
         self._log_files.forget_files()
         self._is_open = False
 
+    def release_files(self) -> None:
+        """Lets the descriptors go until they are needed again: an idle log needs none."""
+        self._log_files.forget_files()
+
     def move_to(self, directory: Path) -> None:
         """The partition's directory was renamed (topic deletion)."""
         self.directory = directory
         self.leader_epochs.move_to(directory)
         self._producers.snapshots.move_to(directory)
         self._log_files.move_to(directory)
-    def release_files(self) -> None:
-        """Lets the descriptors go until they are needed again: an idle log needs none."""
-        self._log_files.forget_files()
-

@@ -19,7 +19,8 @@ class LogConfig:
     """What a topic's configuration says about its logs. Fields are Kafka's topic keys with dots as underscores.
 
     `segment_bytes` is `internal.segment.bytes` where that test key is set. `compression_type` is a codec's name,
-    "uncompressed", or "producer" (batches stay as they came). `producer_id_expiration_ms` is a server key.
+    "uncompressed", or "producer" (batches stay as they came). `producer_id_expiration_ms` is a server key, and
+    so is `acks_all_fsync` (`odradek.acks.all.fsync`).
     """
 
     segment_bytes: int = 1 << 30
@@ -49,6 +50,7 @@ class LogConfig:
     compression_zstd_level: int = 3
     preallocate: bool = False
     producer_id_expiration_ms: int = 86_400_000
+    acks_all_fsync: bool = False
 
     @property
     def is_compacted(self) -> bool:

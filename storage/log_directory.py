@@ -8,6 +8,7 @@ synced before. Source: Kafka's LogManager.
 import logging
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .checkpoints import (
@@ -34,7 +35,7 @@ from .file_names import (
 from .files import Files
 from .log import Log
 from .log_config import LogConfig
-from .log_flush import Flush, sync_all
+from .log_flush import FEW, PARALLEL_SYNCS, Flush, sync_all
 from .meta_properties import (
     CLEAN_SHUTDOWN_FILE,
     UNKNOWN_BROKER_EPOCH,
@@ -78,6 +79,7 @@ class LogDirectory:
         """Of all logs here."""
         self._files = files
         self._lock = lock
+        self._sync_pool: ThreadPoolExecutor | None = None
         self._chance = chance
         self._descriptors = DescriptorCache(files, max_open_files)
         self._recovery_points = self._read_checkpoint(RECOVERY_POINT_CHECKPOINT)
@@ -273,6 +275,7 @@ class LogDirectory:
             log
             for log in self.logs.values()
             if log.unflushed_records
+            and log.failure is None
             and (
                 now_ms - log.last_flushed_ms >= log.config.flush_ms
                 or log.recovery_point < log.segments.active.base_offset
@@ -288,20 +291,22 @@ class LogDirectory:
             raise self.fail_flushes(flushes, error) from error
         self.complete_flushes(flushes, now_ms)
 
-    def prepare_flushes(self, logs: list[Log]) -> "list[tuple[Log, Flush]]":
+    def prepare_flushes(self, logs: list[Log], *, with_indexes: bool = True) -> "list[tuple[Log, Flush]]":
         """The first step of flushing many logs (log_flush.py). Raises StorageError."""
         flushes: list[tuple[Log, Flush]] = []
         for log in logs:
             log.check_usable()
             try:
-                flushes.append((log, log.prepare_flush()))
+                flushes.append((log, log.prepare_flush() if with_indexes else log.prepare_sync()))
             except OSError as error:
                 raise log.storage_error(error) from error
         return flushes
 
     def sync_flushes(self, flushes: "list[tuple[Log, Flush]]") -> None:
-        """The slow step, on any thread. Raises OSError."""
-        sync_all(self._files, [flush for _, flush in flushes])
+        """The slow step, on any thread, but on one at a time. Raises OSError."""
+        if len(flushes) > FEW and self._sync_pool is None:
+            self._sync_pool = ThreadPoolExecutor(max_workers=PARALLEL_SYNCS, thread_name_prefix="sync")
+        sync_all(self._files, [flush for _, flush in flushes], self._sync_pool)
 
     def complete_flushes(self, flushes: "list[tuple[Log, Flush]]", now_ms: int | None) -> None:
         """The last step: the recovery points move."""
@@ -361,4 +366,6 @@ class LogDirectory:
         for log in self.logs.values():
             log.abandon()
         self.logs = {}
+        if self._sync_pool is not None:
+            self._sync_pool.shutdown(wait=False)
         self._lock.release()

@@ -158,7 +158,7 @@ class LogFiles:
 
     def truncate_to(self, offset: int) -> None:
         """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment."""
-        self._interrupt_cleaning()
+        self.interrupt_cleaning()
         for segment in self.segments:
             if segment.base_offset > offset:
                 self.remove_now(segment)
@@ -166,7 +166,7 @@ class LogFiles:
 
     def start_anew_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment; an empty one at `offset` remains."""
-        self._interrupt_cleaning()
+        self.interrupt_cleaning()
         for segment in self.segments:
             self.remove_now(segment)
         self.add_segment(offset, now_ms)
@@ -196,7 +196,7 @@ class LogFiles:
             self.removals.add([target], due_ms)
 
     def _take_out(self, segment: Segment) -> None:
-        self._interrupt_cleaning()
+        self.interrupt_cleaning()
         self.segments.remove(segment)
         self.unsynced_directories.add(self.directory)
         if segment in self._indexes_in_use:
@@ -233,7 +233,8 @@ class LogFiles:
         )
         self.segments.replace(sources, cleaned_segment)
 
-    def _interrupt_cleaning(self) -> None:
+    def interrupt_cleaning(self) -> None:
+        """The segments are about to change: a round that cleans them swaps nothing more in. Raises OSError."""
         if self.cleaning is not None:
             self.cleaning.interrupt()
 
@@ -256,15 +257,24 @@ class LogFiles:
         self.unsynced_directories = set()
         return flush
 
+    def needs_flush(self, recovery_point: int) -> bool:
+        """Whether more than the active segment's log file has changed since the last flush, up to `recovery_point`."""
+        is_older = recovery_point < self.segments.active.base_offset
+        return is_older or bool(self.unsynced_paths) or bool(self.unsynced_directories)
+
+    def prepare_sync(self, log_end_offset: int) -> Flush:
+        """The first step of a sync of the active segment's log file alone."""
+        return Flush(self._files, log_end_offset, [self.segments.active.hold_open()], [], [], with_indexes=False)
+
     def forget_files(self) -> None:
         """Lets the descriptors go; writes nothing."""
+        self.interrupt_cleaning()
         for segment in self.segments:
             segment.forget_files()
 
     def move_to(self, directory: Path) -> None:
         """The partition's directory was renamed."""
+        self.interrupt_cleaning()
         self.directory = directory
         for segment in self.segments:
             segment.move_to(directory)
-        self._interrupt_cleaning()
-        self._interrupt_cleaning()

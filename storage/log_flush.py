@@ -4,11 +4,14 @@
     flush.sync()                    anywhere: the system calls that wait for the disk
     log.complete_flush(flush)       on the loop: the recovery point moves
 
-Invariant: the recovery point moves only over what was synced. Source: Kafka's UnifiedLog.flush.
+`log.prepare_sync()` in its place leaves the indexes out where only the active segment has grown: recovery reads that
+one from its start anyway. Then `synced_offset` moves, and the recovery point stays.
+
+Invariant: both move only over what was synced. Source: Kafka's UnifiedLog.flush.
 """
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 
 from .descriptors import Descriptor
@@ -19,12 +22,22 @@ PARALLEL_SYNCS = 16
 
 
 class Flush:
-    """What one flush syncs. `offset`: all below it is durable once `sync` has returned."""
+    """What one flush syncs. `offset`: all below it is durable once `sync` has returned.
 
-    __slots__ = ("_descriptors", "_files", "_paths", "directories", "offset")
+    `with_indexes`: the indexes, snapshots and leader epochs too.
+    """
+
+    __slots__ = ("_descriptors", "_files", "_paths", "directories", "offset", "with_indexes")
 
     def __init__(
-        self, files: Files, offset: int, descriptors: list[Descriptor], paths: list[Path], directories: list[Path]
+        self,
+        files: Files,
+        offset: int,
+        descriptors: list[Descriptor],
+        paths: list[Path],
+        directories: list[Path],
+        *,
+        with_indexes: bool = True,
     ) -> None:
         """Holds the descriptors; `paths` are synced by name, `directories` for names that are new in them."""
         self._files = files
@@ -32,6 +45,7 @@ class Flush:
         self._paths = paths
         self.directories = directories
         self.offset = offset
+        self.with_indexes = with_indexes
 
     def sync(self) -> None:
         """Waits until everything is on the disk. Raises OSError: then nobody knows what is."""
@@ -66,19 +80,18 @@ def sync_directories(files: Files, directories: Iterable[Path]) -> None:
             files.sync_directory(directory)
 
 
-def sync_all(files: Files, flushes: Sequence[Flush]) -> None:
+def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = None) -> None:
     """The middle step of many flushes: several at once, since a disk does them together; each directory once.
 
-    Raises the OSError of one that has failed; none is known to be on the disk then.
+    `pool` runs more than a FEW. Raises the OSError of one that has failed; none is known to be on the disk then.
     """
     directories = sorted({directory for flush in flushes for directory in flush.directories})
-    if len(flushes) <= FEW:
+    if len(flushes) <= FEW or pool is None:
         for flush in flushes:
             flush.sync_files()
         sync_directories(files, directories)
         return
-    with ThreadPoolExecutor(max_workers=PARALLEL_SYNCS) as pool:
-        for _ in pool.map(Flush.sync_files, flushes):
-            pass
-        for _ in pool.map(lambda directory: sync_directories(files, [directory]), directories):
-            pass
+    for _ in pool.map(Flush.sync_files, flushes):
+        pass
+    for _ in pool.map(lambda directory: sync_directories(files, [directory]), directories):
+        pass

@@ -11,12 +11,15 @@ CleanShutdownFileHandler (KIP-966).
 import base64
 import binascii
 import json
+import logging
 from pathlib import Path
 from typing import NamedTuple
 
 from .errors import CorruptCheckpointError
 from .file_names import PARTITION_METADATA
 from .files import Files
+
+logger = logging.getLogger(__name__)
 
 META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
@@ -25,7 +28,7 @@ UUID_BYTES = 16
 
 
 class MetaProperties(NamedTuple):
-    """Whose directory this is. `directory_id` is 16 bytes."""
+    """Whose directory this is. `directory_id` is 16 bytes, none where Kafka before 3.7 wrote the file."""
 
     cluster_id: str
     node_id: int
@@ -66,9 +69,8 @@ def read_meta_properties(files: Files, directory: Path) -> MetaProperties | None
     if properties.get("version") != "1":
         raise CorruptCheckpointError(f"{path}: version {properties.get('version')}, only 1 is known")
     try:
-        return MetaProperties(
-            properties["cluster.id"], int(properties["node.id"]), parse_uuid(properties["directory.id"])
-        )
+        directory_id = parse_uuid(properties["directory.id"]) if "directory.id" in properties else b""
+        return MetaProperties(properties["cluster.id"], int(properties["node.id"]), directory_id)
     except KeyError as missing:
         raise CorruptCheckpointError(f"{path}: {missing} is missing") from None
     except ValueError as error:
@@ -87,14 +89,22 @@ def write_meta_properties(files: Files, directory: Path, meta: MetaProperties) -
 
 
 def read_partition_metadata(files: Files, directory: Path) -> bytes | None:
-    """The topic id of a partition's directory, None without the file. Raises CorruptCheckpointError, OSError."""
+    """The topic id of a partition's directory, None without the file. Raises CorruptCheckpointError, OSError.
+
+    A file of nothing, or of zeros, is what a power failure leaves of one that was never synced, and counts as none: the
+    directory is so new that the first flush of its log has not returned.
+    """
     path = directory / PARTITION_METADATA
     try:
-        text = files.read_file(path).decode()
+        data = files.read_file(path)
+        text = data.decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(f"{path}: {error}") from error
+    if not data.strip(b"\0"):
+        logger.warning("%s: empty, as a power failure leaves it; the topic's id is written anew", path)
+        return None
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     if fields.get("version") != "0":
         raise CorruptCheckpointError(f"{path}: version {fields.get('version')}, only 0 is known")
@@ -104,10 +114,11 @@ def read_partition_metadata(files: Files, directory: Path) -> bytes | None:
         raise CorruptCheckpointError(f"{path}: {error}") from None
 
 
-def write_partition_metadata(files: Files, directory: Path, topic_id: bytes, *, sync: bool = True) -> None:
-    """Writes the topic id of a partition's directory. Raises OSError."""
-    text = f"version: 0\ntopic_id: {uuid_text(topic_id)}"
-    files.write_file(directory / PARTITION_METADATA, text.encode(), sync=sync)
+def write_partition_metadata(files: Files, directory: Path, topic_id: bytes, *, sync: bool = True) -> Path:
+    """Writes the topic id of a partition's directory; the file's path. Raises OSError."""
+    path = directory / PARTITION_METADATA
+    files.write_file(path, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode(), sync=sync)
+    return path
 
 
 def read_clean_shutdown(files: Files, directory: Path) -> int | None:

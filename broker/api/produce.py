@@ -27,6 +27,7 @@ from ...storage.log import AppendOrigin
 from ..internal_topics import is_internal
 from ..partition import Partition
 from ..partitions import Partitions
+from ..produce_wait import ProduceWait
 from ..request import ConnectionRefusal, RequestContext
 
 API_KEY = ApiKey.PRODUCE
@@ -65,13 +66,14 @@ def handle(
     context: RequestContext,
     reply: Callable[[ProduceResponse | None], None],
 ) -> None:
-    """Appends each partition's batch, answers, then wakes up who waits for them."""
+    """Appends each partition's batch, answers (once the disk has what it must have), then wakes up who waits."""
     try:
         batches = _check(request, context.api_version)
     except KafkaError as error:
         _answer_all(request, error, reply)
         return
-    grown: list[tuple[Partition, int]] = []
+    grown: list[tuple[Partition, int, int]] = []
+    unsynced: list[tuple[Partition, int, ProduceResponse.PartitionProduceResponse]] = []
     failed = False
     topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
     for topic, data, batch in batches:
@@ -80,19 +82,26 @@ def handle(
             answered = ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id)
             topics[topic.name, topic.topic_id] = answered
         try:
-            answer = _append(broker, request, topic, data, batch, context, grown)
+            answer = _append(broker, request, topic, data, batch, context, grown, unsynced)
         except KafkaError as error:
             answer = _refusal(data.index, error)
         failed = failed or answer.error_code != ErrorCode.NONE
         answered.partition_responses.append(answer)
-    if request.acks != 0:
-        reply(ProduceResponse(list(topics.values())))
-    elif not failed:
+    if request.acks == 0:
+        if failed:
+            _tell_who_waits(grown)
+            raise ConnectionRefusal(UNANSWERED_FAILURE)
         reply(None)
-    for partition, appended_bytes in grown:
-        partition.notify(appended_bytes)
-    if failed and request.acks == 0:
-        raise ConnectionRefusal(UNANSWERED_FAILURE)
+    elif unsynced:
+        ProduceWait(unsynced, lambda: reply(ProduceResponse(list(topics.values()))))
+    else:
+        reply(ProduceResponse(list(topics.values())))
+    _tell_who_waits(grown)
+
+
+def _tell_who_waits(grown: list[tuple[Partition, int, int]]) -> None:
+    for partition, end_offset, appended_bytes in grown:
+        partition.notify_when_seen(end_offset, appended_bytes)
 
 
 def _check(request: ProduceRequest, version: int) -> list[tuple[TopicData, PartitionData, Batch]]:
@@ -130,9 +139,13 @@ def _append(
     data: PartitionData,
     batch: Batch,
     context: RequestContext,
-    grown: list[tuple[Partition, int]],
+    grown: list[tuple[Partition, int, int]],
+    unsynced: list[tuple[Partition, int, ProduceResponse.PartitionProduceResponse]],
 ) -> ProduceResponse.PartitionProduceResponse:
-    """Appends one partition's batch; raises KafkaError for what is refused before the log has seen it."""
+    """Appends one partition's batch; raises KafkaError for what is refused before the log has seen it.
+
+    What has ``grown``, and what is to be synced before the answer, is added to the lists.
+    """
     name = topic.name
     if context.api_version >= 13:
         name = broker.partitions.topic_name(topic.topic_id) or ""
@@ -156,10 +169,17 @@ def _append(
         if error.error_code not in WITHOUT_LOG_START:
             refusal.log_start_offset = partition.log.log_start_offset
         return refusal
-    grown.append((partition, len(records)))
-    return ProduceResponse.PartitionProduceResponse(
+    end_offset = appended.last_offset + 1
+    grown.append((partition, end_offset, len(records)))
+    answer = ProduceResponse.PartitionProduceResponse(
         data.index, ErrorCode.NONE, appended.first_offset, appended.log_append_time, appended.log_start_offset
     )
+    log = partition.log
+    if log.wants_sync:
+        synced_to = log.promise.offset_to_answer(end_offset, acks_all=request.acks == -1)
+        if synced_to > log.synced_offset:
+            unsynced.append((partition, synced_to, answer))
+    return answer
 
 
 def _answer_all(request: ProduceRequest, error: KafkaError, reply: Callable[[ProduceResponse | None], None]) -> None:

@@ -23,11 +23,11 @@ _COMPUTED = {
     "flush.ms": log_flush_ms,
 }
 
+_SERVER_KEYS = {"producer_id_expiration_ms", "acks_all_fsync"}
+"""What a LogConfig holds that no topic can set."""
 # LogConfig's fields are named as the keys.
 _FIELDS = {
-    field.name: key
-    for field in fields(LogConfig)
-    if (key := field.name.replace("_", ".")) != "producer.id.expiration.ms"
+    field.name: field.name.replace("_", ".") for field in fields(LogConfig) if field.name not in _SERVER_KEYS
 }
 
 
@@ -111,4 +111,8 @@ def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> 
     typed["cleanup_policy"] = frozenset(typed["cleanup_policy"])
     if values["internal.segment.bytes"] is not None:
         typed["segment_bytes"] = values["internal.segment.bytes"]
-    return LogConfig(**typed, producer_id_expiration_ms=server.get_int("producer.id.expiration.ms"))
+    return LogConfig(
+        **typed,
+        producer_id_expiration_ms=server.get_int("producer.id.expiration.ms"),
+        acks_all_fsync=bool(server["odradek.acks.all.fsync"]),
+    )

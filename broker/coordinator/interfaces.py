@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from ...protocol.errors import ErrorCode
+
 
 class CoordinatorLog(Protocol):
     """One partition of ``__consumer_offsets``, led by this broker."""
@@ -10,8 +12,11 @@ class CoordinatorLog(Protocol):
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one record batch; the offset of its first record. Raises KafkaError with the reason."""
 
-    def when_durable(self, callback: Callable[[], None]) -> None:
-        """Calls back when everything appended so far is as durable as configured; at once where it is already."""
+    def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
+        """Calls back when everything appended so far is as durable as configured; at once where it is already.
+
+        With the error where it never will be: the log can't be used any more.
+        """
 
     def read_batches(self) -> Iterator[bytes | memoryview]:
         """All that is stored, in order, in buffers of whole batches."""

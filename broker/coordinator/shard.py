@@ -134,7 +134,11 @@ class CoordinatorShard:
             response = query(self.core)
         except KafkaError as error:
             response = error_response(error.error_code)
-        self._log.when_durable(lambda: reply(response))
+
+        def answer(error: ErrorCode) -> None:
+            reply(response if error is ErrorCode.NONE else error_response(self._failed(error)))
+
+        self._log.when_durable(answer)
 
     def refusal(self) -> ErrorCode:
         """The error of a partition that is not served."""
@@ -149,11 +153,11 @@ class CoordinatorShard:
         response = effects.response
         if not effects.records:
             if effects.replies or response is not None:
-                self._release_when_durable(effects.replies, response, reply)
+                self._release_when_durable(effects.replies, response, reply, error_response)
             return
         if effects.replies:
             # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
-            self._release_when_durable(effects.replies, None, None)
+            self._release_when_durable(effects.replies, None, None, None)
         error = self._append_all(effects)
         follow = Effects(effects.now_ms)
         if effects.appended is not None:
@@ -165,15 +169,36 @@ class CoordinatorShard:
         if error:
             _release(follow.replies, response, reply)
         else:
-            self._release_when_durable(follow.replies, response, reply)
+            self._release_when_durable(follow.replies, response, reply, error_response)
         if follow.records:
             followed = Effects(follow.now_ms)
             followed.records = follow.records
             followed.appended = follow.appended
             self._carry_out(followed, None, None)
 
-    def _release_when_durable(self, replies: Replies, response: Any, reply: Reply | None) -> None:
-        self._log.when_durable(lambda: _release(replies, response, reply))
+    def _release_when_durable(
+        self, replies: Replies, response: Any, reply: Reply | None, error_response: ErrorResponse | None
+    ) -> None:
+        def release(error: ErrorCode) -> None:
+            if error is ErrorCode.NONE:
+                _release(replies, response, reply)
+                return
+            told = self._failed(error)
+            for token, answer in replies:
+                answer.error_code = told
+                token(answer)
+            if response is not None and reply is not None and error_response is not None:
+                reply(error_response(told))
+
+        self._log.when_durable(release)
+
+    def _failed(self, error: ErrorCode) -> ErrorCode:
+        """The log can't be used any more: nothing is served, parked requests are told; what a client is told."""
+        if self.state is ShardState.ACTIVE:
+            logger.error("__consumer_offsets-%d: its log failed; its groups are not served any more", self.partition)
+            self.unload()
+            self.state = ShardState.FAILED
+        return client_error(error)
 
     def _append_all(self, effects: Effects) -> ErrorCode:
         """Appends in one batch, or in several where the records are not atomic; the first error ends it."""

@@ -231,9 +231,12 @@ def test_nothing_above_the_high_watermark_is_removed(tmp_path: Path) -> None:
     assert log.read(2, 1000, upper_bound_offset=log.high_watermark).data == b""
 
 
-def test_flush_messages(tmp_path: Path) -> None:
+def test_flush_messages_keeps_what_is_not_synced_from_consumers(tmp_path: Path) -> None:
     log = open_log(tmp_path, flush_messages=2)
     log.append_as_leader(batch(NOW), 0, NOW)
-    assert log.recovery_point == 0
+    assert (log.log_end_offset, log.high_watermark) == (1, 1)
     log.append_as_leader(batch(NOW), 0, NOW)
-    assert log.recovery_point == 2
+    assert (log.log_end_offset, log.high_watermark, log.last_stable_offset) == (2, 1, 1)
+    log.append_as_leader(batch(NOW), 0, NOW)
+    log.flush()
+    assert (log.high_watermark, log.recovery_point, log.synced_offset) == (3, 3, 3)

@@ -73,7 +73,7 @@ class MemoryLog:
         self.fail_next: ErrorCode | None = None
         self.held = False
         self.on_append: Callable[[list[CoordinatorRecord]], None] | None = None
-        self._waiting: list[Callable[[], None]] = []
+        self._waiting: list[Callable[[ErrorCode], None]] = []
 
     def append(self, batch: bytes, now_ms: int) -> int:
         if self.fail_next is not None:
@@ -89,17 +89,17 @@ class MemoryLog:
             self.on_append(list(decoded_records([batch])))
         return offset
 
-    def when_durable(self, callback: Callable[[], None]) -> None:
+    def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
         if self.held:
             self._waiting.append(callback)
         else:
-            callback()
+            callback(ErrorCode.NONE)
 
-    def release(self) -> None:
+    def release(self, error: ErrorCode = ErrorCode.NONE) -> None:
         self.held = False
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
-            callback()
+            callback(error)
 
     def drop_waiting(self) -> None:
         """The broker is gone: nobody waits for these appends any more."""

@@ -1,0 +1,149 @@
+"""The broker's append path without sockets: frames into the dispatcher, answers as messages, a disk that a test stops.
+
+Everything is real from the frame to the file: Dispatcher, handlers, Partition, Log, GroupCommit. Only the connection is
+not: it keeps what it was answered.
+"""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from odradek.broker.connection import Connection
+from odradek.broker.dispatch import Dispatcher
+from odradek.broker.group_commit import GroupCommit
+from odradek.broker.loop_timers import LoopTimers
+from odradek.broker.offsets_log import OffsetsLog
+from odradek.broker.partition import Partition
+from odradek.broker.partitions import Partitions
+from odradek.protocol.api_keys import ApiKey, api
+from odradek.protocol.codec import decoder
+from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.messages.headers import ResponseHeader
+from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
+from odradek.storage.files import Files
+from odradek.storage.log import Log
+from odradek.storage.log_config import LogConfig
+from odradek.storage.log_directory import LogDirectory
+
+NOW = 1_700_000_000_000
+TOPIC = "t"
+
+
+class GatedFiles(Files):
+    """Syncs of files wait while ``gate`` is shut; ``syncs`` counts them; ``sync_error`` makes them fail."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.syncs = 0
+        self.sync_error: OSError | None = None
+        self.sync_threads: set[str] = set()
+
+    def sync(self, descriptor: int) -> None:
+        self.syncs += 1
+        self.sync_threads.add(threading.current_thread().name)
+        assert self.gate.wait(60), "the test has left the gate shut"
+        if self.sync_error is not None:
+            raise self.sync_error
+        super().sync(descriptor)
+
+
+class AppendPath:
+    """A broker's partitions ``t-0``, ``t-1`` ... and all that leads to them. Use inside a running event loop."""
+
+    def __init__(self, directory: Path, config: LogConfig, *, partitions: int = 1, files: Files | None = None) -> None:
+        self.directory = LogDirectory.open(directory, files)
+        self.timers = LoopTimers(asyncio.get_running_loop())
+        self.group_commit = GroupCommit([self.directory], self.timers, lambda: NOW)
+        self.partitions = Partitions()
+        for index in range(partitions):
+            log = self.directory.open_log(TOPIC, index, config, NOW, b"t" * 16)
+            self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, lambda log=log: log, self.group_commit))
+        self.broker = SimpleNamespace(
+            partitions=self.partitions, timers=self.timers, fetch_max_bytes=1 << 20, fetch_sessions=None
+        )
+        self.dispatcher = Dispatcher(self.broker)
+
+    def partition(self, index: int = 0) -> Partition:
+        return self.partitions.get(TOPIC, index)
+
+    def log(self, index: int = 0) -> Log:
+        return self.partition(index).log
+
+    def offsets_log(self, index: int = 0) -> OffsetsLog:
+        return OffsetsLog(self.partition(index))
+
+    def send(self, api_key: ApiKey, version: int, request: Any, *, owned: bool = True) -> "asyncio.Future[Any]":
+        """Sends a request over a connection of its own; the answer (None for none, an error where it is refused)."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        frame = memoryview(bytearray(encode_request(request, version, 1, "test")[4:]))
+        connection = cast("Connection", Caller(future, api_key, version))
+        self.dispatcher.dispatch(connection, frame, owned)
+        if not owned:
+            frame[:] = b"\xee" * len(frame)  # the receive buffer is used again
+        return future
+
+    def produce(
+        self, batches: dict[int, bytes], *, acks: int = -1, owned: bool = True
+    ) -> "asyncio.Future[ProduceResponse | None]":
+        """Produces a batch to each partition."""
+        data = [ProduceRequest.PartitionProduceData(index, batch) for index, batch in batches.items()]
+        topic = ProduceRequest.TopicProduceData(name=TOPIC, partition_data=data)
+        return self.send(ApiKey.PRODUCE, 9, ProduceRequest(None, acks, 30_000, [topic]), owned=owned)
+
+    async def close(self) -> None:
+        self.timers.close()
+        await self.group_commit.finish()
+        self.directory.close(1)
+
+    async def lose_power(self) -> None:
+        """Ends without a word: nothing more is written or synced."""
+        self.timers.close()
+        await self.group_commit.finish()
+        self.directory.abandon()
+
+
+class Caller:
+    """What the dispatcher sees of a connection."""
+
+    client_host, listener_name, connection_id, last_used_ms = "127.0.0.1", "PLAINTEXT", 1, 0
+
+    def __init__(self, future: "asyncio.Future[Any]", api_key: ApiKey, version: int) -> None:
+        self._future = future
+        self._api_key = api_key
+        self._version = version
+
+    def answered(self, parts: "Sequence[Any] | None") -> None:
+        if parts is None:
+            self._future.set_result(None)
+            return
+        frame = b"".join(bytes(part) for part in parts)[4:]
+        header_version = response_header_version(self._api_key, self._version)
+        _, position = decoder(ResponseHeader, header_version)(frame, 0)
+        self._future.set_result(decoder(api(self._api_key).response_class(), self._version)(frame, position)[0])
+
+    def refuse(self, reason: str) -> None:
+        self._future.set_exception(ConnectionError(reason))
+
+
+def batch(value: bytes = b"v", count: int = 1, **fields: Any) -> bytes:
+    return encode_batch([Record(index, NOW + index, b"k", value, []) for index in range(count)], **fields)
+
+
+def only(response: ProduceResponse | None) -> ProduceResponse.PartitionProduceResponse:
+    """The answer for the one partition of a Produce request."""
+    assert response is not None
+    [topic] = response.responses
+    [answer] = topic.partition_responses
+    return answer
+
+
+async def turns(count: int = 20) -> None:
+    """Lets everything happen that is due without the disk."""
+    for _ in range(count):
+        await asyncio.sleep(0)
