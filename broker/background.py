@@ -1,4 +1,4 @@
-"""What the broker does besides answering: retention, checkpoints, flushes, idle connections.
+"""What the broker does besides answering: retention, cleaning, checkpoints, flushes, idle connections.
 
 Owns: when each is done. Never does: deciding what to delete or flush (the logs know), blocking the event loop with a
 sync of the disk. Invariant: a directory that fails is named in the log and tried again; the others go on. Source:
@@ -7,6 +7,7 @@ sync of the disk. Invariant: a directory that fails is named in the log and trie
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ..protocol.errors import KafkaError
 from ..storage.log_directory import LogDirectory
@@ -14,10 +15,15 @@ from .config.server_config import ServerConfig
 from .group_commit import GroupCommit
 from .loop_timers import LoopTimers
 
+if TYPE_CHECKING:
+    from .cleaner import LogCleaner
+    from .metrics.endpoint import MetricsEndpoint
+
 logger = logging.getLogger(__name__)
 
 IDLE_CHECK_MS = 5_000
 DELETED_FILES_CHECK_MS = 10_000
+FIRST_CLEANING_MS = 1_000
 LONGEST_FLUSH_CHECK_MS = 60_000
 """``log.flush.scheduler.interval.ms`` is for ever by default; recovery points move at least this often."""
 
@@ -37,26 +43,60 @@ class Background:
         self._timers = timers
         self._clock_ms = clock_ms
         self._group_commit = group_commit
+        self.cleaner: LogCleaner | None = None
+        """The log cleaner, once it has begun to look for work."""
+        self._metrics: MetricsEndpoint | None = None
 
-    def start(self, config: ServerConfig, close_idle: Callable[[], object]) -> None:
-        """Sets the first timers. ``close_idle`` closes idle connections."""
+    def start(
+        self, config: ServerConfig, close_idle: Callable[[], object], current_config: Callable[[], ServerConfig]
+    ) -> None:
+        """Sets the first timers. ``close_idle`` closes idle connections; ``current_config`` knows dynamic configs."""
+        first_ms = config.get_int("log.initial.task.delay.ms")
         flush_interval_ms = min(config.get_int("log.flush.scheduler.interval.ms"), LONGEST_FLUSH_CHECK_MS)
         self._every(IDLE_CHECK_MS, close_idle)
         self._every(DELETED_FILES_CHECK_MS, lambda: self._in_each(lambda d: d.remove_deleted(self._clock_ms())))
-        self._every(config.get_int("log.retention.check.interval.ms"), self._retain)
+        self._every(config.get_int("log.retention.check.interval.ms"), self._retain, first_ms)
         checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")
         self._every(
             min(config.get_int(key) for key in checkpoints),
             lambda: self._in_each(lambda directory: directory.write_checkpoints()),
+            first_ms,
         )
         self._every(flush_interval_ms, self._flush)
+        if config.get_boolean("log.cleaner.enable"):
+            self._timers.schedule(FIRST_CLEANING_MS, lambda: self._start_cleaner(current_config))
 
-    def _every(self, interval_ms: int, work: Callable[[], object]) -> None:
+    async def show_metrics(self, config: ServerConfig) -> None:
+        """Listens where ``odradek.metrics.listener`` says, if it does. Raises OSError."""
+        address = config.get_string("odradek.metrics.listener")
+        if not address:
+            return
+        from .metrics.endpoint import MetricsEndpoint, host_and_port  # what nobody asks for costs no start
+        from .metrics.log_metrics import LogMetrics
+
+        state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
+        self._metrics = MetricsEndpoint(LogMetrics(self._directories, state, self._clock_ms))
+        await self._metrics.start(*host_and_port(address))
+
+    async def finish(self) -> None:
+        """Ends what the cleaner is doing, and the metrics."""
+        if self._metrics is not None:
+            self._metrics.stop()
+        if self.cleaner is not None:
+            await self.cleaner.stop()
+
+    def _start_cleaner(self, current_config: Callable[[], ServerConfig]) -> None:
+        from .cleaner import LogCleaner  # not before the broker serves
+
+        self.cleaner = LogCleaner(self._directories, current_config, self._clock_ms)
+        self.cleaner.start()
+
+    def _every(self, interval_ms: int, work: Callable[[], object], first_ms: int | None = None) -> None:
         def run() -> None:
             self._timers.schedule(interval_ms, run)
             work()
 
-        self._timers.schedule(interval_ms, run)
+        self._timers.schedule(interval_ms if first_ms is None else first_ms, run)
 
     def _in_each(self, work: Callable[[LogDirectory], object]) -> None:
         for directory in self._directories:

@@ -253,7 +253,8 @@ class Daemon:
             for one in bound.sockets:
                 self._servers.append(await loop.create_server(factory, sock=one))
         self._background = Background(self._directories, self._timers, clock_ms, self._group_commit)
-        self._background.start(self._config, broker.connections.close_idle)
+        self._background.start(self._config, broker.connections.close_idle, lambda: broker.config)
+        await self._background.show_metrics(self._config)
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
         self._snapshots.start()
 
@@ -307,3 +308,7 @@ def raise_descriptor_limit() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != hard:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        if self._background is not None:
+            await self._background.finish()
+        if self._background is not None:
+            await self._background.finish()

@@ -261,8 +261,15 @@ class LogDirectory:
     # What timers call --------------------------------------------------------
 
     def enforce_retention(self, now_ms: int) -> int:
-        """Removes old segments of all logs (log.retention.check.interval.ms); how many. Raises StorageError."""
-        return sum(log.delete_old_segments(now_ms) for log in list(self.logs.values()) if log.failure is None)
+        """Removes old segments of all logs that are not compacted (log.retention.check.interval.ms); how many.
+
+        Those of compacted logs are the cleaner's matter, so that none goes that is being cleaned. Raises StorageError.
+        """
+        return sum(
+            log.delete_old_segments(now_ms)
+            for log in list(self.logs.values())
+            if log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None
+        )
 
     def remove_expired_producers(self, now_ms: int) -> None:
         """Forgets idle producers of all logs (producer.id.expiration.check.interval.ms)."""

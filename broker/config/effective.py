@@ -93,6 +93,7 @@ EFFECTIVE: dict[str, str] = {
     "log.flush.scheduler.interval.ms": "log.flush.interval.ms, if that is not set.",
     "log.flush.offset.checkpoint.interval.ms": "How often the recovery points are written down.",
     "log.flush.start.offset.checkpoint.interval.ms": "How often the log start offsets are written down.",
+    "log.initial.task.delay.ms": "How long after a start retention is first looked at and checkpoints are written.",
     "log.retention.check.interval.ms": "How often segments to delete are looked for.",
     "producer.id.expiration.ms": "How long the sequence of an idempotent producer that writes nothing is remembered.",
     "log.segment.delete.delay.ms": "How long a deleted segment's files stay under the suffix .deleted.",

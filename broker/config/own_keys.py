@@ -37,6 +37,14 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "With less than this free on the file system of a log directory, producers are refused with a"
             " retriable error until there is room; -1 is 64 MiB, or a sixteenth of a smaller file system.",
         },
+        "odradek.metrics.listener": {
+            "type": "STRING",
+            "default": "",
+            "validator": {"kind": "address"},
+            "importance": "LOW",
+            "what": "host:port where Prometheus reads the metrics (docs/metrics.md), port 0 any free one; nothing for"
+            " no metrics.",
+        },
     }
 )
 """Key -> its facts (``definition.KeyDefinition``), and in ``what`` one sentence for docs/configuration.md.
