@@ -269,6 +269,8 @@ class Daemon:
         await asyncio.sleep(0)
         if self._timers is not None:
             self._timers.close()
+        if self._background is not None:
+            await self._background.finish()
         if self._group_commit is not None:
             await self._group_commit.finish()
         if self._snapshots is not None:
@@ -283,6 +285,8 @@ class Daemon:
     async def crash(self) -> None:
         """Ends as a crash does: connections break, nothing is flushed, no checkpoint, no marker (for tests)."""
         self.broker.connections.abort_all()
+        if self._background is not None:
+            await self._background.finish()
         self._give_up()
         # One turn of the loop lets the transports and the listeners close.
         await asyncio.sleep(0)
@@ -308,7 +312,3 @@ def raise_descriptor_limit() -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != hard:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        if self._background is not None:
-            await self._background.finish()
-        if self._background is not None:
-            await self._background.finish()
