@@ -7,7 +7,6 @@ Source: KafkaMetadataLog, KafkaRaftClient; KIP-595, KIP-630.
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +47,7 @@ from .log_reader import (
 )
 from .records import encode_record
 from .snapshot import encode_snapshot
-from .snapshot_files import SnapshotFiles, SnapshotId
+from .snapshot_files import SnapshotFiles, SnapshotId, ids_in
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +140,10 @@ class MetadataLog:
             ),
             now_ms=now_ms,
             files=files,
-            clean_shutdown=directory.was_clean,
+            # What a snapshot stands for was synced before it was taken, by Kafka too.
+            recovery_point=max((one.end_offset for one in ids_in(path, files)), default=0),
+            # As Kafka: what lies behind the latest snapshot is always checked, and it is little.
+            clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
             before_cut=_refuse_to_lose(files),
         )
@@ -234,7 +236,7 @@ class MetadataLog:
         except CorruptRecordError as damage:
             check_batches(self._files.read_file(segment.path), segment.path)
             raise damaged(segment.path, 0, offset, damage.message) from damage
-        return _bytes_of(data), segment.path, place.position if place is not None else 0
+        return _bytes_of(data, self._files), segment.path, place.position if place is not None else 0
 
     def contradiction(self, offset: int, problem: Exception) -> MetadataLogError:
         """The error for a record that contradicts those before it; ``offset`` -1: of the latest snapshot."""
@@ -382,10 +384,10 @@ def _read_state(files: Files, path: Path) -> QuorumState:
     return QuorumState.parse(files.read_file(path))
 
 
-def _bytes_of(data: bytes | FileRegion) -> bytes:
+def _bytes_of(data: bytes | FileRegion, files: Files) -> bytes:
     if isinstance(data, bytes):
         return data
     try:
-        return os.pread(data.fd, len(data), data.position)
+        return files.read(data.fd, len(data), data.position)
     finally:
         data.close()

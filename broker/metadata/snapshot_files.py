@@ -39,6 +39,14 @@ class SnapshotId(NamedTuple):
         return f"{self.end_offset:020d}-{self.epoch:010d}{SNAPSHOT_SUFFIX}"
 
 
+def ids_in(directory: Path, files: Files) -> list[SnapshotId]:
+    """The snapshots in a directory, oldest first; none where there is no directory. Raises OSError."""
+    if not files.exists(directory):
+        return []
+    found = (_NAME.fullmatch(entry.name) for entry in files.list(directory))
+    return sorted(SnapshotId(int(one[1]), int(one[2])) for one in found if one and one[3] == SNAPSHOT_SUFFIX)
+
+
 class SnapshotFiles:
     """The snapshots in a directory, oldest first in ``ids``. Methods raise OSError."""
 
@@ -61,12 +69,9 @@ class SnapshotFiles:
             match = _NAME.fullmatch(entry.name)
             if match is None:
                 continue
-            snapshot_id = SnapshotId(int(match[1]), int(match[2]))
-            if match[3] == SNAPSHOT_SUFFIX and snapshot_id.end_offset >= log_start_offset:
-                found.ids.append(snapshot_id)
-            else:
+            if match[3] != SNAPSHOT_SUFFIX or int(match[1]) < log_start_offset:
                 unneeded.append(directory / entry.name)
-        found.ids.sort()
+        found.ids = [one for one in ids_in(directory, files) if one.end_offset >= log_start_offset]
         if found.ids or not log_start_offset:
             for path in unneeded:
                 logger.info("%s: removed, it is not needed", path)
