@@ -69,7 +69,8 @@ class Log:
         """Told of errors that end the log directory, on the thread that met them."""
         self.failure: OSError | None = None
         """Why nothing can be done here any more: a sync failed, and nobody knows what is on the disk."""
-        self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_ms)
+        self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
+        self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
         self._high_watermark: int | None = None
         self._holds_back = False
@@ -94,7 +95,7 @@ class Log:
         log_start_offset: int = 0,
         clean_shutdown: bool = False,
         topic_id: bytes | None = None,
-        jitter_ms: int = 0,
+        jitter_seed: int = 0,
         before_cut: Callable[[Path, int], None] | None = None,
         on_failure: Callable[[OSError], None] | None = None,
         recovered: RecoveredBytes | None = None,
@@ -102,7 +103,7 @@ class Log:
         """Opens the log in `directory`, or creates it; recovers it when the last stop was not clean.
 
         What recovery accepts is on the disk before this returns. `topic_id` is written into a directory without one.
-        `jitter_ms` (below segment.jitter.ms) makes segments roll so much earlier. `before_cut` gets the file and the
+        `jitter_seed` is the log's own chance for segment.jitter.ms. `before_cut` gets the file and the
         position of damage before recovery cuts there; what it raises ends the opening with nothing cut.
         `on_failure` is told of errors that end the log directory, on the thread that met them; `recovered` of bytes
         that recovery has checked. Raises StorageError, CorruptCheckpointError.
@@ -117,7 +118,7 @@ class Log:
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
             clean_shutdown=clean_shutdown,
-            jitter_ms=jitter_ms,
+            jitter_seed=jitter_seed,
             before_cut=before_cut,
             recovered=recovered,
         )

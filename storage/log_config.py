@@ -5,6 +5,7 @@ does). Sizes are bytes, times ms; -1 means no limit where Kafka says so. Source:
 """
 
 from dataclasses import dataclass
+from zlib import crc32
 
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 MAX_INT32 = 0x7FFFFFFF
@@ -51,6 +52,24 @@ class LogConfig:
     preallocate: bool = False
     producer_id_expiration_ms: int = 86_400_000
     acks_all_fsync: bool = False
+
+    def roll_jitter_ms(self, seed: int, base_offset: int) -> int:
+        """What is taken off segment.ms for one segment: as if by chance, another for each segment and each log's seed.
+
+        Source: Kafka's LogConfig.randomSegmentJitter.
+        """
+        limit_ms = min(self.segment_jitter_ms, self.segment_ms)
+        return crc32(b"%d %d" % (seed, base_offset)) % limit_ms if limit_ms > 0 else 0
+
+    @property
+    def max_segment_ms(self) -> int:
+        """The age at which a segment is rolled: segment.ms, or max.compaction.lag.ms where the log is compacted.
+
+        Source: Kafka's LogConfig.maxSegmentMs (KIP-354): what is in the active segment is never cleaned.
+        """
+        if self.is_compacted and self.max_compaction_lag_ms > 0:
+            return min(self.max_compaction_lag_ms, self.segment_ms)
+        return self.segment_ms
 
     @property
     def is_compacted(self) -> bool:

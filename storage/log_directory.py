@@ -205,7 +205,9 @@ class LogDirectory:
             log_start_offset=0 if is_new else self._log_start_offsets.get(key, 0),
             clean_shutdown=self.was_clean or is_new,
             topic_id=topic_id,
-            jitter_ms=self._chance.randrange(config.segment_jitter_ms) if config.segment_jitter_ms else 0,
+            jitter_seed=self._chance.getrandbits(32),
+            on_failure=self.fail,
+            recovered=recovered,
         )
         log.gate = self.gate
         self.logs[key] = log

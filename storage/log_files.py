@@ -40,7 +40,7 @@ class LogFiles:
     """The segments of a log. Methods raise OSError."""
 
     def __init__(
-        self, directory: Path, config: LogConfig, descriptors: DescriptorCache, segments: LogSegments, jitter_ms: int
+        self, directory: Path, config: LogConfig, descriptors: DescriptorCache, segments: LogSegments, jitter_seed: int
     ) -> None:
         """Takes over the segments that the loader has opened."""
         self.directory = directory
@@ -54,7 +54,7 @@ class LogFiles:
         """The round that is cleaning these files now."""
         self.files = self._files = descriptors.files
         self._descriptors = descriptors
-        self._jitter_ms = jitter_ms
+        self._jitter_seed = jitter_seed
         self._indexes_in_use: list[Segment] = []
 
     def needs_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
@@ -66,7 +66,7 @@ class LogFiles:
             or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
             or (
                 active.size > 0
-                and active.time_waited_for_roll(now_ms, max_timestamp) > config.segment_ms - active.jitter_ms
+                and active.time_waited_for_roll(now_ms, max_timestamp) > config.max_segment_ms - active.jitter_ms
             )
             or active.index_is_full(config.segment_index_bytes)
         )
@@ -83,7 +83,7 @@ class LogFiles:
             base_offset,
             self._descriptors,
             index_interval_bytes=self.config.index_interval_bytes,
-            jitter_ms=self._jitter_ms,
+            jitter_ms=self.config.roll_jitter_ms(self._jitter_seed, base_offset),
             created_ms=now_ms,
         )
         self.unsynced_directories.add(self.directory)

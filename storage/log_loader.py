@@ -72,7 +72,7 @@ class LogLoader:
         recovery_point: int,
         log_start_offset: int,
         clean_shutdown: bool,
-        jitter_ms: int,
+        jitter_seed: int,
         before_cut: Callable[[Path, int], None] | None = None,
     ) -> None:
         """`before_cut` gets the file and the position of damage before recovery cuts there; what it raises ends it."""
@@ -85,7 +85,7 @@ class LogLoader:
         self.recovery_point = recovery_point
         self.log_start_offset = log_start_offset
         self.clean_shutdown = clean_shutdown
-        self.jitter_ms = jitter_ms
+        self.jitter_seed = jitter_seed
         self.segments = LogSegments()
         self.state = ProducerState()
 
@@ -148,7 +148,7 @@ class LogLoader:
                         entry.stat().st_size,
                         self.descriptors,
                         index_interval_bytes=self.config.index_interval_bytes,
-                        jitter_ms=self.jitter_ms,
+                        jitter_ms=self.config.roll_jitter_ms(self.jitter_seed, base_offset),
                         created_ms=self.now_ms,
                     )
                 )
@@ -263,7 +263,7 @@ class LogLoader:
                 self.log_start_offset,
                 self.descriptors,
                 index_interval_bytes=self.config.index_interval_bytes,
-                jitter_ms=self.jitter_ms,
+                jitter_ms=self.config.roll_jitter_ms(self.jitter_seed, self.log_start_offset),
                 created_ms=self.now_ms,
             )
         )

@@ -31,8 +31,10 @@ def breached_segments(
     looks at what the one before leaves.
     """
     removable = 0
-    while removable < len(facts) and facts[removable].end_offset <= high_watermark and facts[removable].size:
+    while removable < len(facts) and facts[removable].end_offset <= high_watermark:
         removable += 1
+    if removable == len(facts) and not facts[-1].size:
+        removable -= 1  # the active segment stays where it is empty; an older one may have been cleaned empty
     count = 0
     reasons = []
     while count < min(removable, len(facts) - 1) and facts[count].end_offset <= log_start_offset:
