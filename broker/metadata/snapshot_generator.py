@@ -38,9 +38,18 @@ class SnapshotGenerator:
         self._metadata.subscribe(self._changed)
         self._tick()
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a snapshot is under way."""
+        return self._running is not None and not self._running.done()
+
     async def finish(self) -> None:
         """Starts nothing more, and waits for a file that is being written; one that is only encoded is given up."""
         self._is_finished = True
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Waits for the snapshot that is under way."""
         if self._running is not None:
             await self._running
 
@@ -53,7 +62,7 @@ class SnapshotGenerator:
         self._generate_if_due()
 
     def _generate_if_due(self) -> None:
-        if self._is_finished or (self._running is not None and not self._running.done()):
+        if self._is_finished or self.is_writing:
             return
         now_ms = self._clock_ms()
         if now_ms < self._not_before_ms:

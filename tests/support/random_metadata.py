@@ -228,8 +228,8 @@ class MetadataHistory:
             user = self._chance.choice(NAMES), self._chance.randrange(1, 3)
             if user not in self._scram:
                 self._scram.append(user)
-            secrets = [self._chance.randbytes(16) for _ in range(3)]
-            yield records.UserScramCredentialRecord(*user, *secrets, 4096)
+            salt, stored_key, server_key = (self._chance.randbytes(16) for _ in range(3))
+            yield records.UserScramCredentialRecord(*user, salt, stored_key, server_key, 4096)
 
     def _token(self) -> Iterator[Message]:
         if self.metadata_version < TOKENS_FROM:

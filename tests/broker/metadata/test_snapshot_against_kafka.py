@@ -28,7 +28,7 @@ def image_of(values: list[bytes]) -> MetadataImage:
 
 
 def test_kafka_reads_our_snapshots_and_we_read_kafkas() -> None:
-    """Kafka's image of the history is its image of our snapshot; our image of Kafka's snapshot is ours of the history."""
+    """Kafka's image of a history is its image of our snapshot of it; our image of Kafka's snapshot is ours of it."""
     java_or_skip()
     histories, questions = [], []
     for seed in range(HISTORIES):
