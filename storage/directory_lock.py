@@ -5,8 +5,6 @@ lock back. Source: Kafka's FileLock, which is Java's FileChannel.tryLock: a POSI
 """
 
 import errno
-import fcntl
-import os
 from pathlib import Path
 
 from .errors import DirectoryLockedError
@@ -22,7 +20,7 @@ _held_here: set[Path] = set()
 class DirectoryLock:
     """Holds the lock from creation on until `release`."""
 
-    __slots__ = ("_descriptor", "_path")
+    __slots__ = ("_descriptor", "_files", "_path")
 
     def __init__(self, directory: Path, files: Files | None = None) -> None:
         """Raises DirectoryLockedError when somebody has the directory, OSError when the file can't be made."""
@@ -30,11 +28,12 @@ class DirectoryLock:
         self._descriptor = -1
         if self._path in _held_here:
             raise DirectoryLockedError(f"{directory}: another broker in this process has this log directory open")
-        descriptor = (files or Files()).open(self._path, CREATE)
+        self._files = files or Files()
+        descriptor = self._files.open(self._path, CREATE)
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._files.lock(descriptor)
         except OSError as error:
-            os.close(descriptor)
+            self._files.close(descriptor)
             if error.errno in (errno.EACCES, errno.EAGAIN):
                 raise DirectoryLockedError(
                     f"{directory}: another process has this log directory open (it holds {LOCK_FILE}); stop it first"
@@ -48,4 +47,4 @@ class DirectoryLock:
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             _held_here.discard(self._path)
-            os.close(descriptor)
+            self._files.close(descriptor)

@@ -4,6 +4,7 @@ Owns: nothing but system calls. Never does: knowing what the bytes mean. Invaria
 short writes are reported, not repeated. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir.
 """
 
+import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,6 +52,10 @@ class Files:
         """(bytes free to this user, bytes in all) of the file system that holds a path."""
         facts = os.statvfs(path)
         return facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize
+
+    def lock(self, descriptor: int) -> None:
+        """Takes the POSIX lock on a whole file until it is closed; EACCES or EAGAIN when another process has it."""
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def sync(self, descriptor: int) -> None:
         """Makes a file's data durable (fdatasync: the length too, not the access times)."""

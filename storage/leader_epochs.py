@@ -8,6 +8,7 @@ KIP-279.
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from pathlib import Path
 
 from .checkpoints import read_epoch_checkpoint, write_epoch_checkpoint
@@ -43,6 +44,11 @@ class LeaderEpochs:
         return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     @property
+    def first_start_offset(self) -> int | None:
+        """Where the first known epoch begins, None without any."""
+        return self._starts[0] if self._starts else None
+
+    @property
     def path(self) -> Path:
         """The checkpoint file."""
         return self._path
@@ -61,6 +67,15 @@ class LeaderEpochs:
         self._epochs[kept:] = [epoch]
         self._starts[kept:] = [start_offset]
         self.is_saved = False
+
+    def prepend(self, entries: Iterable[tuple[int, int]]) -> None:
+        """Takes in (epoch, start offset), rising, of batches in front of those known; none is later than those."""
+        known = self.entries
+        earlier = [entry for entry in entries if not known or (entry[0] <= known[0][0] and entry[1] < known[0][1])]
+        if earlier:
+            self._epochs, self._starts = [], []
+            for epoch, start_offset in (*earlier, *known):
+                self.assign(epoch, start_offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
         """(epoch, end offset) of the greatest epoch up to `epoch`, as OffsetForLeaderEpoch answers.

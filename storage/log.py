@@ -49,6 +49,7 @@ class Log:
         """Use `Log.open`."""
         loaded = loader.load()
         self.directory = directory
+        self._files = descriptors.files
         self.config = config
         self.topic_id: bytes | None = read_partition_metadata(descriptors.files, directory)
         self.segments = loaded.segments
@@ -124,16 +125,13 @@ class Log:
         )
         try:
             log = cls(directory, config, descriptors, loader, now_ms)
-            if topic_id is not None and log.topic_id is None:
-                path = write_partition_metadata(descriptors.files, directory, topic_id, sync=False)
-                log.topic_id = topic_id
-                log._log_files.unsynced_paths.append(path)
-                log._log_files.unsynced_directories.add(directory)
             log.on_failure = on_failure
         except OSError as error:
             if on_failure is not None and ends_directory(error):
                 on_failure(error)
             raise StorageError(f"{directory}: {error}") from error
+        if topic_id is not None and log.topic_id is None:
+            log.assign_topic_id(topic_id)
         return log
 
     def __repr__(self) -> str:
@@ -154,6 +152,14 @@ class Log:
         if self.on_failure is not None and ends_directory(error):
             self.on_failure(error)
         return StorageError(f"{self.directory}: {error}")
+
+    @on_disk
+    def assign_topic_id(self, topic_id: bytes) -> None:
+        """Writes the topic's id into a directory that has none; the next flush syncs it."""
+        path = write_partition_metadata(self._files, self.directory, topic_id, sync=False)
+        self.topic_id = topic_id
+        self._log_files.unsynced_paths.append(path)
+        self._log_files.unsynced_directories.add(self.directory)
 
     # Offsets -----------------------------------------------------------------
 
@@ -359,31 +365,39 @@ class Log:
 
     # Removing ----------------------------------------------------------------
 
-    @on_disk
     def truncate_to(self, offset: int) -> bool:
-        """Removes everything from `offset` on, from segments, indexes, epochs and producers; False for nothing."""
+        """Removes everything from `offset` on, from segments, indexes, epochs and producers; False for nothing.
+
+        Durable on return. Raises StorageError; the log is unusable then, as after a failed sync.
+        """
+        self.check_usable()
         if offset >= self.log_end_offset:
             self.leader_epochs.truncate_from_end(offset)
             return False
         if offset < self.segments.first.base_offset:
-            self._start_anew_at(offset)
+            self.truncate_fully_and_start_at(offset)
             return True
-        self._log_files.truncate_to(offset)
-        self.leader_epochs.truncate_from_end(offset)
-        self._clamp_to(offset)
+        try:
+            self._log_files.truncate_to(offset)
+            self.leader_epochs.truncate_from_end(offset)
+            self._clamp_to(offset)
+        except OSError as error:
+            self.failure = error
+            raise self.storage_error(error) from error
         return True
 
-    @on_disk
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Removes everything; the next append gets `offset`."""
-        self._start_anew_at(offset)
-
-    def _start_anew_at(self, offset: int) -> None:
-        self._log_files.start_anew_at(offset, self.last_flushed_ms)
-        self.leader_epochs.clear()
-        self.log_start_offset = offset
-        self._producers.remove_snapshots()
-        self._clamp_to(offset)
+        """Removes everything; the next append gets `offset`. As `truncate_to`."""
+        self.check_usable()
+        try:
+            self._log_files.start_anew_at(offset, self.last_flushed_ms)
+            self.leader_epochs.clear()
+            self.log_start_offset = offset
+            self._producers.remove_snapshots()
+            self._clamp_to(offset)
+        except OSError as error:
+            self.failure = error
+            raise self.storage_error(error) from error
 
     def _clamp_to(self, offset: int) -> None:
         """The log ends at `offset` now."""

@@ -157,24 +157,31 @@ class LogFiles:
     # Removing ----------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> None:
-        """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment."""
+        """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment.
+
+        From the end on and synced, so that no crash leaves what lay behind a hole, or what was removed in front of what
+        is appended next.
+        """
         self.interrupt_cleaning()
-        for segment in self.segments:
+        for segment in reversed(list(self.segments)):
             if segment.base_offset > offset:
-                self.remove_now(segment)
-        self.segments.active.truncate_to(offset)
+                self._remove_durably(segment)
+        active = self.segments.active
+        self.unsynced_paths += active.truncate_to(offset)
+        self._files.sync(active.hold_open().fd)
 
     def start_anew_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment; an empty one at `offset` remains."""
         self.interrupt_cleaning()
-        for segment in self.segments:
-            self.remove_now(segment)
+        for segment in reversed(list(self.segments)):
+            self._remove_durably(segment)
         self.add_segment(offset, now_ms)
 
-    def remove_now(self, segment: Segment) -> None:
-        """Takes a segment out and removes its files."""
+    def _remove_durably(self, segment: Segment) -> None:
+        """Takes a segment out and removes its files; when this returns, no power failure brings them back."""
         self._take_out(segment)
         remove_segment_files(self._files, segment)
+        self._files.sync_directory(self.directory)
 
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
         """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""

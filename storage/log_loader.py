@@ -22,6 +22,7 @@ from .file_names import (
     INDEX_SUFFIXES,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
+    PARTITION_METADATA,
     SEGMENT_SUFFIXES,
     SNAPSHOT_DELETED_SUFFIX,
     SNAPSHOT_SUFFIX,
@@ -31,7 +32,7 @@ from .file_names import (
     segment_path,
 )
 from .files import READ_ONLY, Files
-from .leader_epochs import LeaderEpochs
+from .leader_epochs import UNDEFINED_EPOCH, LeaderEpochs
 from .log_config import LogConfig
 from .log_segments import LogSegments
 from .producer_replay import apply_to_producers, rebuild_producers
@@ -41,6 +42,11 @@ from .segment import MAX_RELATIVE_OFFSET, Segment
 
 logger = logging.getLogger(__name__)
 
+RecoveredBytes = Callable[[str, int, int, int], None]
+"""Called with a segment's file, up to where it was checked, its size, and the bytes since the last call."""
+TOLD_BYTES = 16 << 20
+SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
+"""What the process that died may have written and not synced, besides segments."""
 TEMPORARY_SUFFIX = ".tmp"
 DAMAGE = (CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError)
 
@@ -57,6 +63,8 @@ class LoadedLog:
     log_end_offset: int
     recovery_point: int
     was_recovered: bool
+    unsynced_paths: list[Path]
+    """Indexes and snapshots that recovery has written: for the next flush."""
 
 
 class LogLoader:
@@ -74,12 +82,17 @@ class LogLoader:
         clean_shutdown: bool,
         jitter_seed: int,
         before_cut: Callable[[Path, int], None] | None = None,
+        recovered: RecoveredBytes | None = None,
     ) -> None:
-        """`before_cut` gets the file and the position of damage before recovery cuts there; what it raises ends it."""
+        """`before_cut` gets the file and the position of damage before recovery cuts there; what it raises ends it.
+
+        `recovered` hears how far a segment was checked: (file, position, size, bytes since the last call).
+        """
         self.directory = directory
         self.config = config
         self.descriptors = descriptors
         self.before_cut = before_cut
+        self.recovered = recovered
         self.files = descriptors.files
         self.now_ms = now_ms
         self.recovery_point = recovery_point
@@ -88,6 +101,8 @@ class LogLoader:
         self.jitter_seed = jitter_seed
         self.segments = LogSegments()
         self.state = ProducerState()
+        self.epochs_are_lost = False
+        self.unsynced_paths: list[Path] = []
 
     def load(self) -> LoadedLog:
         """Opens the log. Raises OSError."""
@@ -99,11 +114,14 @@ class LogLoader:
         self._check_transaction_indexes(names)
         was_recovered = not self.clean_shutdown and len(self.segments) > 0
         if was_recovered:
+            self.unsynced_paths += [self.directory / name for name in SMALL_FILES if name in names]
             self._recover()
         log_end_offset = self._settle_ends()
+        start = max(self.log_start_offset, self.segments.first.base_offset)
+        if was_recovered or self.epochs_are_lost:
+            self._complete_epochs(start)
         self.leader_epochs.truncate_from_end(log_end_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
-        start = max(self.log_start_offset, self.segments.first.base_offset)
         self.snapshots.remove_strays(self.segments.base_offsets)
         if not was_recovered or self.state.map_end_offset != log_end_offset:
             rebuild_producers(
@@ -126,6 +144,7 @@ class LogLoader:
             log_end_offset,
             recovery_point,
             was_recovered,
+            self.unsynced_paths,
         )
 
     def _load_segments(self) -> list[str]:
@@ -161,12 +180,8 @@ class LogLoader:
             # Kafka takes the directory offline here. The batches say the same, so they are asked, from the first on.
             logger.warning("%s; rebuilding it from the log", damage)
             self.files.remove(self.directory / LEADER_EPOCH_CHECKPOINT)
-            epochs = LeaderEpochs(self.directory, self.files)
-            for segment in self.segments:
-                for _, header in segment.headers():
-                    if header.partition_leader_epoch > epochs.latest:
-                        epochs.assign(header.partition_leader_epoch, header.base_offset)
-            return epochs
+            self.epochs_are_lost = True
+            return LeaderEpochs(self.directory, self.files)
 
     def _check_transaction_indexes(self, names: list[str]) -> None:
         """A damaged transaction index: its segment and all later are recovered, for readers must not miss aborts."""
@@ -181,61 +196,99 @@ class LogLoader:
                 self.clean_shutdown = False
                 return
 
+    def _complete_epochs(self, start: int) -> None:
+        """Takes in the epochs between the log's start and the first one known.
+
+        The checkpoint of epochs may be ahead of that of log start offsets: then records are back that were deleted.
+        """
+        known_from = self.leader_epochs.first_start_offset
+        found: list[tuple[int, int]] = []
+        for segment in self.segments.reaching(start):
+            if known_from is not None and segment.base_offset >= known_from:
+                break
+            for _, header in segment.headers():
+                if known_from is not None and header.base_offset >= known_from:
+                    break
+                epoch = header.partition_leader_epoch
+                if header.next_offset > start and epoch > (found[-1][0] if found else UNDEFINED_EPOCH):
+                    found.append((epoch, max(header.base_offset, start)))
+        self.leader_epochs.prepend(found)
+
     # Recovery ----------------------------------------------------------------
 
     def _recover(self) -> None:
-        """Checks the segments from the recovery point on; cuts at the first damage and drops what follows."""
+        """Checks the batches from the recovery point on; cuts at the first damage and drops what follows.
+
+        What lies below was synced together with its indexes. Kafka reads the whole segment that holds the recovery
+        point; so do we where its indexes can't be trusted.
+        """
         unflushed = self.segments.reaching(self.recovery_point)
         first = unflushed[0]
+        position = first.resume_recovery(self.recovery_point)
+        checked_from = self.recovery_point if position else first.base_offset
         rebuild_producers(
             self.state,
             self.snapshots,
             self.segments,
             self.log_start_offset,
-            first.base_offset,
+            checked_from,
             self.now_ms,
             self.config.producer_id_expiration_ms,
             clean_shutdown=False,
         )
         for index, segment in enumerate(unflushed):
+            if index:
+                segment.start_recovery()
+                position, checked_from = 0, segment.base_offset
             if index and self.state.map_end_offset <= segment.base_offset:
                 self.state.map_end_offset = segment.base_offset
                 self.snapshots.write(segment.base_offset, self.state.producers.values(), sync=False)
-            valid = self._recover_segment(segment)
+                self.unsynced_paths.append(self.snapshots.path(segment.base_offset))
+            valid = self._recover_segment(segment, position, checked_from)
             if valid < segment.size:
                 if self.before_cut is not None:
                     self.before_cut(segment.path, valid)
                 logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
                 segment.cut_to(valid)
-                segment.finish_recovery()
+                self.unsynced_paths += segment.finish_recovery()
                 for later in unflushed[index + 1 :]:
                     logger.warning("%s: removed, it follows a damaged segment", later.path)
                     self.segments.remove(later)
                     remove_segment_files(self.files, later)
                     self.snapshots.remove(later.base_offset)
                 return
-            segment.finish_recovery()
+            self.unsynced_paths += segment.finish_recovery()
 
-    def _recover_segment(self, segment: Segment) -> int:
-        """Rebuilds what is known of one segment; how many of its bytes are whole, valid batches."""
-        segment.start_recovery()
-        valid = 0
-        next_offset = segment.base_offset
+    def _recover_segment(self, segment: Segment, valid: int, next_offset: int) -> int:
+        """Rebuilds what is known of one segment behind its first `valid` bytes, which end at `next_offset`.
+
+        Returns how many of its bytes are whole, valid batches.
+        """
+        told = valid
         try:
-            for position, header, batch in segment.batches():
+            for position, header, batch in segment.batches(valid):
                 check_crc(batch, 0, header)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                     raise CorruptRecordError(f"batch at {position} has offset {header.base_offset}, not {next_offset}")
                 apply_to_producers(self.state, segment, header, batch)
                 segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
-                if header.partition_leader_epoch > self.leader_epochs.latest:
-                    self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+                epoch = header.partition_leader_epoch
+                if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
+                    self.leader_epochs.assign(epoch, header.base_offset)
                 next_offset = header.next_offset
                 valid = position + header.size_in_bytes
+                if valid - told >= TOLD_BYTES:
+                    told = self._tell(segment, valid, told)
         except DAMAGE as damage:
             logger.warning(
                 "Found invalid messages in log segment %s at byte offset %d: %s", segment.path, valid, damage
             )
+        self._tell(segment, valid, told)
+        return valid
+
+    def _tell(self, segment: Segment, valid: int, told: int) -> int:
+        if self.recovered is not None:
+            self.recovered(str(segment.path), valid, segment.size, valid - told)
         return valid
 
     def _settle_ends(self) -> int:

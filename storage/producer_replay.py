@@ -89,3 +89,5 @@ def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int
             return
         batch = segment.read_bytes(position, header.size_in_bytes) if header.is_control else b""
         apply_to_producers(state, segment, header, batch, index=False)
+        if header.next_offset >= end:
+            return  # what comes behind may be torn

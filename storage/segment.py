@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from ..protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ..protocol.records.record import iterate_records
 from .batch_scan import BatchPlace, scan_batches, scan_headers, scan_places
 from .descriptors import Descriptor, DescriptorCache
@@ -172,12 +173,15 @@ class Segment:
     def transaction_index(self) -> TransactionIndex:
         """The aborted transactions. Raises CorruptIndexError."""
         if self._transaction_index is None:
-            try:
-                data = self._read_index(TRANSACTION_INDEX_SUFFIX)
-            except FileNotFoundError:
-                data = b""
-            self._transaction_index = TransactionIndex(self.base_offset, data)
+            self._transaction_index = self._read_transaction_index()
         return self._transaction_index
+
+    def _read_transaction_index(self) -> TransactionIndex:
+        try:
+            data = self._read_index(TRANSACTION_INDEX_SUFFIX)
+        except FileNotFoundError:
+            data = b""
+        return TransactionIndex(self.base_offset, data)
 
     def _read_index(self, suffix: str) -> bytes:
         return self._files.read_file(segment_path(self.directory, self.base_offset, suffix))
@@ -246,23 +250,35 @@ class Segment:
         Raises OSError with the segment unchanged: bytes that the system took are cut off again. `note_appended` for
         each batch must follow.
         """
-        if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction_index is None:
-            self._load_for_append()
-        position = self.size
-        fd = self.hold_open().fd
+        descriptor, position = self.begin_write()
+        fd = descriptor.fd
         files = self._files
-        if self._tail_is_dirty:
-            files.truncate(fd, position)
-            self._tail_is_dirty = False
         try:
             written = files.write(fd, parts, position)
             if written != size:
                 files.write_all(fd, [b"".join(bytes(part) for part in parts)[written:]], position + written)
         except OSError:
-            self._cut_tail(fd)
+            self.fail_write()
             raise
         self.size = position + size
         return position
+
+    def begin_write(self) -> tuple[Descriptor, int]:
+        """Makes ready for a write at the segment's end: (the log file, the position there). Raises OSError.
+
+        For who writes itself; `end_write` or `fail_write` follows.
+        """
+        if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction_index is None:
+            self._load_for_append()
+        descriptor = self.hold_open()
+        if self._tail_is_dirty:
+            self._files.truncate(descriptor.fd, self.size)
+            self._tail_is_dirty = False
+        return descriptor, self.size
+
+    def end_write(self, size: int) -> None:
+        """So many bytes more are there: `note_appended` must follow."""
+        self.size += size
 
     def _load_for_append(self) -> None:
         """Reads what `note_appended` needs, so that nothing can fail once the bytes are there."""
@@ -271,11 +287,11 @@ class Segment:
         self._transaction_index = self.transaction_index
         self._load_max_timestamp()
 
-    def _cut_tail(self, fd: int) -> None:
+    def fail_write(self) -> None:
         """Removes what a failed write left behind; where even that fails, before the next write."""
         self._tail_is_dirty = True
         try:
-            self._files.truncate(fd, self.size)
+            self._files.truncate(self.hold_open().fd, self.size)
         except OSError:
             return  # noted above
         self._tail_is_dirty = False
@@ -310,8 +326,8 @@ class Segment:
         self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
         return self.save_indexes()
 
-    def truncate_to(self, offset: int) -> None:
-        """Removes the batch that holds `offset`, and all behind it."""
+    def truncate_to(self, offset: int) -> list[Path]:
+        """Removes the batch that holds `offset`, and all behind it; the paths of indexes that are to be synced."""
         place = self.find(offset)
         for index in (self.offset_index, self.time_index, self.transaction_index):
             index.truncate_to(offset)
@@ -323,7 +339,7 @@ class Segment:
         self._max_timestamp, self._max_timestamp_offset = self._read_largest_timestamp()
         if self.size == 0:
             self._rolling_timestamp = None
-        self.save_indexes()
+        return self.save_indexes()
 
     def cut_to(self, size: int) -> None:
         """Cuts the file at a batch boundary that recovery has found; indexes are the caller's matter."""
@@ -334,10 +350,46 @@ class Segment:
         """Empties the indexes; `note_appended` for every batch and `finish_recovery` fill them again."""
         self._reset_indexes()
 
-    def finish_recovery(self) -> None:
-        """The last time index entry is made, as when the segment is rolled; indexes go to disk."""
+    def resume_recovery(self, offset: int) -> int:
+        """Keeps what the indexes say of the batches below `offset`, with which they were synced; where those end.
+
+        0, with empty indexes, where that can't be trusted: recovery then begins with the segment.
+        """
+        self.start_recovery()
+        if offset <= self.base_offset:
+            return 0
+        try:
+            kept = (
+                OffsetIndex(self.base_offset, self._read_index(OFFSET_INDEX_SUFFIX)),
+                TimeIndex(self.base_offset, self._read_index(TIME_INDEX_SUFFIX)),
+                self._read_transaction_index(),
+            )
+        except (FileNotFoundError, CorruptIndexError):
+            return 0
+        for index in kept:
+            index.truncate_to(offset)
+        offsets, times, transactions = kept
+        position = offsets.last_position
+        newest = times.last_entry
+        next_offset = self.base_offset
+        try:
+            for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+                if header.base_offset >= offset:
+                    break
+                newest = max(newest, (header.max_timestamp, header.last_offset), key=lambda entry: entry[0])
+                position, next_offset = place + header.size_in_bytes, header.next_offset
+        except (CorruptRecordError, UnsupportedForMessageFormatError):
+            if next_offset < offset:
+                return 0
+        self._offset_index, self._time_index, self._transaction_index = offsets, times, transactions
+        self._max_timestamp, self._max_timestamp_offset = newest
+        self._bytes_since_index_entry = position - offsets.last_position
+        return position
+
+    def finish_recovery(self) -> list[Path]:
+        """The last time index entry is made, as when the segment is rolled; indexes are written: the paths to sync."""
         self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
-        self.save_indexes()
+        return self.save_indexes()
 
     def seal(self) -> None:
         """The log is closed: the last time index entry is made, and nothing is left behind the last batch."""

@@ -31,11 +31,13 @@ class TransactionIndex:
     __slots__ = ("entries", "saved_entries")
 
     def __init__(self, base_offset: int, data: bytes = b"") -> None:
-        """Takes the file's bytes. Raises CorruptIndexError for entries of another version or below the segment."""
+        """Takes the file's bytes. Raises CorruptIndexError for entries of another version, or that don't rise."""
         self.entries: list[AbortedTransaction] = []
         for version, *fields in ENTRY.iter_unpack(data[: len(data) // ENTRY.size * ENTRY.size]):
             entry = AbortedTransaction(*fields)
-            if version != CURRENT_VERSION or entry.last_offset < base_offset:
+            previous = self.entries[-1].last_offset if self.entries else base_offset - 1
+            # A marker stands behind what it ends: zeros, which a power failure may leave, are no entry.
+            if version != CURRENT_VERSION or entry.last_offset <= max(previous, entry.first_offset):
                 raise CorruptIndexError(f"aborted transaction {entry}, version {version}, at base {base_offset}")
             self.entries.append(entry)
         self.saved_entries = len(self.entries)

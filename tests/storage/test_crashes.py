@@ -1,0 +1,20 @@
+"""Crashes at every write point of everything that a log directory does: what was promised is there afterwards."""
+
+from pathlib import Path
+
+import pytest
+
+from support.crash_run import CrashRun
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_promised_is_lost_at_any_write_point(tmp_path: Path, seed: int) -> None:
+    run = CrashRun(tmp_path, seed, often=0.35)
+    run.run()
+    assert run.points > 20
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5000, 5100))
+def test_nothing_promised_is_lost_at_any_write_point_many_seeds(tmp_path: Path, seed: int) -> None:
+    CrashRun(tmp_path, seed).run()
