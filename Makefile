@@ -42,9 +42,12 @@ test-long-groups: LONG = tests/broker/groups
 test-long-parity: LONG = tests/parity
 
 ## test-long-frames: hostile frames into a listening broker
-test-long-frames: LONG = tests/faults
+test-long-frames: LONG = tests/faults/test_hostile_frames.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage groups parity frames)
+## test-long-disk: ten minutes of writers at full rate on a file system of 64 MiB
+test-long-disk: LONG = tests/faults/test_full_disk.py
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage groups parity frames disk)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

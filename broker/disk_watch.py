@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
 CAP_KEY = "odradek.log.dirs.max.bytes"
-RETENTION_INTERVAL_MS = 1_000
+RETENTION_INTERVAL_MS = 250
 """How often retention runs while room is low."""
 COUNT_INTERVAL_MS = 10_000
 """How often files are counted under a cap; between, the logs' own sizes say how much has come."""

@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
+    "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.commands:dump_log", "print the files of a log directory, say what is corrupt"),
     "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),
     "compact": ("odradek.pipeline.compact.command:compact", "compact a topic in a log directory, offline"),

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -24,12 +24,16 @@ def resident_bytes(pid: int) -> int:
 class OurBroker:
     """``odradek serve`` on ``directory``; may be stopped, killed and started again on the same data and port."""
 
-    def __init__(self, directory: Path, configs: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, directory: Path, configs: Mapping[str, str] | None = None, *, command_prefix: Sequence[str] = ()
+    ) -> None:
+        """``command_prefix`` comes before the command, such as one that enters a namespace."""
         self.directory = directory
         self.log_dir = directory / "logs"
         self.log_file = directory / "odradek.log"
         self.port = 0
         self._configs = dict(configs or {})
+        self._command_prefix = tuple(command_prefix)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -70,7 +74,16 @@ class OurBroker:
             **self._configs,
         }
         overrides = [part for key, value in keys.items() for part in ("--override", f"{key}={value}")]
-        command = [sys.executable, "-m", "odradek", "serve", *overrides, "--ready-file", str(ready)]
+        command = [
+            *self._command_prefix,
+            sys.executable,
+            "-m",
+            "odradek",
+            "serve",
+            *overrides,
+            "--ready-file",
+            str(ready),
+        ]
         with self.log_file.open("ab") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + START_TIMEOUT_S

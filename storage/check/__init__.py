@@ -1,0 +1,1 @@
+"""Verifies every file of log directories without changing a byte."""

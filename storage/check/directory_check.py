@@ -1,0 +1,138 @@
+"""The check of a log directory: what is in its root, and which partitions there are to check.
+
+Reads; never writes, never takes the lock. Source: Kafka's LogManager, MetaPropertiesEnsemble.
+"""
+
+import fcntl
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    TopicPartition,
+    read_offset_checkpoint,
+)
+from ..directory_lock import LOCK_FILE
+from ..dump import decoders
+from ..dump.events import Finding as DumpFinding
+from ..dump.log_dump import BOOTSTRAP_SNAPSHOT, LogOptions, dump_log
+from ..errors import CorruptCheckpointError
+from ..file_names import (
+    DELETE_DIRECTORY_SUFFIX,
+    FUTURE_DIRECTORY_SUFFIX,
+    STRAY_DIRECTORY_SUFFIX,
+    parse_partition_directory,
+)
+from ..files import Files
+from ..meta_properties import META_PROPERTIES, read_clean_shutdown, read_meta_properties
+from .findings import Problem, Severity
+from .partition_check import PartitionTask
+
+LINUX_FLOCK = "hhqqi"
+"""`struct flock`: type, whence, start, length, process id."""
+
+
+def lock_holder(directory: Path) -> int | None:
+    """The process that has the directory's lock; None without one, 0 where that can't be asked on this system.
+
+    Asks, and takes no lock: a broker that starts just now is not disturbed.
+    """
+    try:
+        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        if not sys.platform.startswith("linux"):
+            return 0
+        wanted = struct.pack(LINUX_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, process = struct.unpack(LINUX_FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, wanted))
+        return None if kind == fcntl.F_UNLCK else process
+    finally:
+        os.close(descriptor)
+
+
+def check_root(directory: Path) -> list[Problem]:
+    """What is wrong with the files in the root. Raises OSError."""
+    files = Files()
+    problems: list[Problem] = []
+    try:
+        if read_meta_properties(files, directory) is None:
+            what = "missing: the directory was never formatted, or this is no log directory"
+            problems.append(Problem(Severity.ERROR, str(directory / META_PROPERTIES), None, what))
+    except CorruptCheckpointError as damage:
+        problems.append(Problem(Severity.ERROR, str(directory / META_PROPERTIES), None, str(damage)))
+    for name in (
+        RECOVERY_POINT_CHECKPOINT,
+        LOG_START_OFFSET_CHECKPOINT,
+        REPLICATION_OFFSET_CHECKPOINT,
+        CLEANER_OFFSET_CHECKPOINT,
+    ):
+        try:
+            read_offset_checkpoint(files, directory / name)
+        except CorruptCheckpointError as damage:
+            what = f"{damage}; a broker takes its offsets as 0"
+            problems.append(Problem(Severity.ERROR, str(directory / name), None, what))
+    bootstrap = directory / BOOTSTRAP_SNAPSHOT
+    if bootstrap.exists():
+        problems += [
+            Problem(Severity.ERROR, str(bootstrap), event.position, event.what)
+            for event in dump_log(bootstrap, LogOptions(True, decoders.metadata_record))
+            if isinstance(event, DumpFinding) and event.is_corrupt
+        ]
+    problems += _odd_directories(directory)
+    return problems
+
+
+def _odd_directories(directory: Path) -> Iterator[Problem]:
+    meanings = {
+        DELETE_DIRECTORY_SUFFIX: "of a deleted topic; it goes after file.delete.delay.ms or at the next start",
+        FUTURE_DIRECTORY_SUFFIX: "a partition on its way to this directory (AlterReplicaLogDirs); not checked",
+        STRAY_DIRECTORY_SUFFIX: "a partition that the metadata does not know; kept, not checked, yours to remove",
+    }
+    for entry in Files().list(directory):
+        for suffix, what in meanings.items():
+            if entry.name.endswith(suffix) and entry.is_dir():
+                yield Problem(Severity.NOTE, entry.path, None, what)
+
+
+def partition_tasks(directory: Path, *, is_deep: bool) -> list[PartitionTask]:
+    """The partitions of a directory, the largest first. Raises OSError."""
+    files = Files()
+    is_running = lock_holder(directory) is not None
+    is_clean = read_clean_shutdown(files, directory) is not None
+    recovery_points = _offsets(files, directory / RECOVERY_POINT_CHECKPOINT)
+    log_starts = _offsets(files, directory / LOG_START_OFFSET_CHECKPOINT)
+    tasks = []
+    for entry in files.list(directory):
+        key = parse_partition_directory(entry.name)
+        if key is None or not entry.is_dir() or entry.name.rpartition("-")[2] != str(key[1]):
+            continue
+        tasks.append(
+            PartitionTask(
+                directory / entry.name,
+                key[0],
+                is_clean,
+                is_running,
+                is_deep,
+                recovery_points.get(key, 0),
+                log_starts.get(key, 0),
+            )
+        )
+    return sorted(tasks, key=_size, reverse=True)
+
+
+def _offsets(files: Files, path: Path) -> dict[TopicPartition, int]:
+    try:
+        return read_offset_checkpoint(files, path)
+    except CorruptCheckpointError:
+        return {}  # check_root names it
+
+
+def _size(task: PartitionTask) -> int:
+    return sum(entry.stat().st_size for entry in Files().list(task.directory) if entry.is_file())

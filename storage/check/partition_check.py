@@ -1,0 +1,199 @@
+"""The check of one partition's directory: batches, indexes against the log, snapshots, epochs, what is half done.
+
+Reads; never writes, never locks. The files' own checks are those of `dump-log` (storage/dump). Source: what Kafka's
+DumpLogSegments, LogLoader and LogSegment.recover look at.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from ..checkpoints import read_epoch_checkpoint
+from ..dump import decoders, index_dump
+from ..dump.events import BatchLine, Event
+from ..dump.events import Finding as DumpFinding
+from ..dump.log_dump import LogOptions, dump_log
+from ..errors import CorruptCheckpointError
+from ..file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_SUFFIX,
+    METADATA_TOPIC,
+    OFFSET_INDEX_SUFFIX,
+    PARTITION_METADATA,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    base_offset_of,
+    segment_path,
+)
+from ..files import Files
+from ..meta_properties import read_partition_metadata
+from .findings import Checked, Problem, Severity
+
+HALF_DONE = {
+    CLEANED_SUFFIX: "the cleaner was writing it; the next start removes it",
+    SWAP_SUFFIX: "the cleaner has written it whole; the next start puts it in the place of what it covers",
+    DELETED_SUFFIX: "deleted; it goes after file.delete.delay.ms or at the next start",
+    ".tmp": "a checkpoint that was being written; the next start removes it",
+}
+KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint")
+
+
+class PartitionTask(NamedTuple):
+    """A partition to check. `is_clean`: the last stop was; `is_running`: a broker has the directory now."""
+
+    directory: Path
+    topic: str
+    is_clean: bool
+    is_running: bool
+    is_deep: bool
+    recovery_point: int = 0
+    log_start_offset: int = 0
+
+
+def check_partition(task: PartitionTask) -> Checked:
+    """Checks every file of a partition's directory. Raises OSError for the directory itself only."""
+    check = _PartitionCheck(task)
+    check.run()
+    return Checked(check.files_count, check.size, check.problems)
+
+
+class _PartitionCheck:
+    """What is carried from file to file."""
+
+    def __init__(self, task: PartitionTask) -> None:
+        self.task = task
+        self.files = Files()
+        self.problems: list[Problem] = []
+        self.files_count = 0
+        self.size = 0
+        self.end_offset = -1
+
+    def run(self) -> None:
+        """All files."""
+        sizes = {}
+        for entry in self.files.list(self.task.directory):
+            if entry.is_file():
+                sizes[entry.name] = entry.stat().st_size
+        self.files_count, self.size = len(sizes), sum(sizes.values())
+        self._check_names(sizes)
+        logs = sorted(name for name in sizes if name.endswith(LOG_SUFFIX) and base_offset_of(name) is not None)
+        for name in logs:
+            self._check_segment(name, sizes, is_active=name == logs[-1])
+        for name in sorted(sizes):
+            path = self.task.directory / name
+            if name.endswith(SNAPSHOT_SUFFIX):
+                self._take(index_dump.dump_producer_snapshot(path), Severity.NOTE)
+            elif KRAFT_SNAPSHOT.fullmatch(name):
+                self._take(dump_log(path, LogOptions(True, decoders.metadata_record)), Severity.ERROR)
+        self._check_small_files()
+        self._check_ends(logs)
+
+    def _add(self, severity: Severity, path: Path, position: int | None, what: str) -> None:
+        self.problems.append(Problem(severity, str(path), position, what))
+
+    def _take(self, events: Iterator[Event], severity: Severity) -> None:
+        """The findings among a dump's events; one that is no damage is a note."""
+        try:
+            for event in events:
+                if isinstance(event, DumpFinding):
+                    worth = severity if event.is_corrupt else Severity.NOTE
+                    self._add(worth, event.path, event.position, event.what)
+        except FileNotFoundError:
+            return  # retention or the cleaner of a running broker took it away
+
+    # Segments --------------------------------------------------------------------
+
+    def _check_segment(self, name: str, sizes: dict[str, int], *, is_active: bool) -> None:
+        task = self.task
+        base_offset = base_offset_of(name)
+        assert base_offset is not None
+        path = task.directory / name
+        if base_offset < self.end_offset:
+            what = f"it begins at offset {base_offset}, the segment in front of it ends before {self.end_offset}"
+            self._add(Severity.ERROR, path, 0, what)
+        is_metadata = task.topic == METADATA_TOPIC
+        decode = decoders.metadata_record if is_metadata else None
+        try:
+            for event in dump_log(path, LogOptions(task.is_deep or is_metadata, decode)):
+                if isinstance(event, BatchLine):
+                    self.end_offset = max(self.end_offset, event.header.next_offset)
+                elif isinstance(event, DumpFinding) and event.is_corrupt:
+                    self._add_damage(event, is_active=is_active)
+        except FileNotFoundError:
+            return  # retention or the cleaner of a running broker took it away
+        severity = Severity.IN_FLUX if is_active and task.is_running else Severity.ERROR
+        options = index_dump.IndexOptions(verify_only=True)
+        for suffix, dump in (
+            (OFFSET_INDEX_SUFFIX, lambda file: index_dump.dump_offset_index(file, options)),
+            (TIME_INDEX_SUFFIX, lambda file: index_dump.dump_time_index(file, options)),
+            (TRANSACTION_INDEX_SUFFIX, index_dump.dump_transaction_index),
+        ):
+            index = segment_path(task.directory, base_offset, suffix)
+            if index.name in sizes:
+                self._take(dump(index), severity)
+            elif suffix != TRANSACTION_INDEX_SUFFIX:
+                self._add(Severity.NOTE, index, None, "missing; the next use of the segment rebuilds it from the log")
+
+    def _add_damage(self, finding: DumpFinding, *, is_active: bool) -> None:
+        """Damage in a log: at the end of the active segment it is what an unclean stop leaves, or being written."""
+        ends_file = is_active and ("are left" in finding.what or "zeros" in finding.what)
+        if ends_file and self.task.is_running:
+            self._add(Severity.IN_FLUX, finding.path, finding.position, f"{finding.what}: it may be being written")
+        elif ends_file and not self.task.is_clean:
+            what = f"{finding.what}: a torn end, as a kill leaves it; the next start cuts it off"
+            self._add(Severity.NOTE, finding.path, finding.position, what)
+        else:
+            self._add(Severity.ERROR, finding.path, finding.position, finding.what)
+
+    # What is beside them -----------------------------------------------------------
+
+    def _check_names(self, sizes: dict[str, int]) -> None:
+        for name in sizes:
+            path = self.task.directory / name
+            for suffix, what in HALF_DONE.items():
+                if name.endswith(suffix):
+                    self._add(Severity.NOTE, path, None, what)
+            base_offset = base_offset_of(name)
+            if (
+                base_offset is not None
+                and name.endswith((OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
+                and f"{base_offset:020d}{LOG_SUFFIX}" not in sizes
+            ):
+                self._add(Severity.NOTE, path, None, "an index without its log; the next start removes it")
+
+    def _check_small_files(self) -> None:
+        directory = self.task.directory
+        try:
+            read_partition_metadata(self.files, directory)
+        except CorruptCheckpointError as damage:
+            self._add(Severity.ERROR, directory / PARTITION_METADATA, None, str(damage))
+        path = directory / LEADER_EPOCH_CHECKPOINT
+        try:
+            entries = read_epoch_checkpoint(self.files, path)
+        except CorruptCheckpointError as damage:
+            self._add(Severity.ERROR, path, None, f"{damage}; a start rebuilds it from the log")
+            return
+        for (epoch, start), (later, later_start) in pairwise(entries):
+            if later <= epoch or later_start < start:
+                what = f"epochs and offsets that rise expected, {epoch} {start} is followed by {later} {later_start}"
+                self._add(Severity.ERROR, path, None, what)
+
+    def _check_ends(self, logs: list[str]) -> None:
+        task = self.task
+        if not logs:
+            self._add(Severity.NOTE, task.directory, None, "no segment; the next start makes an empty one")
+            return
+        last = base_offset_of(logs[-1])
+        assert last is not None
+        end_offset = max(self.end_offset, last)
+        severity = Severity.IN_FLUX if task.is_running else Severity.ERROR
+        for name, offset in (("recovery point", task.recovery_point), ("log start offset", task.log_start_offset)):
+            if offset > end_offset:
+                what = f"the checkpoint's {name} is {offset}, the log ends at {end_offset}: its end was lost"
+                self._add(severity, task.directory, None, what)

@@ -1,0 +1,38 @@
+"""``odradek storage``: maps each of its commands to the function that runs it, as ``odradek`` itself does.
+
+Only the module of the command that is called is imported; those that know configurations and metadata are the broker's.
+"""
+
+import sys
+from importlib import import_module
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "check": ("odradek.storage.check_command:check", "verify every file, without changing a byte"),
+    "adopt": ("odradek.broker.adopt.command:adopt", "serve the disks of a dead broker without its metadata"),
+}
+"""Command name -> (``module:function``, one line of help)."""
+
+
+def usage() -> str:
+    """The text of ``odradek storage --help``."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
+    return "\n".join(
+        ["usage: odradek storage COMMAND [ARGUMENTS]", "", "commands:", *lines, "", "odradek storage COMMAND --help"]
+    )
+
+
+def storage(arguments: list[str]) -> int:
+    """Runs the command named by the first argument; its exit code (2 for wrong usage)."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else 2
+    if arguments[0] not in COMMANDS:
+        from difflib import get_close_matches
+
+        meant = get_close_matches(arguments[0], COMMANDS, n=1)
+        hint = f" Did you mean '{meant[0]}'?" if meant else ""
+        print(f"odradek storage: unknown command '{arguments[0]}'.{hint}\n\n{usage()}", file=sys.stderr)
+        return 2
+    module, _, function = COMMANDS[arguments[0]][0].partition(":")
+    return int(getattr(import_module(module), function)(arguments[1:]) or 0)
