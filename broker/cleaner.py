@@ -71,14 +71,25 @@ class LogCleaner:
                     if log.config.is_compacted and log.failure is None:
                         yield directory, key, log
 
+    async def look_once(self) -> None:
+        """One pass to its end: the logs that are due and for which there are threads, retention, checkpoints."""
+        await self._begin_rounds()
+        if self._rounds:
+            await asyncio.wait(self._rounds)
+
+    async def _begin_rounds(self) -> int:
+        """Begins what is to be done now; how many rounds may go on at a time."""
+        threads = max(self._config().get_int("log.cleaner.threads"), 1)
+        for _ in range(threads - len(self._rounds)):
+            if not self._begin_round():
+                break
+        self._delete_old_segments()
+        await self._checkpoint_what_has_gone()
+        return threads
+
     async def _run(self) -> None:
         while True:
-            threads = max(self._config().get_int("log.cleaner.threads"), 1)
-            for _ in range(threads - len(self._rounds)):
-                if not self._begin_round():
-                    break
-            self._delete_old_segments()
-            await self._checkpoint_what_has_gone()
+            threads = await self._begin_rounds()
             backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
             if self._rounds:
                 patience_s = backoff_s if len(self._rounds) < threads else None

@@ -213,6 +213,7 @@ class PartitionCleaner:
             if fd >= 0:
                 if parts:
                     self._files.write_all(fd, parts, indexes.size - pending)
+                    self._pace.written(pending)
                 self._files.truncate(fd, indexes.size)
                 self._files.sync(fd)
         finally:

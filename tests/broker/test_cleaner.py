@@ -1,0 +1,253 @@
+"""The cleaner of a running broker, with its threads and processes, on directories and a clock of the test's own."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.cleaner import LogCleaner
+from odradek.broker.cleaner_state import FIRST_RETRY_MS
+from odradek.broker.cleaner_worker import THREAD_BYTES
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metrics.endpoint import MetricsEndpoint
+from odradek.broker.metrics.log_metrics import LogMetrics
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record, decode_records
+from odradek.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.files import Files
+from odradek.storage.log import Log
+from odradek.storage.log_config import LogConfig
+from odradek.storage.log_directory import LogDirectory
+
+HOUR_MS = 3_600_000
+COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=20_000, min_cleanable_dirty_ratio=0.01)
+
+
+class Clock:
+    """Milliseconds since the epoch, moved by the test."""
+
+    def __init__(self) -> None:
+        self.now_ms = time.time_ns() // 1_000_000  # segments that were cleaned empty go by their file's time
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[LogDirectory]:
+    opened = LogDirectory.open(tmp_path / "logs", chance=random.Random(1))
+    opened.format("MkU3OEVBNTcwNTJENDM2Qg", 1, b"d" * 16)
+    yield opened
+    opened.abandon()
+
+
+@pytest.fixture
+async def cleaner(directory: LogDirectory, clock: Clock) -> AsyncIterator[LogCleaner]:
+    made = LogCleaner([directory], ServerConfig.load, clock)
+    yield made
+    await made.stop()
+
+
+def topic(directory: LogDirectory, name: str, clock: Clock, config: LogConfig = COMPACT, *, size: int = 100_000) -> Log:
+    """A partition with so many bytes of records of ten keys, all in sealed segments."""
+    log = directory.open_log(name, 0, config, clock(), b"t" * 16)
+    number = 0
+    while log.size_in_bytes < size:
+        records = [Record(i, clock(), b"key-%d" % (i % 10), b"%d" % number + bytes(90), []) for i in range(50)]
+        log.append_as_leader(encode_batch(records), 0, clock())
+        number += 1
+    log.roll(clock())
+    return log
+
+
+def values(log: Log) -> dict[bytes | None, bytes | None]:
+    found: dict[bytes | None, bytes | None] = {}
+    for segment in log.segments:
+        data = segment.path.read_bytes()
+        for position, header in iterate_headers(data):
+            for record in decode_records(data, header, position):
+                assert record.key not in found, "one value for each key"
+                found[record.key] = record.value
+    return found
+
+
+def is_cleaned(log: Log) -> bool:
+    return log.log_files.cleaning is not None
+
+
+async def begun(log: Log) -> None:
+    """Waits until a round over the log is under way."""
+    async with asyncio.timeout(30):
+        while not is_cleaned(log):  # noqa: ASYNC110 nothing tells when a round has begun
+            await asyncio.sleep(0)
+
+
+def checkpoint(directory: LogDirectory) -> dict[tuple[str, int], int]:
+    return read_offset_checkpoint(Files(), directory.path / CLEANER_OFFSET_CHECKPOINT)
+
+
+@pytest.mark.parametrize("size", [THREAD_BYTES // 4, THREAD_BYTES + THREAD_BYTES // 4], ids=["thread", "process"])
+async def test_a_round_cleans_and_is_written_down(
+    directory: LogDirectory, cleaner: LogCleaner, clock: Clock, size: int
+) -> None:
+    log = topic(directory, "compacted", clock, size=size)
+    untouched = topic(directory, "deleted", clock, LogConfig())
+    before = untouched.size_in_bytes
+    await cleaner.look_once()
+    assert len(values(log)) == 10
+    assert checkpoint(directory) == {("compacted", 0): log.log_end_offset}
+    assert untouched.size_in_bytes == before
+    state = cleaner.state
+    assert (state.rounds, state.in_progress, state.uncleanable) == (1, set(), {})
+    assert state.last_round.bytes_read >= size
+    assert 0 < state.last_round.bytes_written < size / 5
+    await cleaner.look_once()
+    assert state.rounds == 1, "nothing is dirty any more"
+    assert state.max_dirty_ratio == 0
+
+
+async def test_the_filthiest_comes_first(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
+    for name, part in (("a", 0.2), ("b", 0.9), ("c", 0.5)):
+        log = topic(directory, name, clock)
+        bases = log.segments.base_offsets
+        directory.cleaner_offsets[name, 0] = bases[int((len(bases) - 1) * (1 - part))]
+    order = []
+    while cleaner.state.rounds < 3:
+        before = dict(directory.cleaner_offsets)
+        await cleaner.look_once()
+        order += [key[0] for key, offset in directory.cleaner_offsets.items() if before[key] != offset]
+    assert order == ["b", "c", "a"]
+
+
+async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
+    directory: LogDirectory, cleaner: LogCleaner, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    damaged, sound = topic(directory, "damaged", clock), topic(directory, "sound", clock)
+    directory.cleaner_offsets["sound", 0] = sound.segments.base_offsets[1]  # the damaged one is filthier
+    path = damaged.segments.first.path
+    good = path.read_bytes()
+    path.write_bytes(good[:5000] + bytes([good[5000] ^ 4]) + good[5001:])
+    for _ in range(2):
+        await cleaner.look_once()
+    assert len(values(sound)) <= 20
+    refusal = cleaner.state.uncleanable["damaged", 0]
+    assert f"{path}, position 0: Record is corrupt (stored crc" in refusal.reason
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == 1, "one line"
+    assert refusal.reason in errors[0]
+    assert ("damaged", 0) not in checkpoint(directory)
+
+    metrics = LogMetrics([directory], lambda: cleaner.state, clock)
+    text = await asyncio.wait_for(scrape(metrics), 10)
+    assert f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 1.0' in text
+    assert "odradek_log_cleaner_uncleanable_attempts{" in text
+
+    clock.now_ms += FIRST_RETRY_MS
+    await cleaner.look_once()
+    assert cleaner.state.uncleanable["damaged", 0].attempts == 2
+    path.write_bytes(good)
+    clock.now_ms += 2 * FIRST_RETRY_MS
+    await cleaner.look_once()
+    assert not cleaner.state.uncleanable
+    assert len(values(damaged)) == 10
+
+
+async def test_compact_and_delete_together(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
+    both = replace(COMPACT, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=HOUR_MS)
+    log = topic(directory, "both", clock, both)
+    compacted = topic(directory, "compacted", clock, replace(COMPACT, retention_ms=HOUR_MS))
+    for _ in range(2):
+        await cleaner.look_once()
+    assert len(values(log)) == len(values(compacted)) == 10
+    end = log.log_end_offset
+    clock.now_ms += 2 * HOUR_MS
+    assert directory.enforce_retention(clock()) == 0, "a compacted log's segments are the cleaner's matter"
+    await cleaner.look_once()
+    assert values(log) == {}
+    assert (log.log_start_offset, log.log_end_offset) == (end, end)
+    assert len(values(compacted)) == 10, "compact alone keeps the latest for ever"
+
+
+async def test_deleting_the_topic_ends_its_round(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
+    log = topic(directory, "gone", clock, size=2 * THREAD_BYTES)
+    looking = asyncio.create_task(cleaner.look_once())
+    await begun(log)
+    directory.delete_log("gone", 0, clock())
+    await asyncio.wait_for(looking, 30)
+    assert cleaner.state.in_progress == set()
+    assert not cleaner.state.uncleanable, "that is no failure"
+    again = topic(directory, "gone", clock)
+    await cleaner.look_once()
+    assert len(values(again)) == 10
+    assert checkpoint(directory) == {("gone", 0): again.log_end_offset}
+
+
+async def test_a_stop_ends_a_round_and_leaves_nothing_behind(
+    directory: LogDirectory, cleaner: LogCleaner, clock: Clock
+) -> None:
+    log = topic(directory, "big", clock, size=2 * THREAD_BYTES)
+    before = log.size_in_bytes
+    cleaner.start()
+    await begun(log)
+    await asyncio.wait_for(cleaner.stop(), 30)
+    assert not is_cleaned(log)
+    assert log.size_in_bytes == before
+    assert not list(log.directory.glob("*.cleaned"))
+    assert not list(log.directory.glob("*.swap"))
+
+
+async def test_a_checkpoint_outside_the_log_is_reset_with_a_warning(
+    directory: LogDirectory, cleaner: LogCleaner, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = topic(directory, "reset", clock)
+    directory.cleaner_offsets["reset", 0] = log.log_end_offset + 1
+    await cleaner.look_once()
+    assert len(values(log)) == 10
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert "larger than the log end offset" in warnings[0]
+
+
+async def scrape(metrics: LogMetrics, path: str = "/metrics") -> str:
+    endpoint = MetricsEndpoint(metrics)
+    port = await endpoint.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    endpoint.stop()
+    return answer
+
+
+async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
+    log = topic(directory, "compacted", clock)
+    await cleaner.look_once()
+    answer = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
+    assert answer.startswith("HTTP/1.1 200 OK\r\n")
+    labels = '{partition="0",topic="compacted"}'
+    for line in (
+        f"kafka_log_log_size{labels} {float(log.size_in_bytes)}",
+        f"kafka_log_log_logstartoffset{labels} 0.0",
+        f"kafka_log_log_logendoffset{labels} {float(log.log_end_offset)}",
+        "kafka_log_logcleanermanager_time_since_last_run_ms 0.0",
+        "kafka_log_logcleanermanager_max_dirty_percent 100.0",
+        f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 0.0',
+        "odradek_log_cleaner_rounds_total 1.0",
+    ):
+        assert (
+            line in answer
+            or line.replace('partition="0",topic="compacted"', 'topic="compacted",partition="0"') in answer
+        )
+    assert "kafka_log_logcleaner_cleaner_recopy_percent " in answer
+    elsewhere = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: None, clock), "/other"), 10)
+    assert elsewhere.startswith("HTTP/1.1 404 ")
