@@ -22,6 +22,7 @@ from .daemon import Daemon, raise_descriptor_limit
 from .listening import BindError
 from .logging_setup import set_up_logging
 from .metadata.log_reader import MetadataLogError
+from .read_only import ReadOnlyMode
 
 LEVELS = ("debug", "info", "warning", "error")
 START_ERRORS = (
@@ -71,10 +72,10 @@ def serve(arguments: Sequence[str]) -> int:
         logging.getLogger(__name__).info("known to Kafka, without effect here: %s", ", ".join(unused))
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(run(config, options.ready_file, options.cluster_id))
+            failure = runner.run(run(config, options.ready_file, options.cluster_id))
     except START_ERRORS as error:
         return fail(" ".join([str(error), *ownership_hint(error)]))
-    return 0
+    return 0 if failure is None else fail(failure)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -86,8 +87,10 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.Loop
 
 
-async def run(config: ServerConfig, ready_file: str | None, cluster_id: str | None) -> None:
-    """Starts a broker, says so, waits for SIGTERM or SIGINT, stops it."""
+async def run(
+    config: ServerConfig, ready_file: str | None, cluster_id: str | None, read_only: ReadOnlyMode | None = None
+) -> str | None:
+    """Starts a broker, says so, waits for SIGTERM or SIGINT, stops it; why it ended by itself, None if it didn't."""
     raise_descriptor_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -95,7 +98,7 @@ async def run(config: ServerConfig, ready_file: str | None, cluster_id: str | No
         loop.add_signal_handler(number, stop.set)
     # The image's entry point holds them back until here: as process 1, one that comes before would be lost.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
-    daemon = Daemon(config, cluster_id)
+    daemon = Daemon(config, cluster_id, stop.set, read_only)
     await daemon.start()
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())
     data = ", ".join(str(path.resolve()) for path in daemon.data_directories)
@@ -108,7 +111,9 @@ async def run(config: ServerConfig, ready_file: str | None, cluster_id: str | No
         await daemon.stop()
         if ready_file is not None:
             remove_ready_file(Path(ready_file))
-    logging.getLogger(__name__).info("stopped cleanly")
+    if daemon.failure is None:
+        logging.getLogger(__name__).info("stopped cleanly")
+    return daemon.failure
 
 
 def ownership_hint(error: BaseException) -> Iterator[str]:

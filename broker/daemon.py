@@ -13,12 +13,14 @@ import os
 import socket
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from ..storage.disk_reserve import ReservedFiles
 from ..storage.log_config import LogConfig
+from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
 from .background import Background
 from .broker import Broker, coordinator_settings
@@ -27,6 +29,8 @@ from .config.topic_config import log_config_for
 from .connection import Connection
 from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
+from .directory_failures import DirectoryFailures
+from .directory_identity import cordoned_paths, identify
 from .disk_space import segment_bytes_under
 from .disk_watch import CAP_KEY, MIN_FREE_KEY, DiskWatch
 from .dispatch import Dispatcher
@@ -40,9 +44,16 @@ from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
 from .offsets_log import OffsetsLog
+from .partition import Partition
 from .partitions import Partitions
+from .read_only import ReadOnlyMode
+from .recovery_progress import RecoveryProgress
 
 logger = logging.getLogger(__name__)
+
+OPEN_AT_ONCE = 5
+OPEN_PAUSE_MS = 5
+"""After a clean start so many partitions are opened, then requests have so long: 2,000 in three seconds."""
 
 
 def clock_ms() -> int:
@@ -62,11 +73,24 @@ def random_uuid() -> bytes:
 class Daemon:
     """One broker in this process, on the running event loop."""
 
-    def __init__(self, config: ServerConfig, cluster_id: str | None = None) -> None:
-        """``cluster_id``: of a new data directory; None takes a random one."""
+    def __init__(
+        self,
+        config: ServerConfig,
+        cluster_id: str | None = None,
+        on_end: Callable[[], object] = lambda: None,
+        read_only: ReadOnlyMode | None = None,
+    ) -> None:
+        """``cluster_id``: of a new data directory; None takes a random one. ``on_end`` is called when the broker ends
+        by itself (:attr:`failure`). ``read_only``: how to serve directories that nobody may change."""
         self._config = config
         self._cluster_id = cluster_id
+        self.failure: str | None = None
+        """Why the broker has ended by itself: its log directories have failed."""
+        self._on_end = on_end
+        self._read_only = read_only
+        self._log_dirs: LogDirectories | None = None
         self._directories: list[LogDirectory] = []
+        """Those that are online."""
         self._bound: list[BoundListener] = []
         self._servers: list[asyncio.Server] = []
         self._timers: LoopTimers | None = None
@@ -92,7 +116,7 @@ class Daemon:
     @property
     def data_directories(self) -> list[Path]:
         """Where the data is."""
-        return [directory.path for directory in self._directories]
+        return [] if self._log_dirs is None else list(self._log_dirs.paths)
 
     def advertised(self) -> list[Endpoint]:
         """What clients are told of each listener."""
@@ -121,7 +145,10 @@ class Daemon:
         config = self._config
         now_ms = clock_ms()
         self._bound = [bind(listener) for listener in config.listeners]
-        self._directories = [LogDirectory.open(Path(path), ReservedFiles(Path(path))) for path in config.log_dirs]
+        self._log_dirs = LogDirectories.open(
+            map(Path, config.log_dirs), ReservedFiles if self._read_only is None else self._read_only.files_for
+        )
+        self._directories = self._log_dirs.online
         metadata = self._open_metadata(now_ms)
         image = self._image = metadata.image
         self._timers = LoopTimers(loop)
@@ -143,28 +170,46 @@ class Daemon:
         )
         self._broker.take_dynamic_configs(image)
         self._group_commit = GroupCommit(self._directories, self._timers, clock_ms)
-        self._hosting = Hosting(self._directories, partitions, self._log_config, clock_ms, self._group_commit)
-        for directory in self._directories:
-            directory.load_logs(self._log_config, now_ms, is_stray=self._is_stray)
-        metadata.start(self.advertised(), now_ms)
+        node_id = metadata.node_id
+        hosting = Hosting(self._log_dirs, partitions, self._log_config, clock_ms, self._group_commit, node_id)
+        self._hosting = hosting
+        self._log_dirs.find_logs(now_ms, self._is_stray)
+        threads = config.get_int("num.recovery.threads.per.data.dir")
+        RecoveryProgress(time.monotonic).recover(self._log_dirs, hosting.config_of, now_ms, threads)
+        self._log_dirs.cordoned = cordoned_paths(self._broker.config, self._log_dirs.paths)
+        metadata.start(
+            self.advertised(),
+            now_ms,
+            directory_ids=[directory.directory_id for directory in self._directories],
+            cordoned=self._log_dirs.cordoned_ids,
+            lies_in=self._log_dirs.replicas(self._topic_id),
+        )
         metadata.ensure_topic(OFFSETS_TOPIC, now_ms)
         for topic in metadata.image.topics_by_name.values():
-            epochs = {index: partition.leader_epoch for index, partition in topic.partitions.items()}
-            self._hosting.host_topic(topic.name, topic.topic_id, epochs)
+            hosting.host_topic(topic)
         metadata.subscribe(self._metadata_changed)
         self._load_groups()
+        DirectoryFailures(
+            self._log_dirs,
+            hosting,
+            metadata,
+            clock_ms,
+            resign=self._resign_groups,
+            end_broker=self._end,
+        ).listen()
 
     def _open_metadata(self, now_ms: int) -> MetadataService:
         """Formats what is new, opens the metadata log of the first directory (``metadata.log.dir``)."""
-        first = self._directories[0]
-        ids = [directory.meta.directory_id if directory.meta else random_uuid() for directory in self._directories]
+        assert self._log_dirs is not None
+        ids = identify(self._log_dirs, random_uuid)
         service = MetadataService.open(
-            first,
+            self._log_dirs.metadata,
             self._config,
             directory_ids=ids,
             now_ms=now_ms,
             random_uuid=random_uuid,
             cluster_id=self._cluster_id,
+            clean_epoch=self._log_dirs.previous_broker_epoch,
         )
         for directory, directory_id in zip(self._directories[1:], ids[1:], strict=True):
             if directory.meta is None:
@@ -195,6 +240,11 @@ class Daemon:
             else replace(configured, segment_bytes=segment_bytes)
         )
 
+    def _topic_id(self, topic: str) -> bytes | None:
+        assert self._image is not None
+        known = self._image.topics_by_name.get(topic)
+        return None if known is None else known.topic_id
+
     def _is_stray(self, topic: str, index: int, topic_id: bytes | None) -> bool:
         """Whether a directory belongs to no topic of the metadata (``LogManager.isStrayKraftReplica``)."""
         assert self._image is not None
@@ -218,8 +268,7 @@ class Daemon:
         for topic_id in {topic_id for topic_id, _ in delta.changed_partitions}:
             changed = image.topics_by_id.get(topic_id)
             if changed is not None:
-                epochs = {index: partition.leader_epoch for index, partition in changed.partitions.items()}
-                self._hosting.host_topic(changed.name, topic_id, epochs)
+                self._hosting.host_topic(changed)
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC:
                 self._hosting.reconfigure_topic(name)
@@ -227,6 +276,27 @@ class Daemon:
     def _open_offsets_log(self, index: int) -> OffsetsLog | None:
         partition = self.broker.partitions.find(OFFSETS_TOPIC, index)
         return None if partition is None else OffsetsLog(partition)
+
+    def _resign_groups(self, partitions: list[Partition]) -> None:
+        """Coordinates no groups of partitions that are refused from now on."""
+        for partition in partitions:
+            if partition.topic == OFFSETS_TOPIC:
+                self.broker.group_coordinator.resign(partition.index)
+
+    def _end(self, reason: str) -> None:
+        """Nothing can go on: ends as a crash does, and says why."""
+        logger.critical("%s", reason)
+        self.failure = reason
+        self.broker.connections.abort_all()
+        self._give_up()
+        self._on_end()
+
+    def _open_rest(self) -> None:
+        """Opens what nobody has used yet, a few partitions at a time, so that requests come in between."""
+        assert self._hosting is not None
+        assert self._timers is not None
+        if self._hosting.open_some(OPEN_AT_ONCE):
+            self._timers.schedule(OPEN_PAUSE_MS, self._open_rest)
 
     def _load_groups(self) -> None:
         """Loads the groups of every partition of the offsets topic that has files; the others are empty."""
@@ -238,6 +308,9 @@ class Daemon:
         loop = asyncio.get_running_loop()
         broker = self.broker
         dispatcher = Dispatcher(broker)
+        if self._read_only is not None:
+            broker.metadata.refusal = self._read_only.refusal
+            dispatcher.serve_otherwise(self._read_only.handlers())
         assert self._timers is not None
         assert self._group_commit is not None
         self._disk_watch = DiskWatch(
@@ -257,9 +330,15 @@ class Daemon:
         await self._background.show_metrics(self._config)
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
         self._snapshots.start()
+        self._timers.schedule(OPEN_PAUSE_MS, self._open_rest)
 
     async def stop(self) -> None:
-        """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker."""
+        """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker.
+
+        Harmless where the broker has ended by itself.
+        """
+        if self.failure is not None:
+            return
         for server in self._servers:
             server.close()
         broker = self.broker

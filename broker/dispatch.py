@@ -10,7 +10,7 @@ encoded; no task, no await.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
@@ -62,6 +62,13 @@ class Reply:
             return
         connection.answered(encode_response_parts(response, self._version, self._correlation_id))
 
+    def refuse(self, reason: str) -> None:
+        """Closes the connection in place of an answer that comes later than the handler's return."""
+        connection = self._connection
+        assert connection is not None, "a request was answered twice"
+        self._connection = None
+        connection.refuse(reason)
+
 
 class Dispatcher:
     """Serves the frames of all connections."""
@@ -70,6 +77,11 @@ class Dispatcher:
         """``broker``: what the handlers are given."""
         self._broker = broker
         self._routes: dict[int, Route] = {}
+        self._instead: dict[int, Handler] = {}
+
+    def serve_otherwise(self, handlers: Mapping[int, Handler]) -> None:
+        """Serves these APIs by other handlers than their modules'; before the first request."""
+        self._instead.update(handlers)
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
         """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
@@ -122,7 +134,7 @@ class Dispatcher:
             # The body of a version that is newer than we know can't be read, and need not be.
             return Route(api_key, version, _skip_body, handler(api_key), description.name)
         decode = decoder(description.request_class(), version)
-        route = Route(api_key, version, decode, handler(api_key), description.name)
+        route = Route(api_key, version, decode, self._instead.get(api_key) or handler(api_key), description.name)
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
 

@@ -1,23 +1,31 @@
 """Keeps the logs on disk in step with what the metadata says: opens, reconfigures, removes.
 
-Owns: the log directories and which partition lies in which. Never does: deciding which topics there are. Invariant:
-when a call returns, what it asked for is served (so CreateTopics may answer). Source: ``ReplicaManager.applyDelta``,
-``LogManager``.
+Owns: which partitions are served, and from which log directory. Never does: deciding which topics there are.
+Invariant: when a call returns, what it asked for is served (so CreateTopics may answer). Source:
+``ReplicaManager.applyDelta``, ``LogManager``.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
+from ..protocol.errors import ErrorCode, KafkaError
+from ..storage.errors import StorageError
 from ..storage.log import Log
 from ..storage.log_config import LogConfig
+from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
 from .group_commit import GroupCommit
 from .internal_topics import INTERNAL_TOPICS
+from .metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, TopicImage
 from .partition import Partition
 from .partitions import Partitions
+from .writer_threads import WriterThreads
 
 logger = logging.getLogger(__name__)
+
+ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
+"""Directory ids with which the metadata leaves the choice to the broker."""
 
 
 class Hosting:
@@ -25,11 +33,12 @@ class Hosting:
 
     def __init__(
         self,
-        directories: list[LogDirectory],
+        directories: LogDirectories,
         partitions: Partitions,
         log_config: Callable[[str], LogConfig],
         clock_ms: Callable[[], int],
         group_commit: GroupCommit,
+        node_id: int,
     ) -> None:
         """``log_config``: topic -> its configuration as of now; ``clock_ms``: milliseconds since the epoch."""
         self._directories = directories
@@ -37,57 +46,127 @@ class Hosting:
         self._log_config = log_config
         self._clock_ms = clock_ms
         self._group_commit = group_commit
+        self._writers = WriterThreads()
+        self._node_id = node_id
+        self._configs: dict[str, LogConfig] = {}
+        self._assigned: dict[tuple[str, int], bytes] = {}
 
-    def host_topic(self, topic: str, topic_id: bytes, leader_epochs: Mapping[int, int]) -> None:
-        """Serves those partitions (index -> leader epoch) of a topic that are not served yet."""
-        served = self._partitions.of_topic(topic)
-        for index, leader_epoch in leader_epochs.items():
+    def config_of(self, topic: str) -> LogConfig:
+        """A topic's configuration as of now; it is worked out once for all its partitions."""
+        config = self._configs.get(topic)
+        if config is None:
+            config = self._configs[topic] = self._log_config(topic)
+        return config
+
+    def host_topic(self, topic: TopicImage) -> None:
+        """Serves the partitions of a topic that this broker leads, in their leader epoch, and no others."""
+        served = self._partitions.of_topic(topic.name)
+        for index, image in topic.partitions.items():
             partition = served.get(index)
-            if partition is not None:
-                partition.lead(leader_epoch)
+            if self._node_id in image.replicas:
+                self._assigned[topic.name, index] = image.directory_of(self._node_id)
+            open_log = partial(self._log, topic.name, index, topic.topic_id)
+            if partition is not None and partition.refusal is None and image.leader == self._node_id:
+                partition.lead(image.leader_epoch)
                 continue
-            open_log = partial(self._log, topic, index, topic_id)
-            partition = Partition(topic, topic_id, index, leader_epoch, open_log, self._group_commit)
-            # The 50 partitions of the offsets topic exist from the start; their files come with the first group.
-            if topic not in INTERNAL_TOPICS or self._lies_on_disk(topic, index):
-                partition.log  # noqa: B018
-            self._partitions.add(partition)
+            if partition is None:
+                partition = Partition(
+                    topic.name, topic.topic_id, index, image.leader_epoch, open_log, self._group_commit, self._writers
+                )
+                self._partitions.add(partition)
+            if image.leader == self._node_id:
+                partition.serve(image.leader_epoch, open_log)
+                self._open_where_needed(partition)
+            elif partition.refusal is None:
+                partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _open_where_needed(self, partition: Partition) -> None:
+        """Makes what is new, and opens what must be read at once; the rest is opened when it is used.
+
+        The 50 partitions of the offsets topic exist from the start; their files come with the first group.
+        """
+        lies_here = self._directories.holder(partition.topic, partition.index) is not None
+        if (partition.topic in INTERNAL_TOPICS) == lies_here:
+            partition.log  # noqa: B018
+
+    def open_some(self, count: int) -> bool:
+        """Opens up to so many of the partitions that nobody has used since the start; whether there are more.
+
+        Retention and the cleaner look at what is open, and damage is to be found soon.
+        """
+        for directory in self._directories.online:
+            for topic, index in list(directory.found)[:count]:
+                try:
+                    directory.open_log(topic, index, self.config_of(topic), self._clock_ms())
+                except StorageError as error:
+                    directory.found.pop((topic, index), None)
+                    logger.error("%s-%d can't be opened: %s", topic, index, error)
+                    partition = self._partitions.find(topic, index)
+                    if partition is not None:
+                        partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+                count -= 1
+            if count <= 0:
+                return True
+        return any(directory.found for directory in self._directories.online)
+
+    def directory_failed(self, directory: LogDirectory) -> list[Partition]:
+        """Answers KAFKA_STORAGE_ERROR for what lies in a directory, before it is taken offline; those partitions."""
+        failed = []
+        for topic, index in [*directory.logs, *directory.found]:
+            partition = self._partitions.find(topic, index)
+            if partition is not None:
+                partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+                failed.append(partition)
+        return failed
 
     def drop_topic(self, topic: str, now_ms: int) -> None:
         """Serves a topic no longer; its files go after ``file.delete.delay.ms``."""
+        delay_ms = self.config_of(topic).file_delete_delay_ms
+        self._configs.pop(topic, None)
         for partition in self._partitions.remove_topic(topic):
-            for directory in self._directories:
-                if (topic, partition.index) in directory.logs:
-                    directory.delete_log(topic, partition.index, now_ms)
+            self._assigned.pop((topic, partition.index), None)
+            directory = self._directories.holder(topic, partition.index)
+            if directory is not None:
+                try:
+                    directory.delete_log(topic, partition.index, now_ms, delay_ms)
+                except KafkaError as error:
+                    # The topic is gone from the metadata: the next start finds a stray.
+                    logger.error("%s-%d could not be deleted: %s", topic, partition.index, error)
 
     def reconfigure_topic(self, topic: str) -> None:
         """Takes over the topic's configuration, at once."""
-        served = self._partitions.of_topic(topic)
-        if served:
-            config = self._log_config(topic)
-            for partition in served.values():
-                if partition.open_log is not None:
-                    partition.open_log.update_config(config)
+        self._configs.pop(topic, None)
+        for index in self._partitions.of_topic(topic):
+            directory = self._directories.holder(topic, index)
+            log = None if directory is None else directory.logs.get((topic, index))
+            if log is not None:
+                log.update_config(self.config_of(topic))
 
     def reconfigure_all(self) -> None:
         """Takes over the configuration of all topics (the broker's defaults have changed)."""
         for topic in {partition.topic for partition in self._partitions}:
             self.reconfigure_topic(topic)
 
-    def _lies_on_disk(self, topic: str, index: int) -> bool:
-        return any((topic, index) in directory.logs for directory in self._directories)
-
     def _log(self, topic: str, index: int, topic_id: bytes) -> Log:
-        """The partition's log: where it already lies, else a new one in the directory with the fewest."""
+        """The partition's log: where it already lies, else a new one in the directory that the metadata names."""
         now_ms = self._clock_ms()
-        for directory in self._directories:
-            log = directory.logs.get((topic, index))
-            if log is not None:
-                if log.topic_id is None or log.topic_id == topic_id:
-                    return log
-                logger.warning(
-                    "%s-%d on disk belongs to a topic of that name which was deleted; it is removed", topic, index
-                )
-                directory.delete_log(topic, index, now_ms)
-        fewest = min(self._directories, key=lambda directory: len(directory.logs))
-        return fewest.open_log(topic, index, self._log_config(topic), now_ms, topic_id)
+        config = self.config_of(topic)
+        directory = self._directories.holder(topic, index)
+        if directory is not None:
+            if directory.topic_id_of(topic, index) in (None, topic_id):
+                return directory.open_log(topic, index, config, now_ms, topic_id)
+            logger.warning(
+                "%s-%d on disk belongs to a topic of that name which was deleted; it is removed", topic, index
+            )
+            directory.delete_log(topic, index, now_ms, config.file_delete_delay_ms)
+        return self._place(topic, index).open_log(topic, index, config, now_ms, topic_id)
+
+    def _place(self, topic: str, index: int) -> LogDirectory:
+        """Where a new partition goes. Raises StorageError where the metadata names a directory that isn't online."""
+        directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
+        if directory_id in ANYWHERE:
+            return self._directories.next_directory()
+        directory = self._directories.by_id(directory_id)
+        if directory is None:
+            raise StorageError(f"the log directory of {topic}-{index} is offline")
+        return directory

@@ -4,7 +4,10 @@ Owns: the descriptors. Never does: reading or writing. Invariant: a descriptor s
 when its segment was closed, evicted or deleted meanwhile.
 """
 
+import sys
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .files import Files
@@ -54,6 +57,15 @@ class DescriptorCache:
             while len(self._open) > self.max_open:
                 self._open.popitem(last=False)[1].release()
         return descriptor
+
+    @contextmanager
+    def without_eviction(self) -> Iterator[None]:
+        """Closes nothing by itself as long as the block lasts: several threads read, and none holds what it uses."""
+        max_open, self.max_open = self.max_open, sys.maxsize
+        try:
+            yield
+        finally:
+            self.max_open = max_open
 
     def forget(self, path: Path) -> None:
         """Lets a file go: it was renamed or removed, or its log is closed."""

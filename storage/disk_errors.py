@@ -12,10 +12,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from .errors import StorageError
 
-
-PASSING = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN}
-)
+PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN})
 """Errors after which the same directory may serve the next request."""
 
 

@@ -9,6 +9,7 @@ import logging
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 from .checkpoints import (
@@ -21,14 +22,14 @@ from .checkpoints import (
     write_offset_checkpoint,
 )
 from .descriptors import DEFAULT_MAX_OPEN, DescriptorCache
+from .directory_contents import FoundLog, look_into, remove_tree
 from .directory_lock import DirectoryLock
+from .disk_errors import ends_directory
 from .errors import CorruptCheckpointError, StorageError
 from .file_names import (
     DELETE_DIRECTORY_SUFFIX,
-    FUTURE_DIRECTORY_SUFFIX,
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
-    parse_partition_directory,
     partition_directory_name,
     renamed_directory_name,
 )
@@ -36,16 +37,15 @@ from .files import Files
 from .log import Log
 from .log_config import LogConfig
 from .log_flush import FEW, PARALLEL_SYNCS, Flush, sync_all
+from .log_loader import RecoveredBytes
 from .meta_properties import (
     CLEAN_SHUTDOWN_FILE,
     UNKNOWN_BROKER_EPOCH,
     MetaProperties,
     read_clean_shutdown,
     read_meta_properties,
-    read_partition_metadata,
     write_clean_shutdown,
     write_meta_properties,
-    write_partition_metadata,
 )
 from .produce_gate import ProduceGate
 
@@ -63,6 +63,12 @@ class LogDirectory:
         """Use `LogDirectory.open`."""
         self.path = path
         self.logs: dict[TopicPartition, Log] = {}
+        self.found: dict[TopicPartition, FoundLog] = {}
+        """Partitions that lie here and were not opened yet: after a clean stop each is opened when it is needed."""
+        self.found_futures: dict[TopicPartition, FoundLog] = {}
+        """Replicas on their way here from another directory, as the last broker left them."""
+        self.on_failure: Callable[[LogDirectory], None] | None = None
+        """Told once when the directory goes offline, on the thread that found out."""
         self.meta: MetaProperties | None = read_meta_properties(files, path)
         epoch = read_clean_shutdown(files, path)
         self.was_clean = epoch is not None
@@ -71,8 +77,6 @@ class LogDirectory:
         """The broker epoch in the marker of the clean stop, -1 without."""
         self.failure: OSError | StorageError | None = None
         """Why the directory is offline."""
-        self.files = files
-        """The directory's file layer."""
         self.files = files
         """The directory's file layer."""
         self.gate = ProduceGate()
@@ -84,8 +88,11 @@ class LogDirectory:
         self._descriptors = DescriptorCache(files, max_open_files)
         self._recovery_points = self._read_checkpoint(RECOVERY_POINT_CHECKPOINT)
         self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSET_CHECKPOINT)
+        self._high_watermarks = self._read_checkpoint(REPLICATION_OFFSET_CHECKPOINT)
         self.cleaner_offsets = self._read_checkpoint(CLEANER_OFFSET_CHECKPOINT)
         """Up to where each compacted partition has been cleaned; kept for the cleaner."""
+        self._checkpointed = {*self._recovery_points, *self._log_start_offsets}
+        """Of which partitions the checkpoints on disk may say something."""
         self._removals: list[tuple[int, Path]] = []
 
     @classmethod
@@ -124,6 +131,30 @@ class LogDirectory:
         self.meta = meta
         return meta
 
+    @property
+    def directory_id(self) -> bytes:
+        """The 16 bytes that name this directory in the metadata; it must have been formatted."""
+        assert self.meta is not None, f"{self.path} was not formatted"
+        return self.meta.directory_id
+
+    def fail(self, error: OSError) -> None:
+        """Takes the directory offline: every log in it refuses everything from now on. Any thread; the first counts."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        for log in list(self.logs.values()):
+            log.failure = log.failure or error
+        logger.error("%s: the log directory is offline from now on: %s", self.path, error)
+        if self.on_failure is not None:
+            self.on_failure(self)
+
+    def storage_error(self, error: OSError) -> StorageError:
+        """The error to raise for one of the disk's; takes the directory offline where that is its end."""
+        if ends_directory(error):
+            self.fail(error)
+        state = "the log directory is offline: " if self.failure is not None else ""
+        return StorageError(f"{self.path}: {state}{error}")
+
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         try:
             return read_offset_checkpoint(self._files, self.path / name)
@@ -134,51 +165,93 @@ class LogDirectory:
 
     # Logs --------------------------------------------------------------------
 
+    def find_logs(self, now_ms: int, is_stray: Callable[[str, int, bytes | None], bool] | None = None) -> None:
+        """Looks what lies here (`found`), opens nothing, and removes the marker of the clean stop.
+
+        `is_stray` gets (topic, partition, topic id): what the metadata does not know is renamed to `-stray`. What ends
+        in `-delete` is removed later; `-stray` is left alone. Raises StorageError, CorruptCheckpointError.
+        """
+        try:
+            contents = look_into(self._files, self.path)
+            for found in (contents.partitions, contents.futures):
+                for key, log in list(found.items()):
+                    if is_stray is not None and is_stray(*key, log.topic_id):
+                        self._rename(log.path, *key, STRAY_DIRECTORY_SUFFIX)
+                        del found[key]
+            self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
+            if self.was_clean:
+                # Else a power failure brings the marker back, and what was torn by it is trusted.
+                self._files.sync_directory(self.path)
+        except OSError as error:
+            raise self.storage_error(error) from error
+        self._removals += [(now_ms, path) for path in contents.deleted]
+        self.found, self.found_futures = contents.partitions, contents.futures
+
     def load_logs(
         self,
         config_for: Callable[[str], LogConfig],
         now_ms: int,
         *,
         is_stray: Callable[[str, int, bytes | None], bool] | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        threads: int = 1,
+        progress: Callable[[TopicPartition, int, int], None] | None = None,
     ) -> dict[TopicPartition, Log]:
-        """Opens every partition but `__cluster_metadata`, then removes the marker of the clean stop.
-
-        `config_for` gets the topic. `is_stray` gets (topic, partition, topic id): what the metadata does not know is
-        renamed to `-stray` and not opened. `progress` gets (partitions done, partitions in all). Directories that end
-        in `-delete` are removed later; `-future` and `-stray` ones are left alone. Raises StorageError.
-        """
-        try:
-            found = self._partition_directories(now_ms)
-            for done, (key, path) in enumerate(found):
-                topic_id = read_partition_metadata(self._files, path)
-                if is_stray is not None and is_stray(*key, topic_id):
-                    self._rename(path, *key, STRAY_DIRECTORY_SUFFIX)
-                else:
-                    self.open_log(*key, config_for(key[0]), now_ms)
-                if progress is not None:
-                    progress(done + 1, len(found))
-            self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
-        except OSError as error:
-            raise self._offline(error) from error
+        """`find_logs`, then `open_found`. Raises StorageError, CorruptCheckpointError."""
+        self.find_logs(now_ms, is_stray)
+        self.open_found(config_for, now_ms, threads=threads, progress=progress)
         return self.logs
 
-    def _partition_directories(self, now_ms: int) -> list[tuple[TopicPartition, Path]]:
-        """The directories to open; those that are to be deleted are queued."""
-        found = []
-        for entry in self._files.list(self.path):
-            key = parse_partition_directory(entry.name)
-            if key is None or not entry.is_dir() or key[0] == METADATA_TOPIC:
-                continue
-            path = self.path / entry.name
-            if entry.name.endswith(DELETE_DIRECTORY_SUFFIX):
-                self._removals.append((now_ms, path))
-            elif not entry.name.endswith((FUTURE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX)):
-                found.append((key, path))
-        return found
+    def open_found(
+        self,
+        config_for: Callable[[str], LogConfig],
+        now_ms: int,
+        *,
+        threads: int = 1,
+        progress: Callable[[TopicPartition, int, int], None] | None = None,
+        recovered: RecoveredBytes | None = None,
+    ) -> None:
+        """Opens every partition that was found, recovering each after a kill, on so many threads.
+
+        `config_for` gets the topic. `progress` gets (partition, partitions done, partitions in all) and `recovered`
+        (file, position, size, bytes since the last call) while a segment is checked, both on any thread.
+        Raises StorageError, CorruptCheckpointError.
+        """
+        keys = list(self.found)
+        done = count(1)
+
+        def open_one(key: TopicPartition) -> None:
+            # Nobody uses it yet, so its files are let go: thousands of partitions need no descriptor each.
+            self.open_log(*key, config_for(key[0]), now_ms, recovered=recovered).release_files()
+            if progress is not None:
+                progress(key, next(done), len(keys))
+
+        with self._descriptors.without_eviction(), ThreadPoolExecutor(threads, "recovery") as pool:
+            for _ in pool.map(open_one, keys):
+                pass
+
+    def holds(self, topic: str, partition: int) -> bool:
+        """Whether a partition lies here, open or not."""
+        return (topic, partition) in self.logs or (topic, partition) in self.found
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions lie here, and are on their way here."""
+        here = len(self.logs) - ((METADATA_TOPIC, 0) in self.logs)
+        return here + len(self.found) + len(self.found_futures)
+
+    def topic_id_of(self, topic: str, partition: int) -> bytes | None:
+        """The topic id written down in a partition that lies here."""
+        log = self.logs.get((topic, partition))
+        return self.found[topic, partition].topic_id if log is None else log.topic_id
 
     def open_log(
-        self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None = None
+        self,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        now_ms: int,
+        topic_id: bytes | None = None,
+        recovered: RecoveredBytes | None = None,
     ) -> Log:
         """Opens one partition, creating its directory where it is missing (`topic_id` is written down then).
 
@@ -186,16 +259,36 @@ class LogDirectory:
         """
         key = topic, partition
         if key in self.logs:
-            return self.logs[key]
+            log = self.logs[key]
+            if topic_id is not None and log.topic_id is None:
+                log.assign_topic_id(topic_id)
+            return log
         path = self.path / partition_directory_name(topic, partition)
-        is_new = not self._files.exists(path)
+        log = self._open(key, path, config, now_ms, topic_id, recovered)
+        self.logs[key] = log
+        self.found.pop(key, None)
+        return log
+
+    def _open(
+        self,
+        key: TopicPartition,
+        path: Path,
+        config: LogConfig,
+        now_ms: int,
+        topic_id: bytes | None,
+        recovered: RecoveredBytes | None,
+    ) -> Log:
+        self.check_online()
         try:
+            is_new = key not in self.found and not self._files.exists(path)
             if is_new:
+                if key in self._checkpointed:
+                    # Of a deleted topic of this name: after a crash the new log would begin at the old one's offsets.
+                    self._forget(key)
+                    self.write_checkpoints()
                 self._files.make_directory(path)
-                if topic_id is not None:
-                    write_partition_metadata(self._files, path, topic_id, sync=False)
         except OSError as error:
-            raise StorageError(f"{path}: {error}") from error
+            raise self.storage_error(error) from error
         log = Log.open(
             path,
             config,
@@ -210,25 +303,49 @@ class LogDirectory:
             recovered=recovered,
         )
         log.gate = self.gate
-        self.logs[key] = log
         return log
 
-    def delete_log(self, topic: str, partition: int, now_ms: int) -> None:
-        """Takes a partition away: its directory is renamed to `-delete` and goes after file.delete.delay.ms.
+    def check_online(self) -> None:
+        """Raises StorageError where the directory has failed."""
+        if self.failure is not None:
+            raise StorageError(f"Log directory {self.path} is offline: {self.failure}")
 
-        Raises StorageError with nothing changed.
+    def truncate_log(self, topic: str, partition: int, offset: int) -> None:
+        """Removes everything of a partition from `offset` on; the recovery point on disk is lowered first.
+
+        Otherwise a crash would leave one behind the new end, and what is appended below it would not be recovered.
+        Raises StorageError. Source: Kafka's LogManager.truncateTo.
         """
         log = self.logs[topic, partition]
+        if offset < log.recovery_point:
+            log.recovery_point = offset
+            self.write_checkpoints()
+        log.truncate_to(offset)
+
+    def delete_log(self, topic: str, partition: int, now_ms: int, delay_ms: int | None = None) -> None:
+        """Takes a partition away: its directory is renamed to `-delete` and goes after file.delete.delay.ms.
+
+        `delay_ms` is for one that may not be open. Raises StorageError with nothing changed.
+        """
+        key = topic, partition
+        log = self.logs.get(key)
+        path = self.found[key].path if log is None else log.directory
         try:
-            target = self._rename(log.directory, topic, partition, DELETE_DIRECTORY_SUFFIX)
+            target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX)
         except OSError as error:
-            raise StorageError(f"{log.directory}: {error}") from error
-        log.move_to(target)
-        log.abandon()
-        del self.logs[topic, partition]
-        for offsets in (self._recovery_points, self._log_start_offsets, self.cleaner_offsets):
-            offsets.pop((topic, partition), None)
-        self._removals.append((now_ms + log.config.file_delete_delay_ms, target))
+            raise self.storage_error(error) from error
+        if log is not None:
+            log.move_to(target)
+            log.abandon()
+            del self.logs[key]
+            delay_ms = log.config.file_delete_delay_ms
+        self._forget(key)
+        self._removals.append((now_ms + (delay_ms or 0), target))
+
+    def _forget(self, key: TopicPartition) -> None:
+        self.found.pop(key, None)
+        for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks, self.cleaner_offsets):
+            offsets.pop(key, None)
 
     def _rename(self, path: Path, topic: str, partition: int, suffix: str) -> Path:
         unique = self._chance.randbytes(UNIQUE_BYTES).hex()
@@ -245,20 +362,12 @@ class LogDirectory:
             for entry in list(self._removals):
                 due_ms, path = entry
                 if due_ms <= now_ms:
-                    self._remove_tree(path)
+                    remove_tree(self._files, path)
                     self._removals.remove(entry)
                     removed += 1
         except OSError as error:
-            raise StorageError(f"{self.path}: {error}") from error
-        return removed + sum(log.remove_deleted_files(now_ms) for log in self.logs.values())
-
-    def _remove_tree(self, path: Path) -> None:
-        for entry in self._files.list(path):
-            if entry.is_dir(follow_symlinks=False):
-                self._remove_tree(Path(entry.path))
-            else:
-                self._files.remove(Path(entry.path))
-        self._files.remove_directory(path)
+            raise self.storage_error(error) from error
+        return removed + sum(log.remove_deleted_files(now_ms) for log in self.logs.values() if log.failure is None)
 
     # What timers call --------------------------------------------------------
 
@@ -326,31 +435,32 @@ class LogDirectory:
         """The last step where the sync failed: nobody knows what is on the disk. The error to raise."""
         for log, flush in flushes:
             log.fail_flush(flush, error)
-        return self._offline(error)
-
-    def _offline(self, error: OSError) -> StorageError:
-        """A failed sync or an unreadable directory: nothing here can be trusted any more."""
-        self.failure = error
-        return StorageError(f"{self.path}: the log directory is offline: {error}")
+        self.fail(error)
+        return self.storage_error(error)
 
     def write_checkpoints(self) -> None:
         """Writes down recovery points, log start offsets and high watermarks. Raises StorageError."""
-        logs = {key: log for key, log in self.logs.items() if key[0] != METADATA_TOPIC}
+        self.check_online()
         self._recovery_points.update({key: log.recovery_point for key, log in self.logs.items()})
-        starts = {
-            key: log.log_start_offset
-            for key, log in logs.items()
-            if log.log_start_offset > log.segments.first.base_offset
-        }
+        self._high_watermarks.update({key: log.high_watermark for key, log in self.logs.items()})
+        for key, log in self.logs.items():
+            if log.log_start_offset > log.segments.first.base_offset:
+                self._log_start_offsets[key] = log.log_start_offset
+            else:
+                self._log_start_offsets.pop(key, None)
         try:
             for name, offsets in (
-                (RECOVERY_POINT_CHECKPOINT, {key: log.recovery_point for key, log in logs.items()}),
-                (LOG_START_OFFSET_CHECKPOINT, starts),
-                (REPLICATION_OFFSET_CHECKPOINT, {key: log.high_watermark for key, log in logs.items()}),
+                (RECOVERY_POINT_CHECKPOINT, self._recovery_points),
+                (LOG_START_OFFSET_CHECKPOINT, self._log_start_offsets),
+                (REPLICATION_OFFSET_CHECKPOINT, self._high_watermarks),
             ):
-                write_offset_checkpoint(self._files, self.path / name, offsets)
+                here = {key: offset for key, offset in offsets.items() if key in self.logs or key in self.found}
+                here = {key: offset for key, offset in here.items() if key[0] != METADATA_TOPIC}
+                self._checkpointed.update(here)
+                write_offset_checkpoint(self._files, self.path / name, here)
         except OSError as error:
-            raise StorageError(f"{self.path}: {error}") from error
+            raise self.storage_error(error) from error
+        self._checkpointed = {*self.logs, *self.found}
 
     # Stopping ----------------------------------------------------------------
 
@@ -377,4 +487,5 @@ class LogDirectory:
         self.logs = {}
         if self._sync_pool is not None:
             self._sync_pool.shutdown(wait=False)
+        self.found = {}
         self._lock.release()

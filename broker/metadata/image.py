@@ -80,6 +80,11 @@ class BrokerRegistration:
         """Whether it may lead partitions."""
         return not self.fenced and not self.in_controlled_shutdown
 
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether none of its directories takes a new partition (KIP-1066)."""
+        return bool(self.directories) and set(self.directories) <= set(self.cordoned_directories)
+
     def has_online_directory(self, directory: bytes) -> bool:
         """Whether a replica in this directory is served (``DirectoryId.isOnline``)."""
         if directory in (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED):

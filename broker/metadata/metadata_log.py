@@ -146,6 +146,7 @@ class MetadataLog:
             clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
             before_cut=_refuse_to_lose(files),
+            on_failure=directory.fail,
         )
         directory.logs[METADATA_TOPIC, 0] = log
         snapshots = SnapshotFiles.open(path, files, log.log_start_offset)

@@ -22,16 +22,19 @@ class Placer:
 
         Raises KafkaError INVALID_REPLICATION_FACTOR with the sentences of Kafka's placer.
         """
-        brokers = self._image.brokers
+        brokers = {one: broker for one, broker in self._image.brokers.items() if not broker.is_cordoned}
+        usable = sorted(one for one in brokers if not brokers[one].fenced)
+        if not usable:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                "All brokers are currently fenced, or have all their log directories cordoned.",
+            )
         if replication_factor > len(brokers):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"The target replication factor of {replication_factor} cannot be reached because only "
                 f"{len(brokers)} broker(s) are registered or some brokers have all their log directories cordoned.",
             )
-        usable = sorted(one for one in brokers if not brokers[one].fenced)
-        if not usable:
-            raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced.")
         fenced = sorted(one for one in brokers if brokers[one].fenced)
         placed = []
         for index in range(first_index, first_index + count):

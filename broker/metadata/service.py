@@ -11,7 +11,8 @@ Source: Kafka's QuorumController and BrokerLifecycleManager.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -22,6 +23,7 @@ from ...storage.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .decision import Controller, Decision, Response
+from .directories import Replica, assignment_records, cordoned_records
 from .elections import elect_at_start
 from .features import (
     KRAFT_VERSION,
@@ -72,6 +74,8 @@ class MetadataService:
         self.node_id = controller.node_id
         self.broker_epoch = -1
         """The offset of our RegisterBroker record; -1 before :meth:`start`."""
+        self.refusal: str | None = None
+        """Why clients may change nothing, None where they may."""
         self.log = log
         self.directory_id = directory_ids[0]
         """The directory of the metadata log: the voter's."""
@@ -94,12 +98,14 @@ class MetadataService:
         now_ms: int,
         random_uuid: Callable[[], bytes],
         cluster_id: str | None = None,
+        clean_epoch: int | None = None,
     ) -> "MetadataService":
         """Opens ``__cluster_metadata-0`` and loads the image; a directory that is new is formatted.
 
         ``cluster_id`` is for a new directory (any text, as Kafka's StorageTool takes it; None: a random one): one that
         was formatted keeps its own, as with Apache Kafka's image. ``directory_ids`` are those of all of the broker's
-        log directories, this one's first. Raises ConfigError for a directory of another node or of a later Kafka;
+        log directories, this one's first; ``clean_epoch`` is the broker epoch that the markers of the clean stop agree
+        on (None: that of this directory). Raises ConfigError for a directory of another node or of a later Kafka;
         KafkaError and OSError of the disk; MetadataLogError for a log that can't be read.
         """
         if directory.meta is None:
@@ -115,7 +121,8 @@ class MetadataService:
             )
         log = MetadataLog.open(directory, config.node_id, controller_endpoint(config), config, now_ms)
         controller = Controller(config.node_id, config, random_uuid)
-        service = cls(log, controller, meta.cluster_id, directory_ids, directory.previous_broker_epoch, now_ms)
+        clean_epoch = directory.previous_broker_epoch if clean_epoch is None else clean_epoch
+        service = cls(log, controller, meta.cluster_id, directory_ids, clean_epoch, now_ms)
         service._load()
         return service
 
@@ -145,21 +152,48 @@ class MetadataService:
         """Calls ``subscriber(image, delta)`` after every change, before the request that caused it is answered."""
         self._subscribers.append(subscriber)
 
-    def start(self, endpoints: Sequence[Endpoint], now_ms: int) -> None:
-        """Becomes the leader of a new epoch, registers with these endpoints, unfences, elects."""
+    def start(
+        self,
+        endpoints: Sequence[Endpoint],
+        now_ms: int,
+        *,
+        directory_ids: Sequence[bytes] | None = None,
+        cordoned: Sequence[bytes] = (),
+        lies_in: Mapping[Replica, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Becomes the leader of a new epoch, registers with these endpoints, unfences, elects.
+
+        ``directory_ids`` are those of the directories that are online (None: all), ``cordoned`` those that take no new
+        partitions, ``lies_in`` says in which directory each partition was found.
+        """
         previous = self.image.brokers.get(self.node_id)
         clean = previous is None or previous.epoch == self._clean_epoch
         self.log.become_leader(self.node_id, now_ms)
         if self.log.has_open_transaction:
             self.commit([abort_record()], now_ms)
+        self._bootstrap(now_ms)
+        self.broker_epoch = self.log.log_end_offset
+        online = self._directory_ids if directory_ids is None else directory_ids
+        self.commit(registration_records(self.controller, endpoints, online, self.broker_epoch), now_ms)
+        self.commit(cordoned_records(self.image, self.controller, cordoned), now_ms)
+        self.commit(assignment_records(self.image, self.node_id, lies_in), now_ms)
+        self.commit(elect_at_start(self.image, self.controller, clean=clean), now_ms)
+
+    def _bootstrap(self, now_ms: int) -> None:
+        """The first records of a fresh cluster, where there are none yet."""
         if METADATA_VERSION not in self.image.features:
             # A directory that Kafka's own tool has formatted begins as that tool was told.
             self._append(self.log.bootstrap_records() or bootstrap_records(), LATEST_METADATA_VERSION, now_ms)
             self._check_metadata_version()
-        self.broker_epoch = self.log.log_end_offset
-        registration = registration_records(self.controller, endpoints, self._directory_ids, self.broker_epoch)
-        self.commit(registration, now_ms)
-        self.commit(elect_at_start(self.image, self.controller, clean=clean), now_ms)
+
+    def seed(self, records: Sequence[Message], now_ms: int) -> None:
+        """Writes what a new metadata log begins with, instead of :meth:`start`: these records behind the features.
+
+        Nobody is registered afterwards: whoever starts on the directory next does that. Raises KafkaError.
+        """
+        self.log.become_leader(self.node_id, now_ms)
+        self._bootstrap(now_ms)
+        self.commit(records, now_ms)
 
     def stop(self, now_ms: int) -> None:
         """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session.
@@ -229,8 +263,11 @@ class MetadataService:
     def carry_out(self, decision: Decision[Response], now_ms: int) -> Response:
         """Commits a decision's records and gives its response.
 
-        Raises KafkaError: POLICY_VIOLATION for more records than Kafka writes for one request, or what the disk says.
+        Raises KafkaError: POLICY_VIOLATION for more records than Kafka writes for one request or where the broker only
+        reads (:attr:`refusal`), or what the disk says.
         """
+        if self.refusal is not None and decision.records:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, self.refusal)
         if len(decision.records) > MAX_RECORDS_PER_USER_OPERATION:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
         self.commit(decision.records, now_ms)

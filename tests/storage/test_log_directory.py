@@ -53,7 +53,7 @@ def test_it_opens_again_as_it_was(tmp_path: Path) -> None:
     assert (directory.was_clean, directory.previous_broker_epoch) == (True, 42)
     assert directory.meta == ("A" * 22, 3, TOPIC_ID)
     seen: list[tuple[int, int]] = []
-    logs = directory.load_logs(lambda _: LogConfig(), NOW, progress=lambda done, total: seen.append((done, total)))
+    logs = directory.load_logs(lambda _: LogConfig(), NOW, progress=lambda _, done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
     assert [(log.log_start_offset, log.log_end_offset, log.topic_id) for log in logs.values()] == [
         (0, 3, TOPIC_ID),

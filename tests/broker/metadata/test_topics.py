@@ -264,7 +264,10 @@ def test_without_an_active_broker_nothing_is_created() -> None:
     assert result.error_message == f"Unable to replicate the partition 1 time(s): {FENCED}"
     apply(image, [BrokerRegistrationChangeRecord(1, image.brokers[1].epoch, fenced=1)])
     [result] = create(image, core, Topic("t", 1, 1))
-    assert result.error_message == "Unable to replicate the partition 1 time(s): All brokers are currently fenced."
+    assert result.error_message == (
+        "Unable to replicate the partition 1 time(s): All brokers are currently fenced, or have all their log "
+        "directories cordoned."
+    )
 
 
 def test_partitions_spread_over_the_log_directories() -> None:

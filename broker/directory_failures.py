@@ -1,0 +1,81 @@
+"""What follows when a log directory fails: its partitions are refused, the metadata says so, the others go on.
+
+Owns: the order of these steps. Never does: finding out that a disk fails (the logs do, on whatever thread). Invariant:
+a failed directory is offline until the next start; without the one that has the metadata the broker ends. Source:
+LogDirFailureChannel, ReplicaManager.handleLogDirFailure, LogManager.handleLogDirFailure; KIP-112, KIP-858.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from ..protocol.errors import KafkaError
+from ..storage.log_directories import LogDirectories
+from ..storage.log_directory import LogDirectory
+from .hosting import Hosting
+from .metadata.directories import offline_records
+from .metadata.service import MetadataService
+from .partition import Partition
+
+logger = logging.getLogger(__name__)
+
+
+class DirectoryFailures:
+    """Listens to all log directories; the steps are taken on the event loop."""
+
+    def __init__(
+        self,
+        directories: LogDirectories,
+        hosting: Hosting,
+        metadata: MetadataService,
+        clock_ms: Callable[[], int],
+        *,
+        resign: Callable[[list[Partition]], None],
+        end_broker: Callable[[str], None],
+    ) -> None:
+        """``resign`` hears of partitions that are refused from now on; ``end_broker`` gets why nothing can go on."""
+        self._directories = directories
+        self._hosting = hosting
+        self._metadata = metadata
+        self._clock_ms = clock_ms
+        self._resign = resign
+        self._end_broker = end_broker
+        self._loop = asyncio.get_running_loop()
+
+    def listen(self) -> None:
+        """From now on failures have consequences; one that came before has them at once."""
+        for directory in list(self._directories.online):
+            directory.on_failure = self._heard
+            if directory.failure is not None:
+                self._heard(directory)
+
+    def _heard(self, directory: LogDirectory) -> None:
+        """On any thread."""
+        self._loop.call_soon_threadsafe(self._take_offline, directory)
+
+    def _take_offline(self, directory: LogDirectory) -> None:
+        if directory not in self._directories.online:
+            return
+        is_metadata = directory is self._directories.metadata
+        logger.warning("Stopping serving replicas in dir %s because the log directory has failed.", directory.path)
+        failed = self._hosting.directory_failed(directory)
+        directory_id = directory.directory_id
+        self._directories.take_offline(directory, str(directory.failure))
+        self._resign(failed)
+        if not self._directories.online:
+            paths = ", ".join(map(str, self._directories.paths))
+            self._end_broker(f"Shutdown broker because all log dirs in {paths} have failed")
+        elif is_metadata:
+            self._end_broker(f"Shutdown broker because the metadata log dir {directory.path} has failed")
+        else:
+            self._tell_controller(directory, directory_id, failed)
+
+    def _tell_controller(self, directory: LogDirectory, directory_id: bytes, failed: list[Partition]) -> None:
+        names = ",".join(f"{partition.topic}-{partition.index}" for partition in failed)
+        logger.warning("Stopped serving replicas %s in dir %s", names, directory.path)
+        metadata = self._metadata
+        try:
+            metadata.commit(offline_records(metadata.image, metadata.controller, directory_id), self._clock_ms())
+        except KafkaError as error:
+            # The metadata directory fails too, and with it the broker.
+            logger.error("%s is offline, which could not be written down: %s", directory.path, error)

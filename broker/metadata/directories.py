@@ -1,0 +1,93 @@
+"""What the metadata says of log directories: where a replica lies, which have failed, which take nothing new. Pure.
+
+Source: ReplicationControlManager.handleAssignReplicasToDirs and handleDirectoriesOffline, KIP-858; KIP-1066 (cordoned).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from ...protocol.messages.structure import Message
+from .decision import Controller
+from .elections import electable
+from .features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
+from .image import NO_LEADER, MetadataImage, PartitionImage
+
+Replica = tuple[bytes, int]
+"""Topic id and partition index of a replica of this broker."""
+
+
+def assignment_records(image: MetadataImage, node_id: int, lies_in: Mapping[Replica, bytes]) -> list[Message]:
+    """Records for the replicas that lie in another directory than the metadata says; `lies_in` has directory ids."""
+    records: list[Message] = []
+    if image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
+        return records
+    for (topic_id, index), directory_id in lies_in.items():
+        topic = image.topics_by_id.get(topic_id)
+        partition = None if topic is None else topic.partitions.get(index)
+        if partition is None or node_id not in partition.replicas or partition.directory_of(node_id) == directory_id:
+            continue
+        directories = list(partition.directories)
+        directories[partition.replicas.index(node_id)] = directory_id
+        records.append(PartitionChangeRecord(index, topic_id, directories=directories))
+    return records
+
+
+def offline_records(image: MetadataImage, controller: Controller, directory_id: bytes) -> list[Message]:
+    """Records for a directory of this broker that has failed: its partitions are led by somebody else, or by nobody."""
+    node_id = controller.node_id
+    broker = image.brokers[node_id]
+    if directory_id not in broker.directories:
+        return []
+    records: list[Message] = [
+        _without(image, topic_id, index, partition, node_id)
+        for topic_id, index, partition in _replicas_in(image, node_id, directory_id)
+        if node_id in partition.isr or partition.leader == node_id
+    ]
+    rest = [one for one in broker.directories if one != directory_id]
+    records.append(BrokerRegistrationChangeRecord(node_id, broker.epoch, log_dirs=rest))
+    return records
+
+
+def _replicas_in(
+    image: MetadataImage, node_id: int, directory_id: bytes
+) -> Iterator[tuple[bytes, int, PartitionImage]]:
+    for topic in image.topics_by_id.values():
+        for index, partition in topic.partitions.items():
+            if node_id in partition.replicas and partition.directory_of(node_id) == directory_id:
+                yield topic.topic_id, index, partition
+
+
+def _without(
+    image: MetadataImage, topic_id: bytes, index: int, partition: PartitionImage, node_id: int
+) -> PartitionChangeRecord:
+    """The partition goes on without this broker (``generateLeaderAndIsrUpdates``)."""
+    isr = [one for one in partition.isr if one != node_id]
+    has_elr = image.features.get("eligible.leader.replicas.version", 0) > 0
+    candidates = [*isr, *partition.eligible_leader_replicas]
+    leader = next(
+        (
+            one
+            for one in partition.replicas
+            if one in candidates and one != node_id and electable(image, partition, one)
+        ),
+        NO_LEADER,
+    )
+    change = PartitionChangeRecord(index, topic_id)
+    if leader != partition.leader:
+        change.leader = leader
+    if isr or has_elr:
+        change.isr = isr
+    if has_elr and not isr:
+        eligible = {*partition.eligible_leader_replicas, *partition.isr}
+        change.eligible_leader_replicas = [one for one in partition.replicas if one in eligible]
+        if partition.has_leader and leader == NO_LEADER and partition.last_known_elr != (partition.leader,):
+            change.last_known_elr = [partition.leader]
+    return change
+
+
+def cordoned_records(image: MetadataImage, controller: Controller, cordoned: Sequence[bytes]) -> list[Message]:
+    """The record that says which directories take no new partitions, none where that is known."""
+    broker = image.brokers[controller.node_id]
+    if image.metadata_version < CORDONED_DIRECTORIES_SUPPORTED or broker.cordoned_directories == tuple(cordoned):
+        return []
+    return [BrokerRegistrationChangeRecord(controller.node_id, broker.epoch, cordoned_log_dirs=list(cordoned))]

@@ -1,0 +1,83 @@
+"""Says how far the recovery of the logs has come, every few seconds.
+
+Owns: counting and the lines in the log. Never does: recovering. Invariant: a start that is quick says little; one that
+is not says what it does at least every five seconds. Source: LogManager.loadLogs, LogLoader.recoverLog.
+"""
+
+import logging
+from collections.abc import Callable
+from threading import Lock
+
+from ..storage.checkpoints import TopicPartition
+from ..storage.log_config import LogConfig
+from ..storage.log_directories import LogDirectories
+from ..storage.log_directory import LogDirectory
+
+logger = logging.getLogger(__name__)
+
+SECONDS_BETWEEN_LINES = 5.0
+MIB = 1 << 20
+
+
+class RecoveryProgress:
+    """The recovery of all directories at one start."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """``clock``: seconds, of any beginning."""
+        self._clock = clock
+        self._began = self._last_line = clock()
+        self._lock = Lock()
+        self._bytes = 0
+        self._done: dict[str, tuple[int, int]] = {}
+
+    def recover(
+        self, directories: LogDirectories, config_of: Callable[[str], LogConfig], now_ms: int, threads: int
+    ) -> None:
+        """Opens every log of the directories without a marker of a clean stop, all directories at once.
+
+        ``threads``: for each directory (``num.recovery.threads.per.data.dir``).
+        """
+        unclean = [directory for directory in directories.online if directory.found and not directory.was_clean]
+        if not unclean:
+            return
+        for directory in unclean:
+            logger.info(
+                "Recovering %d logs from %s since no clean shutdown file was found",
+                len(directory.found),
+                directory.path,
+            )
+            for topic, _ in directory.found:
+                config_of(topic)  # worked out here, so that the threads only read
+
+        def recover(directory: LogDirectory) -> None:
+            def one_done(key: TopicPartition, done: int, total: int) -> None:
+                self._log_done(directory, key, done, total)
+
+            directory.open_found(config_of, now_ms, threads=threads, progress=one_done, recovered=self._checked)
+
+        directories.in_parallel(unclean, recover)
+        total = sum(total for _, total in self._done.values())
+        logger.info(
+            "Recovered %d logs in %.1f s, %d MiB read behind the recovery points",
+            total,
+            self._clock() - self._began,
+            self._bytes // MIB,
+        )
+
+    def _log_done(self, directory: LogDirectory, key: TopicPartition, done: int, total: int) -> None:
+        with self._lock:
+            self._done[str(directory.path)] = done, total
+            self._say(f"recovered {key[0]}-{key[1]} ({done}/{total} completed in {directory.path})")
+
+    def _checked(self, path: str, position: int, size: int, new_bytes: int) -> None:
+        """A segment was checked up to ``position`` of ``size`` bytes, ``new_bytes`` since the last call."""
+        with self._lock:
+            self._bytes += new_bytes
+            self._say(f"recovering {path} ({position // MIB} of {size // MIB} MiB)")
+
+    def _say(self, what: str) -> None:
+        now = self._clock()
+        if now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            done = sum(done for done, _ in self._done.values())
+            logger.info("%s; %d logs and %d MiB since %.0f s", what, done, self._bytes // MIB, now - self._began)

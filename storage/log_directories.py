@@ -1,0 +1,189 @@
+"""The log directories of a broker (`log.dirs`): which are online, where each partition lies, where a new one goes.
+
+Owns: the list of what is online and why the others are not. Never does: deciding what a failure means for topics (the
+broker does). Invariant: a directory that failed is never written to again before the next start. Source: Kafka's
+LogManager (createAndValidateLogDirs, nextLogDirs, handleLogDirFailure); KIP-112, KIP-858, KIP-1066.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from .checkpoints import TopicPartition
+from .errors import CorruptCheckpointError, StorageError
+from .files import Files
+from .log_directory import LogDirectory
+from .meta_properties import UNKNOWN_BROKER_EPOCH
+
+logger = logging.getLogger(__name__)
+
+
+class LogDirectories:
+    """All of a broker's log directories; the first of `paths` that is given holds the metadata log."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Use `LogDirectories.open`."""
+        self.paths = paths
+        """Every directory of the configuration, absolute, in its order."""
+        self.online: list[LogDirectory] = []
+        """Those that serve; a directory leaves this list when it has failed."""
+        self.offline: dict[Path, str] = {}
+        """Why the others don't."""
+        self.cordoned: frozenset[Path] = frozenset()
+        """Where no new partition goes (`cordoned.log.dirs`)."""
+
+    @classmethod
+    def open(cls, paths: Iterable[Path], files_for: Callable[[Path], Files]) -> "LogDirectories":
+        """Opens and locks what can be; `files_for` gives the file layer of a directory.
+
+        A directory that the disk refuses is left out, with its reason in the log. Raises StorageError where the first
+        one, which has the metadata, is among those, or two names mean one directory; DirectoryLockedError;
+        CorruptCheckpointError (meta.properties).
+        """
+        directories = cls([path.absolute() for path in paths])
+        _refuse_twice(directories.paths)
+        try:
+            for path in directories.paths:
+                try:
+                    directories.online.append(LogDirectory.open(path, files_for(path)))
+                except StorageError as error:
+                    if path == directories.paths[0]:
+                        raise
+                    logger.error("Failed to create or validate data directory %s: %s", path, error)
+                    directories.offline[path] = str(error)
+        except BaseException:
+            directories.abandon()
+            raise
+        return directories
+
+    @property
+    def metadata(self) -> LogDirectory:
+        """The directory of `__cluster_metadata-0`."""
+        return self.online[0]
+
+    @property
+    def previous_broker_epoch(self) -> int:
+        """The broker epoch in the markers of the clean stop, -1 where not every directory has the same.
+
+        Source: LogManager.readBrokerEpochFromCleanShutdownFiles.
+        """
+        epochs = {directory.previous_broker_epoch for directory in self.online}
+        return epochs.pop() if len(epochs) == 1 and not self.offline else UNKNOWN_BROKER_EPOCH
+
+    def find_logs(self, now_ms: int, is_stray: Callable[[str, int, bytes | None], bool]) -> None:
+        """Looks into each directory (`LogDirectory.find_logs`); one that can't be read goes offline.
+
+        Raises StorageError where a partition lies in two directories, as Kafka refuses to start.
+        """
+        for directory in list(self.online):
+            try:
+                directory.find_logs(now_ms, is_stray)
+            except (StorageError, CorruptCheckpointError) as error:
+                self._give_up_at_start(directory, error)
+        seen: dict[TopicPartition, Path] = {}
+        for directory in self.online:
+            for key, found in directory.found.items():
+                if key in seen:
+                    raise StorageError(
+                        f"Duplicate log directories for {key[0]}-{key[1]} are found in both {found.path} and "
+                        f"{seen[key]}. It is likely because log directory failure happened while broker was replacing "
+                        "current replica with future replica. Recover broker from this failure by manually deleting "
+                        "one of the two directories for this partition. It is recommended to delete the partition in "
+                        "the log directory that is known to have failed recently."
+                    )
+                seen[key] = found.path
+
+    def in_parallel(self, directories: Sequence[LogDirectory], work: Callable[[LogDirectory], None]) -> None:
+        """Does something in several directories at once; one whose disk refuses goes offline.
+
+        Raises StorageError where that is the one with the metadata.
+        """
+        failures: dict[LogDirectory, StorageError | CorruptCheckpointError] = {}
+
+        def attempt(directory: LogDirectory) -> None:
+            try:
+                work(directory)
+            except (StorageError, CorruptCheckpointError) as error:
+                failures[directory] = error
+
+        if len(directories) == 1:
+            attempt(directories[0])
+        else:
+            with ThreadPoolExecutor(len(directories), "log-dir") as pool:
+                for _ in pool.map(attempt, directories):
+                    pass
+        for directory, error in failures.items():
+            self._give_up_at_start(directory, error)
+
+    def _give_up_at_start(self, directory: LogDirectory, error: StorageError | CorruptCheckpointError) -> None:
+        if directory is self.metadata:
+            raise StorageError(str(error)) from error
+        self.take_offline(directory, str(error))
+
+    def take_offline(self, directory: LogDirectory, reason: str) -> None:
+        """Serves a directory no longer and gives its lock and its files back; harmless when it is offline already."""
+        if directory in self.online:
+            self.online.remove(directory)
+            self.offline[directory.path] = reason
+            logger.error("Stopping serving logs in dir %s: %s", directory.path, reason)
+            try:
+                directory.abandon()
+            except OSError as error:
+                logger.warning("%s: not every file could be closed: %s", directory.path, error)
+
+    def replicas(self, topic_id_of: Callable[[str], bytes | None]) -> dict[tuple[bytes, int], bytes]:
+        """The directory id of every partition that lies here, by topic id (of a topic's name) and index."""
+        lies_in = {}
+        for directory in self.online:
+            for topic, index in [*directory.logs, *directory.found]:
+                topic_id = topic_id_of(topic)
+                if topic_id is not None:
+                    lies_in[topic_id, index] = directory.directory_id
+        return lies_in
+
+    def holder(self, topic: str, partition: int) -> LogDirectory | None:
+        """The directory where a partition lies, None where it is in none that is online."""
+        for directory in self.online:
+            if directory.holds(topic, partition):
+                return directory
+        return None
+
+    def by_id(self, directory_id: bytes) -> LogDirectory | None:
+        """The online directory with this id."""
+        for directory in self.online:
+            if directory.directory_id == directory_id:
+                return directory
+        return None
+
+    def by_path(self, path: Path) -> LogDirectory | None:
+        """The online directory of this path."""
+        for directory in self.online:
+            if directory.path == path:
+                return directory
+        return None
+
+    @property
+    def cordoned_ids(self) -> list[bytes]:
+        """The ids of the online directories that take no new partitions."""
+        return sorted(directory.directory_id for directory in self.online if directory.path in self.cordoned)
+
+    def next_directory(self) -> LogDirectory:
+        """Where a new partition goes: of those that are not cordoned the one with the fewest partitions."""
+        candidates = [directory for directory in self.online if directory.path not in self.cordoned]
+        return min(candidates or self.online, key=lambda directory: directory.partition_count)
+
+    def abandon(self) -> None:
+        """Lets everything go as a crash would."""
+        for directory in self.online:
+            directory.abandon()
+        self.online.clear()
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        real = path.resolve()
+        if real in seen:
+            raise StorageError(f"Duplicate log directory found: {', '.join(map(str, paths))}")
+        seen[real] = path
