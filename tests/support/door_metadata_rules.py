@@ -48,6 +48,8 @@ class MetadataSeen:
     """What the records say."""
 
     topics: dict[str, bytes] = field(default_factory=dict)
+    removed: set[bytes] = field(default_factory=set)
+    """Ids of topics that were deleted, as far as the log still says so."""
     leader_epochs: dict[tuple[bytes, int], int] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     broker_epoch: int = -1
@@ -166,6 +168,7 @@ def _take(
         case TopicRecord():
             seen.topics[message.name] = message.topic_id
         case RemoveTopicRecord():
+            seen.removed.add(message.topic_id)
             seen.topics = {name: its for name, its in seen.topics.items() if its != message.topic_id}
         case PartitionRecord() | PartitionChangeRecord():
             wanted = 2 if level >= 23 else 1 if level >= 17 else 0

@@ -53,13 +53,14 @@ def violations(log_dir: Path, *, clean: bool) -> list[str]:
     metadata = MetadataSeen()
     found += metadata_violations(log_dir, directory_id, metadata, clean=clean)
     bounds: dict[Key, Bounds] = {}
+    starts, _ = read_offsets(log_dir / "log-start-offset-checkpoint")
     for path in sorted(log_dir.iterdir()):
         match = PARTITION.fullmatch(path.name)
         if path.is_dir() and match and path.name != METADATA:
             key = match["topic"], int(match["index"])
-            lines, bounds[key] = partition_violations(path, clean)
+            lines, bounds[key] = partition_violations(path, clean, starts.get(key, 0))
             found += lines
-            found += ownership_violations(path, key, bounds[key], metadata)
+            found += ownership_violations(path, key, bounds[key], metadata, clean)
     found += checkpoint_violations(log_dir, bounds, clean)
     return found
 
@@ -75,7 +76,7 @@ def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
                 yield f"{name}: its mode keeps its owner out"
         elif name not in CHECKPOINTS and not ROOT_FILES.fullmatch(name) and (clean or not HALF_DONE.fullmatch(name)):
             yield f"{name}: Kafka knows no such file"
-    for name in (".lock", "meta.properties", *CHECKPOINTS[:3]):
+    for name in ("meta.properties", *CHECKPOINTS[:3]):
         if not (log_dir / name).is_file() and (clean or name not in CHECKPOINTS):
             yield f"{name} is missing"
     if (log_dir / ".lock").is_file() and (log_dir / ".lock").stat().st_size:
@@ -87,7 +88,7 @@ def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
 # A partition -----------------------------------------------------------------
 
 
-def partition_violations(directory: Path, clean: bool) -> tuple[list[str], Bounds]:
+def partition_violations(directory: Path, clean: bool, log_start_offset: int) -> tuple[list[str], Bounds]:
     """What is wrong in a partition's directory, and the log's bounds."""
     name = directory.name
     found = list(_names(directory, clean))
@@ -95,7 +96,7 @@ def partition_violations(directory: Path, clean: bool) -> tuple[list[str], Bound
     epochs, lines = read_pairs(directory / "leader-epoch-checkpoint")
     found += lines
     if not bases:
-        return [*found, f"{name}: no segment"], Bounds(0, 0, -1)
+        return [*found, *([f"{name}: no segment"] if clean else [])], Bounds(0, 0, -1)
     end, epoch = bases[0], epochs[-1][0] if epochs else -1
     producers: dict[int, BatchHeader] = {}
     transactional = False
@@ -107,7 +108,8 @@ def partition_violations(directory: Path, clean: bool) -> tuple[list[str], Bound
         for _, header in batches:
             end, epoch = header.last_offset + 1, max(epoch, header.partition_leader_epoch)
             transactional |= header.is_transactional
-            if header.producer_id >= 0 and not header.is_control:
+            # A producer of deleted records alone is forgotten at the next start, by Kafka too.
+            if header.producer_id >= 0 and not header.is_control and header.last_offset >= log_start_offset:
                 producers[header.producer_id] = header
         found += [f"{name}/{line}" for line in _indexes(directory, base, batches, is_last and not clean)]
         found += [f"{name}: {line}" for line in _epochs(batches, epochs, clean)]
@@ -173,6 +175,8 @@ def _indexes(directory: Path, base: int, batches: list[tuple[int, BatchHeader]],
         for kind, entry in (("index", OFFSET_ENTRY), ("timeindex", TIME_ENTRY))
     )
     for kind, entries in (("index", offsets), ("timeindex", times)):
+        if entries is None and may_be_behind and not batches:
+            return  # killed while the segment was made
         if entries is None:
             yield f"{name}.{kind} is missing or no whole number of entries"
             return
@@ -241,10 +245,15 @@ def _last_of(header: BatchHeader) -> tuple[int, int, int]:
     return header.producer_epoch, last_sequence, header.last_offset
 
 
-def ownership_violations(path: Path, key: Key, bounds: Bounds, metadata: MetadataSeen) -> Iterator[str]:
-    """The directory is that of a topic of the metadata, under its id, and no epoch of its log is ahead of it."""
+def ownership_violations(path: Path, key: Key, bounds: Bounds, metadata: MetadataSeen, clean: bool) -> Iterator[str]:
+    """The directory is that of a topic of the metadata, under its id, and no epoch of its log is ahead of it.
+
+    A kill may come between the record that removes a topic and the renaming of its directory: Kafka renames it then.
+    """
     topic, index = key
     file = path / "partition.metadata"
+    if not file.is_file() and bounds.start == bounds.end and not clean:
+        return  # killed while it was made: nothing was acknowledged yet
     if not file.is_file():
         yield f"{path.name}: no partition.metadata: Kafka renames it to -stray and serves an empty log"
         return
@@ -252,6 +261,8 @@ def ownership_violations(path: Path, key: Key, bounds: Bounds, metadata: Metadat
     topic_id = metadata.topics.get(topic)
     if match is None:
         yield f"{path.name}/partition.metadata: {file.read_text()!r}"
+    elif not clean and read_uuid(match[1]) in metadata.removed:
+        return
     elif topic_id is None:
         yield f"{path.name}: the metadata knows no topic {topic}"
     elif read_uuid(match[1]) != topic_id:
