@@ -6,6 +6,8 @@ stands for, so each is finalised by the release that serves it and not before; K
 them, and raises them by its own tools.
 """
 
+from collections.abc import Mapping
+
 from ...protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
@@ -44,6 +46,29 @@ BOOTSTRAP_FEATURES: dict[str, int] = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
 }
 """What a fresh directory finalises. kraft.version is not a metadata record: it stands in the first checkpoint."""
+
+
+def levels_problem(levels: Mapping[str, int]) -> str | None:
+    """What keeps a directory with these finalised levels from being served, None if nothing does.
+
+    Source: QuorumFeatures.reasonNotSupported, Feature.validateVersion.
+    """
+    metadata_version = levels.get(METADATA_VERSION)
+    if metadata_version is None:
+        return (
+            "no metadata.version is finalised in this directory, and Apache Kafka does not start on such a one either"
+        )
+    if not MINIMUM_METADATA_VERSION <= metadata_version <= LATEST_METADATA_VERSION:
+        return (
+            f"metadata.version {metadata_version} is finalised in this directory, supported are "
+            f"{MINIMUM_METADATA_VERSION} to {LATEST_METADATA_VERSION}"
+        )
+    if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) and metadata_version < ELR_SUPPORTED:
+        return (
+            f"{ELIGIBLE_LEADER_REPLICAS_VERSION} {levels[ELIGIBLE_LEADER_REPLICAS_VERSION]} needs metadata.version "
+            f"{ELR_SUPPORTED} at least, and {metadata_version} is finalised in this directory"
+        )
+    return None
 
 
 def partition_record_version(metadata_version: int) -> int:

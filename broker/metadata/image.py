@@ -180,6 +180,13 @@ class MetadataImage:
         """The finalised ``metadata.version``; record versions follow it."""
         return self.features["metadata.version"]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever written, as in a directory that is new."""
+        return not (
+            self.features or self.topics_by_id or self.configs or self.brokers or self.client_quotas or self.kept
+        )
+
     def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
         """The configs set for a resource; empty if there are none."""
         return self.configs.get((resource_type, name), {})

@@ -26,11 +26,12 @@ from .decision import Controller, Decision, Response
 from .directories import Replica, assignment_records, cordoned_records
 from .elections import elect_at_start
 from .features import (
+    DIRECTORY_ASSIGNMENT_SUPPORTED,
     KRAFT_VERSION,
     LATEST_METADATA_VERSION,
     METADATA_VERSION,
-    MINIMUM_METADATA_VERSION,
     SUPPORTED_FEATURES,
+    levels_problem,
 )
 from .image import Endpoint, MetadataDelta, MetadataImage
 from .metadata_log import MetadataLog, PendingSnapshot
@@ -136,17 +137,13 @@ class MetadataService:
                 raise self.log.contradiction(offset, contradiction) from contradiction
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
-        self._check_metadata_version()
+        if not image.is_empty:
+            self._check_feature_levels()
 
-    def _check_metadata_version(self) -> None:
-        level = self.image.features.get(METADATA_VERSION)
-        if level is not None and not MINIMUM_METADATA_VERSION <= level <= LATEST_METADATA_VERSION:
-            raise ConfigError(
-                [
-                    f"metadata.version {level} is finalised in this directory, supported are "
-                    f"{MINIMUM_METADATA_VERSION} to {LATEST_METADATA_VERSION}"
-                ]
-            )
+    def _check_feature_levels(self) -> None:
+        problem = levels_problem(self.image.features)
+        if problem is not None:
+            raise ConfigError([problem])
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Calls ``subscriber(image, delta)`` after every change, before the request that caused it is answered."""
@@ -174,6 +171,8 @@ class MetadataService:
         self._bootstrap(now_ms)
         self.broker_epoch = self.log.log_end_offset
         online = self._directory_ids if directory_ids is None else directory_ids
+        if self.image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
+            online = ()  # before KIP-858 a registration could not name them
         self.commit(registration_records(self.controller, endpoints, online, self.broker_epoch), now_ms)
         self.commit(cordoned_records(self.image, self.controller, cordoned), now_ms)
         self.commit(assignment_records(self.image, self.node_id, lies_in), now_ms)
@@ -184,7 +183,7 @@ class MetadataService:
         if METADATA_VERSION not in self.image.features:
             # A directory that Kafka's own tool has formatted begins as that tool was told.
             self._append(self.log.bootstrap_records() or bootstrap_records(), LATEST_METADATA_VERSION, now_ms)
-            self._check_metadata_version()
+            self._check_feature_levels()
 
     def seed(self, records: Sequence[Message], now_ms: int) -> None:
         """Writes what a new metadata log begins with, instead of :meth:`start`: these records behind the features.

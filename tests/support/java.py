@@ -57,11 +57,9 @@ def java_command() -> str:
 
 @cache
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
-    """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError.
-
-    Of the old version there are only the clients and what their JSON converters need.
-    """
-    directory = cache_directory() / f"kafka-{version}"
+    """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
+    # "-broker": a cache of before held only the clients of the old version.
+    directory = cache_directory() / (f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker")
     libs = directory / "libs"
     done = directory / "complete"
     directory.mkdir(parents=True, exist_ok=True)
@@ -75,8 +73,6 @@ def kafka_libs(version: str = KAFKA_VERSION) -> Path:
 
 def _artifacts(version: str) -> list[tuple[str, str, str]]:
     kafka = "org.apache.kafka"
-    if version == OLD_KAFKA_VERSION:  # only its message classes are asked
-        return [(kafka, "kafka-clients", version), ("com.fasterxml.jackson.core", "jackson-databind", "2.16.2")]
     return [(kafka, "kafka_2.13", version), (kafka, "kafka-tools", version), ("org.slf4j", "slf4j-simple", "1.7.36")]
 
 

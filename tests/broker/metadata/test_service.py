@@ -229,7 +229,8 @@ def test_metadata_version_that_is_not_known_is_refused(tmp_path: Path, level: in
 
 
 def test_directory_of_an_older_kafka_keeps_its_record_versions(tmp_path: Path) -> None:
-    append_batches(tmp_path, stopped_at(tmp_path), [FeatureLevelRecord("metadata.version", 21)])
+    levels = [FeatureLevelRecord("metadata.version", 21), FeatureLevelRecord("eligible.leader.replicas.version", 0)]
+    append_batches(tmp_path, stopped_at(tmp_path), levels)
     with open_service(tmp_path) as service:
         create(service, "a")
         versions = {type(record.message): record.version for record in service.log.load()}

@@ -1,0 +1,186 @@
+"""A crash at every write point of the metadata: commits, snapshots, their removal, starts and stops.
+
+Whatever of the unsynced is lost, the next start finds everything that was committed, and nothing half.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
+from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.metadata.topics import create_topics
+from odradek.protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
+    ConfigRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveTopicRecord,
+)
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.storage.log_directory import LogDirectory
+from support.metadata_images import ENDPOINT, Topic, numbered_uuids
+from support.simulated_disk import SimulatedDisk
+
+NOW_MS = 1_795_000_000_000
+HISTORIES = 5
+STEPS = 30
+
+Facts = tuple[object, ...]
+
+
+def facts(image: MetadataImage) -> Facts:
+    """What users have put there: what a start adds (registrations, leaders) is left out."""
+    topics = {(topic.name, topic.topic_id, len(topic.partitions)) for topic in image.topics_by_name.values()}
+    return topics, dict(image.configs), set(image.kept), image.next_producer_id
+
+
+class History:
+    """A service that is used, stopped, killed and started; at each write point a crash is tried."""
+
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.seed = seed
+        self.points = 0
+        self.refused: list[str] = []
+        self._chance = random.Random(seed)
+        self._uuid = numbered_uuids()
+        self._now_ms = NOW_MS
+        segment_bytes, retention_bytes = self._chance.choice((3000, 5000)), self._chance.choice((1000, 12000))
+        self._config = ServerConfig.load(
+            None,
+            [
+                "node.id=1",
+                f"internal.metadata.log.segment.bytes={segment_bytes}",
+                f"metadata.max.retention.bytes={retention_bytes}",
+            ],
+            {},
+        )
+        self._image_root = directory / "image"
+        self._image_root.mkdir()
+        (directory / "live").mkdir()
+        self.disk = SimulatedDisk(directory / "live", NOW_MS)
+        self._allowed: list[Facts] = []
+        with self._one_of_these(facts(MetadataImage()), self._with_bootstrap()):
+            self.disk.before = self._crash
+            self._open()
+
+    def _with_bootstrap(self) -> Facts:
+        image = MetadataImage(configs={(ResourceType.BROKER, ""): {"min.insync.replicas": "1"}})
+        return facts(image)
+
+    def _open(self) -> None:
+        self._directory, self._service = self._start(self.disk)
+        self._now = facts(self._service.image)
+
+    def _start(self, disk: SimulatedDisk) -> tuple[LogDirectory, MetadataService]:
+        directory = LogDirectory.open(disk.root, disk, chance=random.Random(1))
+        try:
+            meta = directory.meta
+            service = MetadataService.open(
+                directory,
+                self._config,
+                directory_ids=[meta.directory_id if meta else b"directory id 123"],
+                now_ms=self._now_ms,
+                random_uuid=self._uuid,
+            )
+            directory.load_logs(lambda topic: pytest.fail(f"{topic} is no metadata"), self._now_ms)
+            service.start([ENDPOINT], self._now_ms)
+        except BaseException:
+            directory.abandon()
+            raise
+        return directory, service
+
+    @contextmanager
+    def _one_of_these(self, *allowed: Facts) -> Iterator[None]:
+        self._allowed = list(allowed)
+        yield
+        self._allowed = [facts(self._service.image)]
+
+    def _crash(self, number: int, what: str) -> None:
+        chance = random.Random(f"{self.seed}/{number}")
+        self.points += 1
+        image = self.disk.survivors(self._image_root, chance, has_power=chance.random() < 0.3)
+        try:
+            directory, service = self._start(image)
+        except Exception as problem:
+            problem.add_note(f"crash at write point {number} of seed {self.seed}: {what}")
+            raise
+        found = facts(service.image)
+        directory.abandon()
+        assert found in self._allowed, f"crash at write point {number} of seed {self.seed}: {what}"
+
+    # Steps -------------------------------------------------------------------
+
+    def run(self) -> None:
+        """So many steps by chance."""
+        steps: list[Callable[[], None]] = [self.commit] * 8 + [self.snapshot] * 4
+        steps += [self.clean, self.take_producer_ids, self.restart, self.kill]
+        for _ in range(STEPS):
+            self._now_ms += self._chance.randrange(100_000)
+            self._chance.choice(steps)()
+
+    def commit(self) -> None:
+        """Creates, removes or configures."""
+        image, records = self._service.image, list[Message]()
+        topics, acls = list(image.topics_by_id), [key[1] for key in image.kept]
+        kind = self._chance.randrange(5)
+        if kind == 0 and topics:
+            records.append(RemoveTopicRecord(self._chance.choice(topics)))
+        elif kind == 1 and acls:
+            records.append(RemoveAccessControlEntryRecord(self._chance.choice(acls)))  # type: ignore[arg-type]
+        elif kind == 2:
+            records.append(AccessControlEntryRecord(id=self._uuid(), resource_name="r"))
+        elif kind == 3:
+            records.append(ConfigRecord(ResourceType.GROUP, "g", "k", str(self._chance.randrange(99))))
+        else:
+            wanted = [Topic(f"t{self._chance.randrange(15)}", self._chance.choice((1, 4)), 1)]
+            records += create_topics(image, CreateTopicsRequest(wanted), self._service.controller).records
+        after = image.copy()
+        for record in records:
+            replay(after, record, MetadataDelta())
+        with self._one_of_these(facts(image.copy()), facts(after)):
+            self._service.commit(records, self._now_ms)
+
+    def take_producer_ids(self) -> None:
+        """A block of them."""
+        before, after = self._service.image.copy(), self._service.image.copy()
+        after.next_producer_id += 1000
+        with self._one_of_these(facts(before), facts(after)):
+            for _ in range(1000):
+                self._service.next_producer_id(self._now_ms)
+
+    def snapshot(self) -> None:
+        """Writes one, and removes what is no longer needed."""
+        self._service.write_snapshot(self._now_ms)
+
+    def clean(self) -> None:
+        """The removal alone, of files that were marked before too."""
+        self._service.log.clean(self._now_ms)
+        self._directory.remove_deleted(self._now_ms)
+
+    def restart(self) -> None:
+        """A clean stop, and a start."""
+        before = facts(self._service.image)
+        self._service.stop(self._now_ms)
+        self._directory.close(self._service.broker_epoch)
+        self._open()
+        assert facts(self._service.image) == before
+
+    def kill(self) -> None:
+        """The process dies, and is started again."""
+        before = facts(self._service.image)
+        self._directory.abandon()
+        self._open()
+        assert facts(self._service.image) == before
+
+
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_no_crash_loses_what_was_committed(tmp_path: Path, seed: int) -> None:
+    history = History(tmp_path, seed)
+    history.run()
+    assert history.points > 100
