@@ -16,6 +16,7 @@ GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 PURE = re.compile(
     r"^(protocol/(?!generate/|commands|show|table|codec\.py|api_keys)"
     r"|broker/(groups|offsets)/"
+    r"|broker/adopt/(found|plan|records)\.py"
     r"|broker/(timers|fetch_session|fetch_read|fetch_wait|partition|partitions|request|internal_topics)\.py"
     r"|broker/metadata/(?!service|metadata_log|format|snapshot_files|snapshot_generator)"
     r"|storage/(append_plan|producer_state|leader_epochs|log_config)\.py"

@@ -145,13 +145,15 @@ def command(
         as_json or output == "json",
     )
 
-    async def work() -> int | None:
-        from ..admin import Admin
+    return run(lambda: ask(bootstrap_server, timeout_ms, action, options))
 
-        async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
-            return await ACTIONS[action](admin, options)
 
-    return run(work)
+async def ask(bootstrap_server: str, timeout_ms: int, action: str, options: GroupOptions) -> int | None:
+    """Connects and carries the action out; its exit code, None for 0."""
+    from ..admin import Admin
+
+    async with Admin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        return await ACTIONS[action](admin, options)
 
 
 async def wanted_groups(admin: Admin, options: GroupOptions) -> list[str]:

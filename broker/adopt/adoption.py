@@ -1,0 +1,132 @@
+"""Carries an adoption out: writes what the plan says into the directories (or into what lies over them).
+
+Owns: the order of writing. Never does: deciding, serving. Invariants: every directory is locked while it is looked at;
+nothing of what was there is removed: cluster metadata is set aside under another name; the metadata log is written
+last. Source: StorageTool format, KafkaMetadataLog.
+"""
+
+import errno
+import fcntl
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...storage.directory_lock import LOCK_FILE, DirectoryLock
+from ...storage.errors import DirectoryLockedError
+from ...storage.file_names import METADATA_TOPIC, STRAY_DIRECTORY_SUFFIX, renamed_directory_name
+from ...storage.files import READ_ONLY, Files
+from ...storage.log_directories import LogDirectories
+from ...storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
+from ..config.server_config import ServerConfig
+from ..internal_topics import INTERNAL_TOPICS
+from ..metadata.registration import auto_created
+from ..metadata.service import MetadataService
+from .plan import AdoptionPlan
+from .records import adoption_records
+
+FilesFor = Callable[[Path], Files]
+
+
+class Locks:
+    """Holds every directory's lock, so that no broker runs on it."""
+
+    def __init__(self, paths: Sequence[Path], *, read_only: bool) -> None:
+        """``read_only``: no lock file is made or changed. Raises DirectoryLockedError with the directory, OSError."""
+        self._files = Files()
+        self._held: list[DirectoryLock] = []
+        self._shared: list[tuple[Path, int]] = []
+        try:
+            for path in paths:
+                if read_only:
+                    self._share(path)
+                else:
+                    self._held.append(DirectoryLock(path))
+        except BaseException:
+            self.release()
+            raise
+
+    def _share(self, path: Path) -> None:
+        """Takes the lock for reading: a broker that runs, or starts, collides with it. Without a file nobody runs."""
+        lock_file = path / LOCK_FILE
+        if not self._files.exists(lock_file):
+            return
+        descriptor = self._files.open(lock_file, READ_ONLY)
+        self._shared.append((path, descriptor))
+        self._lock_shared(path, descriptor)
+
+    def hold_on(self) -> None:
+        """Takes the locks for reading again: a process loses a POSIX lock when it closes the file anywhere.
+
+        Raises DirectoryLockedError where somebody was faster.
+        """
+        for path, descriptor in self._shared:
+            self._lock_shared(path, descriptor)
+
+    def _lock_shared(self, path: Path, descriptor: int) -> None:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EAGAIN):
+                raise DirectoryLockedError(
+                    f"{path}: another process has this log directory open (it holds {LOCK_FILE}); stop it first"
+                ) from error
+            raise
+
+    def release(self) -> None:
+        """Gives all back; a second call does nothing."""
+        for lock in self._held:
+            lock.release()
+        for _, descriptor in self._shared:
+            self._files.close(descriptor)
+        self._held, self._shared = [], []
+
+
+def adopt(
+    plan: AdoptionPlan,
+    paths: Sequence[Path],
+    config: ServerConfig,
+    files_for: FilesFor,
+    *,
+    next_producer_id: int,
+    now_ms: int,
+    random_uuid: Callable[[], bytes],
+) -> None:
+    """Writes meta.properties, topic ids and the cluster metadata of a plan made for these directories.
+
+    ``config`` has the plan's node id and the directories; nobody else has them open. Raises OSError, KafkaError,
+    StorageError, ConfigError.
+    """
+    for path, directory_id in zip(paths, plan.directory_ids, strict=True):
+        files = files_for(path)
+        _set_metadata_aside(files, path, random_uuid)
+        write_meta_properties(files, path, MetaProperties(plan.cluster_id, plan.node_id, directory_id))
+    for topic in plan.topics:
+        for partition in topic.partitions.values():
+            if partition.lacks_topic_id:
+                files = files_for(paths[partition.directory])
+                write_partition_metadata(files, Path(partition.path), topic.topic_id)
+    directories = LogDirectories.open(paths, files_for)
+    try:
+        service = MetadataService.open(
+            directories.metadata,
+            config,
+            directory_ids=plan.directory_ids,
+            now_ms=now_ms,
+            random_uuid=random_uuid,
+            cluster_id=plan.cluster_id,
+        )
+        service.seed(adoption_records(plan, _internal_configs(config), next_producer_id), now_ms)
+    finally:
+        directories.abandon()
+
+
+def _set_metadata_aside(files: Files, path: Path, random_uuid: Callable[[], bytes]) -> None:
+    metadata = path / f"{METADATA_TOPIC}-0"
+    if files.exists(metadata):
+        aside = renamed_directory_name(METADATA_TOPIC, 0, random_uuid().hex(), STRAY_DIRECTORY_SUFFIX)
+        files.rename(metadata, path / aside)
+        files.sync_directory(path)
+
+
+def _internal_configs(config: ServerConfig) -> dict[str, dict[str, str]]:
+    """What the broker gives its own topics when it creates them."""
+    return {name: {one.name: one.value or "" for one in auto_created(name, config).configs} for name in INTERNAL_TOPICS}

@@ -1,0 +1,47 @@
+"""What lies in the log directories of a dead broker, as plain facts for the plan.
+
+Owns: nothing. Never does: I/O, deciding. Source: the names and files of Kafka's log directories, 2.8 to 4.x.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class FoundIdentity:
+    """What meta.properties says; ``version`` is 0 in ZooKeeper days. None for what it does not say."""
+
+    version: int
+    cluster_id: str | None
+    node_id: int | None
+    directory_id: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPartition:
+    """One partition's directory. ``leader_epoch``: the highest that its log knows, -1 for none; ``keys``: some of the
+    groups or transactional ids whose records lie here (internal topics only)."""
+
+    path: str
+    topic: str
+    index: int
+    topic_id: bytes | None = None
+    leader_epoch: int = -1
+    has_gaps: bool = False
+    """Whether offsets are missing at its beginning, as compaction leaves them."""
+    keys: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDirectory:
+    """One log directory."""
+
+    path: str
+    identity: FoundIdentity | None
+    has_metadata: bool
+    partitions: tuple[FoundPartition, ...] = ()
+    cleaned: frozenset[str] = frozenset()
+    """Topics that Kafka's cleaner has cleaned here (cleaner-offset-checkpoint)."""
+    left_alone: tuple[str, ...] = field(default=())
+    """Names of directories that are no whole partition: ``-future``, ``-stray``, ``-delete``."""
+    old_formats: tuple[str, ...] = field(default=())
+    """Partitions with message format 0 or 1, which nothing since Kafka 4 reads."""

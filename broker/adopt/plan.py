@@ -1,0 +1,324 @@
+"""From what lies in the directories to what will be served: topics, ids, partition counts, epochs, and what to say.
+
+Pure. Owns: the decisions of an adoption. Invariants: nothing is invented where it can be read; no number of partitions
+is below what lies there, that of ``__consumer_offsets`` fits every group that was seen; what cannot be known is
+said; data is kept for ever unless somebody says otherwise. Source: KIP-858 (directories), GroupCoordinatorService
+.partitionFor and TransactionStateManager.partitionFor (hash of the key modulo the number of partitions).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ..groups.partitioning import partition_for
+from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from .found import FoundDirectory, FoundIdentity, FoundPartition
+
+Said = TypeVar("Said", int, str)
+
+DEFAULT_NODE_ID = 1
+USUAL_PARTITIONS = 50
+"""``offsets.topic.num.partitions`` and ``transaction.state.log.num.partitions`` as Kafka has them by default."""
+MOST_PARTITIONS = 10_000
+HASHED_TOPICS = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
+KEPT_FOR_EVER: Mapping[str, str] = {"retention.ms": "-1", "retention.bytes": "-1"}
+"""What a topic whose configs are lost gets, so that nothing is deleted before somebody has looked."""
+
+
+class AdoptionRefusedError(Exception):
+    """The directories can't be adopted as they are; ``problems`` say why and what to do."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionWishes:
+    """What the command line says. ``configs`` and ``partition_counts`` are by topic."""
+
+    node_id: int | None = None
+    cluster_id: str | None = None
+    set_metadata_aside: bool = False
+    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    partition_counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedPartition:
+    """A partition that lies in a directory. ``leader_epoch`` is what the metadata will say."""
+
+    path: str
+    directory: int
+    """Which of the directories."""
+    leader_epoch: int
+    lacks_topic_id: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedTopic:
+    """A topic: ``partition_count`` partitions, of which ``partitions`` lie here. ``configs``: what is set for it."""
+
+    name: str
+    topic_id: bytes
+    partition_count: int
+    partitions: Mapping[int, AdoptedPartition]
+    configs: Mapping[str, str] | None
+    """None for internal topics: they get what the broker gives them when it creates them."""
+
+    @property
+    def missing(self) -> list[int]:
+        """The partitions that lie in none of the directories."""
+        return [index for index in range(self.partition_count) if index not in self.partitions]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionPlan:
+    """What will be written (or only served) and what to tell."""
+
+    cluster_id: str
+    node_id: int
+    directory_ids: tuple[bytes, ...]
+    """In the order of the directories."""
+    topics: tuple[AdoptedTopic, ...]
+    remarks: tuple[str, ...]
+
+
+def plan_adoption(
+    directories: Sequence[FoundDirectory],
+    wishes: AdoptionWishes,
+    random_uuid: Callable[[], bytes],
+    uuid_text: Callable[[bytes], str],
+    internal_topics: Iterable[str],
+) -> AdoptionPlan:
+    """The plan. ``random_uuid`` gives ids where none were written. Raises AdoptionRefusedError with every problem."""
+    problems: list[str] = []
+    remarks: list[str] = []
+    _check_metadata(directories, wishes, problems, remarks)
+    node_id = _one_of(directories, "node id", lambda identity: identity.node_id, wishes.node_id, problems)
+    cluster_id = _one_of(directories, "cluster id", lambda identity: identity.cluster_id, wishes.cluster_id, problems)
+    directory_ids = _directory_ids(directories, random_uuid, uuid_text, problems)
+    found = _by_topic(directories, problems)
+    topics = [
+        _topic(name, partitions, wishes, random_uuid, uuid_text, frozenset(internal_topics), problems, remarks)
+        for name, partitions in sorted(found.items())
+    ]
+    if not topics and not problems:
+        problems.append("no partition's directory (<topic>-<number>) lies in " + _names(d.path for d in directories))
+    for directory in directories:
+        _tell(directory, frozenset(internal_topics), wishes, remarks)
+    unknown = sorted((wishes.configs.keys() | wishes.partition_counts.keys()) - found.keys())
+    problems += [f"--config or --partitions names topic {name}, of which no partition lies here" for name in unknown]
+    if problems:
+        raise AdoptionRefusedError(problems)
+    return AdoptionPlan(
+        cluster_id=uuid_text(random_uuid()) if cluster_id is None else cluster_id,
+        node_id=DEFAULT_NODE_ID if node_id is None else node_id,
+        directory_ids=tuple(directory_ids),
+        topics=tuple(topics),
+        remarks=tuple(remarks),
+    )
+
+
+def _check_metadata(
+    directories: Sequence[FoundDirectory], wishes: AdoptionWishes, problems: list[str], remarks: list[str]
+) -> None:
+    for directory in directories:
+        if not directory.has_metadata:
+            continue
+        if wishes.set_metadata_aside:
+            remarks.append(f"{directory.path}: the cluster metadata that is there is set aside, not read")
+        else:
+            problems.append(
+                f"{directory.path} has its cluster metadata (__cluster_metadata-0): `odradek serve --override "
+                f"log.dirs={directory.path}` serves it as it is; --set-metadata-aside adopts it without"
+            )
+
+
+def _one_of(
+    directories: Sequence[FoundDirectory],
+    what: str,
+    of: Callable[[FoundIdentity], Said | None],
+    wished: Said | None,
+    problems: list[str],
+) -> Said | None:
+    """What every meta.properties says; where they differ, or something else is wished for, there is a problem."""
+    said: dict[Said, str] = {}
+    for directory in directories:
+        value = None if directory.identity is None else of(directory.identity)
+        if value is not None:
+            said.setdefault(value, directory.path)
+    if len(said) > 1:
+        each = ", ".join(f"{path} says {value}" for value, path in said.items())
+        problems.append(f"the directories are of different brokers: the {what} differs in meta.properties ({each})")
+    for value, path in said.items():
+        if wished not in (None, value):
+            problems.append(f"{path}/meta.properties says {what} {value}, not {wished}: leave the option out")
+        return value
+    return wished
+
+
+def _directory_ids(
+    directories: Sequence[FoundDirectory],
+    random_uuid: Callable[[], bytes],
+    uuid_text: Callable[[bytes], str],
+    problems: list[str],
+) -> list[bytes]:
+    ids: dict[bytes, str] = {}
+    for directory in directories:
+        directory_id = None if directory.identity is None else directory.identity.directory_id
+        if directory_id is None:
+            directory_id = random_uuid()
+        if directory_id in ids:
+            problems.append(
+                f"{ids[directory_id]} and {directory.path} have the same directory.id {uuid_text(directory_id)}: one "
+                "is a copy of the other; give only one"
+            )
+        ids[directory_id] = directory.path
+    return list(ids)
+
+
+Located = tuple[int, FoundPartition]
+"""A partition and the number of its directory."""
+
+
+def _by_topic(directories: Sequence[FoundDirectory], problems: list[str]) -> dict[str, dict[int, Located]]:
+    """The partitions by topic and number; one that lies in two directories is a problem."""
+    found: dict[str, dict[int, Located]] = defaultdict(dict)
+    for number, directory in enumerate(directories):
+        for partition in directory.partitions:
+            known = found[partition.topic].get(partition.index)
+            if known is not None:
+                problems.append(
+                    f"{partition.topic}-{partition.index} lies in two directories, {known[1].path} and "
+                    f"{partition.path}: move the one away that is not to be served"
+                )
+            found[partition.topic][partition.index] = (number, partition)
+    return found
+
+
+def _topic(
+    name: str,
+    found: Mapping[int, Located],
+    wishes: AdoptionWishes,
+    random_uuid: Callable[[], bytes],
+    uuid_text: Callable[[bytes], str],
+    internal_topics: frozenset[str],
+    problems: list[str],
+    remarks: list[str],
+) -> AdoptedTopic:
+    ids: dict[bytes, list[int]] = defaultdict(list)
+    for index, (_, partition) in sorted(found.items()):
+        if partition.topic_id is not None:
+            ids[partition.topic_id].append(index)
+    if len(ids) > 1:
+        each = ", ".join(f"{uuid_text(one)} in {_numbers(indexes)}" for one, indexes in ids.items())
+        problems.append(
+            f"topic {name}: its directories are of different topics of that name ({each}): move away those that are "
+            "not to be served"
+        )
+    elif not ids:
+        remarks.append(f"topic {name}: no topic id was written down (Kafka before 2.8); it gets a new one")
+    topic = AdoptedTopic(
+        name=name,
+        topic_id=next(iter(ids), None) or random_uuid(),
+        partition_count=_partition_count(name, found, wishes, problems, remarks),
+        partitions={
+            index: AdoptedPartition(
+                partition.path, number, max(partition.leader_epoch, 0), lacks_topic_id=partition.topic_id is None
+            )
+            for index, (number, partition) in sorted(found.items())
+        },
+        configs=wishes.configs.get(name)
+        if name in internal_topics
+        else {**KEPT_FOR_EVER, **wishes.configs.get(name, {})},
+    )
+    if topic.missing and name not in HASHED_TOPICS:
+        remarks.append(
+            f"topic {name}: partition {_numbers(topic.missing)} of {topic.partition_count} lies in none of the "
+            "directories; clients are told that it has no leader"
+        )
+    return topic
+
+
+def _partition_count(
+    name: str, found: Mapping[int, Located], wishes: AdoptionWishes, problems: list[str], remarks: list[str]
+) -> int:
+    """How many partitions the topic has: what was said, what fits the keys in it, or what the directories show."""
+    lowest = max(found) + 1
+    wished = wishes.partition_counts.get(name)
+    if wished is not None and wished < lowest:
+        problems.append(
+            f"--partitions {name}={wished}: partition {lowest - 1} lies here, so there are {lowest} or more"
+        )
+    if name not in HASHED_TOPICS:
+        return wished or lowest
+    keys = {index: partition.keys for index, (_, partition) in found.items()}
+    fitting = [count for count in range(lowest, MOST_PARTITIONS) if _fits(keys, count)]
+    if wished is not None:
+        if wished not in fitting:
+            problems.append(f"--partitions {name}={wished}: what lies in its partitions was not spread over so many")
+        return wished
+    if not fitting:
+        problems.append(
+            f"topic {name}: what lies in its partitions fits no number of partitions; was a directory renamed, or the "
+            f"number of partitions changed? --partitions {name}=NUMBER decides"
+        )
+        return lowest
+    count = USUAL_PARTITIONS if USUAL_PARTITIONS in fitting and len(found) < lowest else fitting[0]
+    if len(found) < count:
+        missing = _numbers([index for index in range(count) if index not in found])
+        remarks.append(
+            f"topic {name}: {len(found)} of {count} partitions lie here; {missing} begin empty"
+            + ("" if any(keys.values()) else f" (the number is a guess: --partitions {name}=NUMBER says another)")
+        )
+    return count
+
+
+def _fits(keys: Mapping[int, frozenset[str]], count: int) -> bool:
+    """Whether every key lies in the partition where it belongs with so many partitions."""
+    return all(partition_for(key, count) == index for index, of_partition in keys.items() for key in of_partition)
+
+
+def _tell(
+    directory: FoundDirectory, internal_topics: frozenset[str], wishes: AdoptionWishes, remarks: list[str]
+) -> None:
+    """What somebody should know of a directory."""
+    if directory.identity is None:
+        remarks.append(f"{directory.path}: meta.properties is missing; cluster id and directory id are new")
+    elif directory.identity.version == 0:
+        remarks.append(f"{directory.path}: meta.properties is of ZooKeeper days (version 0); it becomes version 1")
+    if directory.left_alone:
+        remarks.append(
+            f"{directory.path}: {', '.join(directory.left_alone)}: left alone; to have one served, rename it to "
+            "<topic>-<number> while nothing runs"
+        )
+    if directory.old_formats:
+        remarks.append(
+            f"{directory.path}: {', '.join(directory.old_formats)}: message format 0 or 1 (Kafka before 0.11), which "
+            "can't be read from there on"
+        )
+    compacted = directory.cleaned | {partition.topic for partition in directory.partitions if partition.has_gaps}
+    for topic in sorted(compacted - internal_topics):
+        if "cleanup.policy" not in wishes.configs.get(topic, {}):
+            why = "the cleaner has been there" if topic in directory.cleaned else "offsets are missing in it"
+            remarks.append(
+                f"topic {topic} seems to have been compacted ({why}); it is kept as it is now, and "
+                f"--config {topic}:cleanup.policy=compact goes on compacting"
+            )
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    """``0-3, 7``: numbers for people."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def _names(paths: Iterable[str]) -> str:
+    return ", ".join(paths)

@@ -1,0 +1,65 @@
+"""The metadata records of an adoption: what a controller would have written for these topics.
+
+Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition that lies
+nowhere belongs to a broker that does not exist, so that it stays without a leader and nobody makes an empty one in its
+place. Source: ReplicationControlManager; KIP-631, KIP-858.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
+from ...protocol.messages.structure import Message
+from ..metadata.image import DIRECTORY_UNASSIGNED, NO_LEADER, ResourceType
+from .plan import HASHED_TOPICS, AdoptedTopic, AdoptionPlan
+
+NO_BROKER_EPOCH = -1
+
+
+def adoption_records(
+    plan: AdoptionPlan, internal_configs: Mapping[str, Mapping[str, str]], next_producer_id: int
+) -> list[Message]:
+    """All records. ``internal_configs``: what the broker gives its own topics when it makes them; producer ids are
+    given out from ``next_producer_id`` on, above those that the logs know.
+    """
+    records: list[Message] = []
+    for topic in plan.topics:
+        configs = dict(internal_configs.get(topic.name, {})) | dict(topic.configs or {})
+        records.append(TopicRecord(topic.name, topic.topic_id))
+        records += [ConfigRecord(ResourceType.TOPIC, topic.name, key, value) for key, value in configs.items()]
+        records += _partitions(topic, plan.node_id, plan.directory_ids)
+    if next_producer_id:
+        records.append(ProducerIdsRecord(plan.node_id, NO_BROKER_EPOCH, next_producer_id))
+    return records
+
+
+def _partitions(topic: AdoptedTopic, node_id: int, directory_ids: Sequence[bytes]) -> Iterator[PartitionRecord]:
+    for index in range(topic.partition_count):
+        partition = topic.partitions.get(index)
+        if partition is not None:
+            yield _record(topic, index, node_id, partition.leader_epoch, directory_ids[partition.directory])
+        elif topic.name in HASHED_TOPICS:  # groups that will belong there need a place
+            yield _record(topic, index, node_id, 0, DIRECTORY_UNASSIGNED)
+        else:
+            yield PartitionRecord(
+                partition_id=index,
+                topic_id=topic.topic_id,
+                replicas=[node_id + 1],
+                isr=[node_id + 1],
+                leader=NO_LEADER,
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=[DIRECTORY_UNASSIGNED],
+            )
+
+
+def _record(topic: AdoptedTopic, index: int, node_id: int, leader_epoch: int, directory_id: bytes) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=index,
+        topic_id=topic.topic_id,
+        replicas=[node_id],
+        isr=[node_id],
+        leader=node_id,
+        leader_epoch=leader_epoch,
+        partition_epoch=0,
+        directories=[directory_id],
+    )

@@ -1,0 +1,101 @@
+"""One rescue from the look at the directories to the running broker: the shell around plan and adoption.
+
+Owns: the locks while it looks and writes, the layer over the directories with ``--read-only``. Never does: printing.
+Invariant: with ``read_only`` nothing below the layer is written, not even a lock file.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ...storage.files import Files
+from ...storage.meta_properties import uuid_text
+from ...storage.overlay_files import OverlayFiles
+from ..commands import START_ERRORS, loop_factory, run
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from ..daemon import clock_ms, random_uuid
+from ..internal_topics import INTERNAL_TOPICS
+from ..logging_setup import set_up_logging
+from ..read_only import ReadOnlyMode
+from .adoption import Locks, adopt
+from .plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
+from .survey import survey
+
+
+class Rescue:
+    """The rescue of some directories."""
+
+    def __init__(self, paths: Sequence[Path], *, read_only: bool, refusal: str) -> None:
+        """``refusal``: what clients that want to write are told with ``read_only``."""
+        self._paths = list(paths)
+        self._refusal = refusal
+        overlay: Files = OverlayFiles() if read_only else Files()
+        self._read_only = read_only
+        self._files = overlay
+        self._locks: Locks | None = None
+        self._config: ServerConfig | None = None
+
+    def _files_for(self, path: Path) -> Files:
+        return self._files
+
+    def prepare(
+        self,
+        wishes: AdoptionWishes,
+        properties: str | None,
+        settings: Sequence[str],
+        environ: Mapping[str, str],
+        *,
+        no_serve: bool,
+        say: Callable[[AdoptionPlan], None],
+    ) -> list[str]:
+        """Looks, plans, tells the plan, writes; what keeps it from that, nothing when all went well.
+
+        ``settings`` are ``key=value``. With ``no_serve`` and ``read_only`` it ends with the plan.
+        """
+        try:
+            self._locks = Locks(self._paths, read_only=self._read_only)
+            found = survey(self._paths, self._files_for)
+            plan = plan_adoption(found.directories, wishes, random_uuid, uuid_text, INTERNAL_TOPICS)
+            log_dirs = ",".join(map(str, self._paths))
+            overrides = [*settings, f"log.dirs={log_dirs}", f"node.id={plan.node_id}"]
+            self._config = ServerConfig.load(properties, overrides, environ)
+            say(plan)
+            if self._read_only and no_serve:
+                return []
+            if not self._read_only:
+                self._locks.release()  # the log directories take them again
+            adopt(
+                plan,
+                self._paths,
+                self._config,
+                self._files_for,
+                next_producer_id=found.highest_producer_id + 1,
+                now_ms=clock_ms(),
+                random_uuid=random_uuid,
+            )
+            self._locks.hold_on()
+        except AdoptionRefusedError as refused:
+            return refused.problems
+        except ConfigError as error:
+            return [str(error)]
+        except START_ERRORS as error:
+            return [str(error)]
+        finally:
+            if self._locks is not None and (no_serve or self._config is None):
+                self._locks.release()
+        return []
+
+    def serve(self, ready_file: str | None, log_level: str) -> str | None:
+        """Serves until SIGTERM or SIGINT; why it could not, None after a clean stop."""
+        assert self._config is not None, "prepare comes first"
+        assert self._locks is not None
+        set_up_logging(log_level, "text")
+        mode = ReadOnlyMode(self._files_for, self._refusal) if self._read_only else None
+        try:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+                return runner.run(run(self._config, ready_file, None, mode))
+        except START_ERRORS as error:
+            return str(error)
+        finally:
+            self._locks.release()

@@ -1,0 +1,214 @@
+"""Looks what lies in the log directories of a dead broker. Reads, and changes nothing.
+
+Owns: nothing. Never does: deciding (:mod:`.plan` does), writing, reading more than it must: of each partition the
+headers of its last segment and the beginning of its first, of the internal topics the records too. Damage ends what is
+read of a file; recovery finds it again when the log is opened. Source: LogManager.loadLogs, LeaderEpochFileCache.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from struct import Struct
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import NO_PRODUCER_ID, BatchHeader
+from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ...protocol.records.record import Record, iterate_records
+from ...storage.batch_scan import scan_batches, scan_headers
+from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_epoch_checkpoint, read_offset_checkpoint
+from ...storage.directory_contents import FoundLog, look_into
+from ...storage.errors import CorruptCheckpointError, CorruptSnapshotError
+from ...storage.file_names import (
+    FUTURE_DIRECTORY_SUFFIX,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_SUFFIX,
+    METADATA_TOPIC,
+    SNAPSHOT_SUFFIX,
+    STRAY_DIRECTORY_SUFFIX,
+    base_offset_of,
+)
+from ...storage.files import READ_ONLY, Files
+from ...storage.meta_properties import META_PROPERTIES, parse_uuid
+from ...storage.producer_snapshots import decode_snapshot
+from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from .found import FoundDirectory, FoundIdentity, FoundPartition
+
+FIRST_BATCHES = 1000
+"""So many batches at a partition's beginning show whether it was compacted."""
+INTERNAL_BYTES = 8 << 20
+"""So much of each segment of an internal topic is read for its keys."""
+OFFSET_KEY_VERSIONS = range(16)
+"""Versions of the keys of __consumer_offsets: each begins with the group's id as a string."""
+
+_INT16 = Struct(">h")
+_INT64 = Struct(">q")
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found in all directories."""
+
+    directories: list[FoundDirectory] = field(default_factory=list)
+    highest_producer_id: int = NO_PRODUCER_ID
+    """The highest that any log, snapshot or transaction names."""
+
+
+def survey(paths: list[Path], files_for: Callable[[Path], Files]) -> Survey:
+    """Looks into each directory. Raises OSError, CorruptCheckpointError (a file that says whose the data is)."""
+    result = Survey()
+    for path in paths:
+        result.directories.append(_directory(path, files_for(path), result))
+    return result
+
+
+def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
+    contents = look_into(files, path)
+    names = [entry.name for entry in files.list(path) if entry.is_dir()]
+    old_formats: list[str] = []
+    partitions = []
+    for (topic, index), found in contents.partitions.items():
+        partitions.append(_partition(files, topic, index, found, result, old_formats))
+    try:
+        cleaned = {topic for topic, _ in read_offset_checkpoint(files, path / CLEANER_OFFSET_CHECKPOINT)}
+    except CorruptCheckpointError:
+        cleaned = set()  # as a broker takes it: nothing was cleaned
+    return FoundDirectory(
+        path=str(path),
+        identity=read_identity(files, path),
+        has_metadata=f"{METADATA_TOPIC}-0" in names,
+        partitions=tuple(partitions),
+        cleaned=frozenset(cleaned),
+        left_alone=tuple(name for name in names if name.endswith((FUTURE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX))),
+        old_formats=tuple(old_formats),
+    )
+
+
+def read_identity(files: Files, directory: Path) -> FoundIdentity | None:
+    """meta.properties of any age, None without the file. Raises CorruptCheckpointError, OSError."""
+    path = directory / META_PROPERTIES
+    try:
+        text = files.read_file(path).decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    said = {
+        key.strip(): value.strip().replace("\\", "")
+        for key, _, value in (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
+    }
+    try:
+        version = int(said.get("version", "0"))
+        node_id = said.get("node.id", said.get("broker.id"))
+        return FoundIdentity(
+            version,
+            said.get("cluster.id") or None,
+            None if node_id is None else int(node_id),
+            parse_uuid(said["directory.id"]) if "directory.id" in said else None,
+        )
+    except ValueError as error:
+        raise CorruptCheckpointError(f"{path}: {error}; move the file away to adopt without it") from None
+
+
+def _partition(
+    files: Files, topic: str, index: int, found: FoundLog, result: Survey, old_formats: list[str]
+) -> FoundPartition:
+    try:
+        epochs = [epoch for epoch, _ in read_epoch_checkpoint(files, found.path / LEADER_EPOCH_CHECKPOINT)]
+    except CorruptCheckpointError:
+        epochs = []  # the batches say it too
+    segments = sorted(
+        found.path / entry.name
+        for entry in files.list(found.path)
+        if entry.name.endswith(LOG_SUFFIX) and base_offset_of(entry.name) is not None
+    )
+    keys: set[str] = set()
+    has_gaps = False
+    try:
+        if segments:
+            has_gaps = _has_gaps(islice(_headers(files, segments[0]), FIRST_BATCHES))
+            for header in _headers(files, segments[-1]):
+                epochs.append(header.partition_leader_epoch)
+                result.highest_producer_id = max(result.highest_producer_id, header.producer_id)
+        if topic in (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+            for segment in segments:
+                keys |= _keys(files, segment, topic, result)
+    except UnsupportedForMessageFormatError:
+        old_formats.append(f"{topic}-{index}")
+    _learn_producers(files, found.path, result)
+    return FoundPartition(
+        str(found.path), topic, index, found.topic_id, max(epochs, default=-1), has_gaps, frozenset(keys)
+    )
+
+
+def _headers(files: Files, segment: Path) -> Iterator[BatchHeader]:
+    """The batch headers of a segment up to its end or to what is torn. Raises UnsupportedForMessageFormatError."""
+    descriptor = files.open(segment, READ_ONLY)
+    try:
+        for _, header in scan_headers(files, descriptor, 0, files.size(descriptor)):
+            yield header
+    except CorruptRecordError:
+        return
+    finally:
+        files.close(descriptor)
+
+
+def _has_gaps(headers: Iterator[BatchHeader]) -> bool:
+    """Whether offsets are missing between batches or in one, as only compaction leaves them."""
+    expected: int | None = None
+    for header in headers:
+        if expected not in (None, header.base_offset) or header.records_count != header.last_offset_delta + 1:
+            return True
+        expected = header.next_offset
+    return False
+
+
+def _keys(files: Files, segment: Path, topic: str, result: Survey) -> set[str]:
+    """Groups, or transactional ids, of the records in a segment."""
+    keys: set[str] = set()
+    for record in _records(files, segment):
+        key = _hashed_key(record.key, topic)
+        if key is not None:
+            keys.add(key)
+        if topic == TRANSACTION_STATE_TOPIC and record.value is not None and len(record.value) >= 10:
+            producer_id = _INT64.unpack_from(record.value, 2)[0]  # after the version: the producer id, in every one
+            result.highest_producer_id = max(result.highest_producer_id, producer_id)
+    return keys
+
+
+def _records(files: Files, segment: Path) -> Iterator[Record]:
+    descriptor = files.open(segment, READ_ONLY)
+    try:
+        end = min(files.size(descriptor), INTERNAL_BYTES)
+        for _, header, batch in scan_batches(files, descriptor, 0, end):
+            if not header.is_control:
+                yield from iterate_records(batch, header)
+    except UnsupportedForMessageFormatError:
+        raise
+    except KafkaError:
+        return  # torn or damaged: what was read counts
+    finally:
+        files.close(descriptor)
+
+
+def _hashed_key(key: bytes | None, topic: str) -> str | None:
+    """What a record's partition was chosen by: a version, then a string of 16-bit length begins every such key."""
+    if key is None or len(key) < 4 or _INT16.unpack_from(key)[0] not in OFFSET_KEY_VERSIONS:
+        return None
+    length = _INT16.unpack_from(key, 2)[0]
+    if length < 0 or 4 + length > len(key):
+        return None
+    try:
+        return key[4 : 4 + length].decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _learn_producers(files: Files, directory: Path, result: Survey) -> None:
+    """The producers in the partition's snapshots: a new producer must not get an id that a log knows."""
+    for entry in files.list(directory):
+        if entry.name.endswith(SNAPSHOT_SUFFIX):
+            try:
+                entries = decode_snapshot(files.read_file(directory / entry.name))
+            except CorruptSnapshotError:
+                continue  # the log says it again
+            known = (one.producer_id for one in entries)
+            result.highest_producer_id = max(result.highest_producer_id, *known, NO_PRODUCER_ID)

@@ -1,0 +1,83 @@
+"""``odradek storage adopt`` in a process of its own, and what a directory's bytes are before and after."""
+
+import hashlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+
+
+def adopt(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs the command to its end."""
+    command = [sys.executable, "-m", "odradek", "storage", "adopt", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S, check=False)
+
+
+class Adopted:
+    """The command while it serves."""
+
+    def __init__(self, work_directory: Path, *arguments: str | Path) -> None:
+        """``work_directory``: for the ready file and the output, beside the data."""
+        self._ready = work_directory / "adopted.json"
+        self._log = work_directory / "adopted.log"
+        self._arguments = [str(argument) for argument in arguments]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def output(self) -> str:
+        """What it has said and logged."""
+        return self._log.read_text(errors="replace")
+
+    def __enter__(self) -> "Adopted":
+        self._ready.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "odradek", "storage", "adopt", *self._arguments]
+        command += ["--override", "listeners=PLAINTEXT://127.0.0.1:0", "--ready-file", str(self._ready)]
+        command += ["--override", "group.initial.rebalance.delay.ms=0"]
+        with self._log.open("wb") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not self._ready.exists():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
+                raise AssertionError(f"adopt does not serve:\n{self.output[-3000:]}")
+            time.sleep(0.01)
+        self.port = json.loads(self._ready.read_text())["listeners"]["PLAINTEXT"]["port"]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        code = self._process.wait(STOP_TIMEOUT_S)
+        assert code == 0, self.output[-3000:]
+
+
+def lose_metadata(log_dir: Path) -> None:
+    """Removes what says which topics there were: the metadata log and meta.properties."""
+    shutil.rmtree(log_dir / "__cluster_metadata-0")
+    (log_dir / "meta.properties").unlink()
+    (log_dir / "bootstrap.checkpoint").unlink(missing_ok=True)
+
+
+def fingerprint(directory: Path) -> dict[str, tuple[int, int, str]]:
+    """Mode, time of the last change (ns) and content of everything below a directory, by name."""
+    found = {}
+    for path in sorted([directory, *directory.rglob("*")]):
+        facts = path.stat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "directory"
+        found[str(path.relative_to(directory))] = (facts.st_mode, facts.st_mtime_ns, content)
+    return found
