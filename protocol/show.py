@@ -152,12 +152,12 @@ def apis() -> list[tuple[MessageSpec, MessageSpec]]:
     return [(request, message(request.name.removesuffix("Request") + "Response")) for request in requests]
 
 
-def taken_apart(notes: Iterable["Note"], data: bytes) -> list[str]:
-    """Every field of traced bytes in a line of its own: offset, the bytes, the name, the value."""
+def taken_apart(notes: Iterable["Note"], data: bytes, at: int = 0) -> list[str]:
+    """Every field of traced bytes in a line of its own: offset (of the first byte ``at``), bytes, name, value."""
     rows = [("offset", "bytes", "field", "value")]
     for note in notes:
         name = note.path.rpartition(".")[2] or note.path
-        rows.append((str(note.start), _hex(note, data), f"{'  ' * note.depth}{name}", value_of(note)))
+        rows.append((str(at + note.start), _hex(note, data), f"{'  ' * note.depth}{name}", value_of(note)))
     width = max(len(row[0]) for row in rows)
     return columns([(row[0].rjust(width), *row[1:]) for row in rows])
 
@@ -175,8 +175,11 @@ def value_of(note: "Note") -> str:
     value: Any = note.value
     if note.end is None:
         return "" if note.holds_others else "?"
-    if isinstance(value, dict):  # the tagged fields
-        return "" if value else "none"
+    if isinstance(value, dict):
+        if note.kind == "int16":  # the attributes of a batch: their bits by name
+            set_bits = [name for name, bit in value.items() if bit is True]
+            return ", ".join([*(str(bit) for bit in value.values() if isinstance(bit, str)), *set_bits])
+        return "" if value else "none"  # the tagged fields
     if isinstance(value, list):
         return f"{len(value)} x {note.kind.removeprefix('[]')}"
     if isinstance(value, bytes):

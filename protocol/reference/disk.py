@@ -14,16 +14,17 @@ from construct import (
     Container,
     Enum,
     Flag,
-    Int8sb,
-    Int16sb,
     Int32sb,
-    Int32ub,
-    Int64sb,
     Struct,
 )
 
-from .primitives import VARINT, VARLONG, Elements, SizedBytes, Utf8
+from .primitives import FIXED, VARINT, VARLONG, Elements, Field, SizedBytes, Utf8
 from .wire import parse
+
+
+def _fixed(name: str, kind: str) -> Field:
+    return Field(name, kind, FIXED[kind])
+
 
 RECORD_BATCH_ATTRIBUTES = BitStruct(
     "unused" / BitsInteger(9),
@@ -36,70 +37,70 @@ RECORD_BATCH_ATTRIBUTES = BitStruct(
 """The 16 bits of a batch's attributes, most significant first."""
 
 RECORD_BATCH_HEADER = Struct(
-    "base_offset" / Int64sb,
-    "batch_length" / Int32sb,  # the bytes behind this field
-    "partition_leader_epoch" / Int32sb,
-    "magic" / Int8sb,
-    "crc" / Int32ub,  # CRC-32C of everything from the attributes to the end of the batch
-    "attributes" / RECORD_BATCH_ATTRIBUTES,
-    "last_offset_delta" / Int32sb,
-    "base_timestamp" / Int64sb,
-    "max_timestamp" / Int64sb,
-    "producer_id" / Int64sb,
-    "producer_epoch" / Int16sb,
-    "base_sequence" / Int32sb,
-    "records_count" / Int32sb,
+    _fixed("base_offset", "int64"),
+    _fixed("batch_length", "int32"),  # the bytes behind this field
+    _fixed("partition_leader_epoch", "int32"),
+    _fixed("magic", "int8"),
+    _fixed("crc", "uint32"),  # CRC-32C of everything from the attributes to the end of the batch
+    Field("attributes", "int16", RECORD_BATCH_ATTRIBUTES),
+    _fixed("last_offset_delta", "int32"),
+    _fixed("base_timestamp", "int64"),
+    _fixed("max_timestamp", "int64"),
+    _fixed("producer_id", "int64"),
+    _fixed("producer_epoch", "int16"),
+    _fixed("base_sequence", "int32"),
+    _fixed("records_count", "int32"),
 )
 """The 61 bytes before the records of a batch of magic 2; the records follow, compressed as the attributes say."""
 
 RECORD_HEADER = Struct(
-    "key" / Utf8(SizedBytes(VARINT, nullable=False)),
-    "value" / SizedBytes(VARINT, nullable=True),
+    Field("key", "string", Utf8(SizedBytes(VARINT, nullable=False))),
+    Field("value", "bytes", SizedBytes(VARINT, nullable=True)),
 )
 """One header of a record."""
 
 RECORD = Struct(
-    "length" / VARINT,  # the bytes behind this field
-    "attributes" / Int8sb,  # none is defined
-    "timestamp_delta" / VARLONG,
-    "offset_delta" / VARINT,
-    "key" / SizedBytes(VARINT, nullable=True),
-    "value" / SizedBytes(VARINT, nullable=True),
-    "headers" / Elements(VARINT, RECORD_HEADER, 2, "header", nullable=False),
+    Field("length", "varint", VARINT),  # the bytes behind this field
+    _fixed("attributes", "int8"),  # none is defined
+    Field("timestamp_delta", "varlong", VARLONG),
+    Field("offset_delta", "varint", VARINT),
+    Field("key", "bytes", SizedBytes(VARINT, nullable=True)),
+    Field("value", "bytes", SizedBytes(VARINT, nullable=True)),
+    Field("headers", "[]header", Elements(VARINT, RECORD_HEADER, 2, "header", nullable=False)),
 )
 """One record of an uncompressed (or decompressed) batch of magic 2."""
 
-OFFSET_INDEX_ENTRY = Struct("relative_offset" / Int32sb, "position" / Int32sb)
+OFFSET_INDEX_ENTRY = Struct(_fixed("relative_offset", "int32"), _fixed("position", "int32"))
 """``.index``, 8 bytes: an offset, relative to the segment's base offset, and where its batch lies in the log file."""
 
-TIME_INDEX_ENTRY = Struct("timestamp" / Int64sb, "relative_offset" / Int32sb)
+TIME_INDEX_ENTRY = Struct(_fixed("timestamp", "int64"), _fixed("relative_offset", "int32"))
 """``.timeindex``, 12 bytes: the largest timestamp (ms) up to the relative offset that carries it."""
 
 TRANSACTION_INDEX_ENTRY = Struct(
-    "version" / Int16sb,
-    "producer_id" / Int64sb,
-    "first_offset" / Int64sb,
-    "last_offset" / Int64sb,
-    "last_stable_offset" / Int64sb,
+    _fixed("version", "int16"),
+    _fixed("producer_id", "int64"),
+    _fixed("first_offset", "int64"),
+    _fixed("last_offset", "int64"),
+    _fixed("last_stable_offset", "int64"),
 )
 """``.txnindex``, 34 bytes: an aborted transaction and the last stable offset when it was aborted."""
 
 PRODUCER_SNAPSHOT_ENTRY = Struct(
-    "producer_id" / Int64sb,
-    "producer_epoch" / Int16sb,
-    "last_sequence" / Int32sb,
-    "last_offset" / Int64sb,
-    "offset_delta" / Int32sb,
-    "timestamp" / Int64sb,
-    "coordinator_epoch" / Int32sb,
-    "current_transaction_first_offset" / Int64sb,
+    _fixed("producer_id", "int64"),
+    _fixed("producer_epoch", "int16"),
+    _fixed("last_sequence", "int32"),
+    _fixed("last_offset", "int64"),
+    _fixed("offset_delta", "int32"),
+    _fixed("timestamp", "int64"),
+    _fixed("coordinator_epoch", "int32"),
+    _fixed("current_transaction_first_offset", "int64"),
 )
 """The state of one producer in a ``.snapshot``, 46 bytes."""
 
 PRODUCER_SNAPSHOT = Struct(
-    "version" / Int16sb,
-    "crc" / Int32ub,  # CRC-32C of everything behind it
-    "producer_entries" / Elements(Int32sb, PRODUCER_SNAPSHOT_ENTRY, 46, "producer", nullable=False),
+    _fixed("version", "int16"),
+    _fixed("crc", "uint32"),  # CRC-32C of everything behind it
+    Field("producer_entries", "[]producer", Elements(Int32sb, PRODUCER_SNAPSHOT_ENTRY, 46, "producer", nullable=False)),
 )
 """A whole ``.snapshot`` file, version 1: the producers known at the offset that is its name."""
 

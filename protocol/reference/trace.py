@@ -12,6 +12,9 @@ from construct import ConstructError
 
 from ..table import PRIMITIVES
 
+LEAVES = PRIMITIVES | {"varint", "varlong"}
+"""The kinds of field that hold nothing but themselves; no field of a message is a varint, those of a record are."""
+
 START = "(parsing)."
 """What construct lets every path begin with."""
 
@@ -41,7 +44,7 @@ class Note:
     @property
     def holds_others(self) -> bool:
         """Whether its content are other fields: an array, a structure, the tagged fields."""
-        return self.kind not in PRIMITIVES and not self.kind.startswith("tag ")
+        return self.kind not in LEAVES and not self.kind.startswith("tag ")
 
 
 class Trace:
