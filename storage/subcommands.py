@@ -7,8 +7,13 @@ import sys
 from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "format": (
+        "odradek.broker.storage_tool.format:format_directories",
+        "format the log directories of a configuration",
+    ),
+    "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
+    "info": ("odradek.broker.storage_tool.info:info", "say whether the directories are formatted, and for whom"),
     "check": ("odradek.storage.check_command:check", "verify every file, without changing a byte"),
-    "adopt": ("odradek.broker.adopt.command:adopt", "serve the disks of a dead broker without its metadata"),
 }
 """Command name -> (``module:function``, one line of help)."""
 

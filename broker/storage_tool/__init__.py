@@ -1,0 +1,1 @@
+"""The commands of ``odradek storage`` that know configurations and metadata."""

@@ -1,0 +1,216 @@
+"""``odradek storage format`` and ``odradek storage random-uuid``: what ``kafka-storage.sh`` does, with its flags.
+
+A directory that this formats is accepted by Apache Kafka 4.3, and the other way round. ``odradek serve`` formats a new
+directory by itself: format is for a cluster id, features or users of one's own choice.
+"""
+
+import os
+import time
+import uuid
+from pathlib import Path
+
+import click
+
+from ...storage.check_command import run
+from ...storage.errors import CorruptCheckpointError
+from ...storage.files import Files
+from ...storage.meta_properties import META_PROPERTIES, MetaProperties, parse_uuid, read_meta_properties, uuid_text
+from ..config.server_config import ServerConfig
+from ..metadata.features import (
+    BOOTSTRAP_FEATURES,
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
+    KRAFT_VERSION,
+    LATEST_METADATA_VERSION,
+    METADATA_VERSION,
+    SUPPORTED_FEATURES,
+)
+from ..metadata.service import controller_endpoint
+from .configuration import all_directories, load_configuration, metadata_directory
+from .formatting import bootstrap_snapshot, feature_records, format_directory
+from .release_versions import ELR_DEFAULT_SINCE, SCRAM_SINCE, default_features, level_name, release_level
+from .scram import scram_record
+
+SALT_BYTES = 16
+KAFKA_ONLY = ("group.version", "share.version", "streams.version", "transaction.version")
+"""Features of Kafka 4.3 that this broker doesn't finalise, since it doesn't serve yet what they stand for."""
+
+
+def _random_uuid() -> bytes:
+    """16 random bytes whose text doesn't begin with a dash (``Uuid.randomUuid``)."""
+    while True:
+        candidate = uuid.uuid4().bytes
+        if candidate[0] & 0xFC != 0xF8:
+            return candidate
+
+
+def random_uuid(arguments: list[str]) -> int:
+    """Entry point of ``random-uuid``: prints an id."""
+    return run(random_uuid_command, "odradek storage random-uuid", arguments)
+
+
+def format_directories(arguments: list[str]) -> int:
+    """Entry point of ``format``: the arguments behind it, the exit code back."""
+    return run(format_command, "odradek storage format", arguments)
+
+
+@click.command(help="Print a random uuid, for --cluster-id.", context_settings={"help_option_names": ["-h", "--help"]})
+def random_uuid_command() -> int:
+    """Prints it."""
+    click.echo(uuid_text(_random_uuid()))
+    return 0
+
+
+@click.command(
+    help="Format the Kafka log directories: write meta.properties, the feature levels and users of the cluster, and"
+    " with --standalone this node as the only voter.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("-c", "--config", "path", required=True, type=click.Path(path_type=Path), help="The configuration file.")
+@click.option("-t", "--cluster-id", required=True, help="The cluster ID to use; random-uuid prints one.")
+@click.option("-S", "--add-scram", "scram", multiple=True, help="A SCRAM user: SCRAM-SHA-256=[name=...,password=...].")
+@click.option("-g", "--ignore-formatted", is_flag=True, help="Skip directories that are formatted already.")
+@click.option("-r", "--release-version", help="The release whose features to begin with.  [default: 4.3-IV0]")
+@click.option("-f", "--feature", "features", multiple=True, help="The level of a feature: NAME=LEVEL.")
+@click.option("-s", "--standalone", is_flag=True, help="This node is the only voter of a dynamic quorum.")
+@click.option("-N", "--no-initial-controllers", "no_controllers", is_flag=True, help="Refused: see the message.")
+@click.option("-I", "--initial-controllers", "controllers", help="id@host:port:directory of this node.")
+def format_command(
+    path: Path,
+    cluster_id: str,
+    scram: tuple[str, ...],
+    ignore_formatted: bool,
+    release_version: str | None,
+    features: tuple[str, ...],
+    standalone: bool,
+    no_controllers: bool,
+    controllers: str | None,
+) -> int:
+    """Formats; gives the exit code."""
+    if sum([standalone, no_controllers, controllers is not None]) > 1:
+        raise click.UsageError(
+            "only one of --standalone, --no-initial-controllers and --initial-controllers is possible"
+        )
+    config = load_configuration(path)
+    if no_controllers:
+        raise click.ClickException(
+            "--no-initial-controllers makes a node that waits for the controllers of another; Odradek keeps its"
+            " metadata itself. Use --standalone, or controller.quorum.voters in the configuration."
+        )
+    given_id = _given_directory_id(config, controllers)
+    is_dynamic = _is_dynamic(config, standalone=standalone or controllers is not None)
+    levels = _levels(release_version, features, is_dynamic=is_dynamic)
+    level = levels[METADATA_VERSION]
+    records = feature_records(levels)
+    try:
+        records += [scram_record(text, os.urandom(SALT_BYTES)) for text in scram]
+    except ValueError as problem:
+        raise click.ClickException(str(problem)) from problem
+    if scram and level < SCRAM_SINCE:
+        raise click.ClickException("SCRAM is only supported in metadata.version 3.5-IV2 or later.")
+    now_ms = time.time_ns() // 1_000_000
+    new = _unformatted(config, cluster_id, ignore_formatted=ignore_formatted)
+    if not new:
+        click.echo("All of the log directories are already formatted.")
+        return 0
+    endpoint = controller_endpoint(config)
+    bootstrap = bootstrap_snapshot(records, level, now_ms)
+    click.echo("Features: " + ", ".join(f"{name}={number}" for name, number in levels.items()))
+    for directory in new:
+        is_voter = is_dynamic and directory == metadata_directory(config)
+        directory_id = given_id if is_voter and given_id is not None else _random_uuid()
+        what = "dynamic metadata voter directory" if is_voter else "data directory"
+        click.echo(f"Formatting {what} {directory} with {METADATA_VERSION} {level_name(level)}.")
+        meta = MetaProperties(cluster_id, config.node_id, directory_id)
+        format_directory(Files(), directory, meta, bootstrap, endpoint if is_voter else None, now_ms)
+    return 0
+
+
+def _is_dynamic(config: ServerConfig, *, standalone: bool) -> bool:
+    """Whether the voter is written into the directory: asked for, or nothing in the configuration names it."""
+    has_voters = bool(config["controller.quorum.voters"])
+    if standalone and has_voters:
+        raise click.ClickException("You cannot specify --standalone when controller.quorum.voters is set.")
+    if not standalone and not has_voters and config["controller.quorum.bootstrap.servers"]:
+        raise click.ClickException(
+            "Because controller.quorum.voters is not set on this controller, you must specify --standalone."
+        )
+    return not has_voters
+
+
+def _given_directory_id(config: ServerConfig, controllers: str | None) -> bytes | None:
+    """The directory id of ``--initial-controllers``, which must name this node alone."""
+    if controllers is None:
+        return None
+    node, _, address = controllers.partition("@")
+    if "," in controllers or node != str(config.node_id):
+        raise click.ClickException(
+            f"--initial-controllers must name this node alone, {config.node_id}@host:port:directory:"
+            " Odradek is its own quorum of one"
+        )
+    try:
+        return parse_uuid(address.rpartition(":")[2])
+    except ValueError as problem:
+        raise click.ClickException(f"--initial-controllers: {problem}") from problem
+
+
+def _levels(release_version: str | None, features: tuple[str, ...], *, is_dynamic: bool) -> dict[str, int]:
+    """The feature levels to finalise. Raises click.ClickException."""
+    try:
+        level = LATEST_METADATA_VERSION if release_version is None else release_level(release_version)
+    except ValueError as problem:
+        raise click.ClickException(str(problem)) from problem
+    levels = dict(BOOTSTRAP_FEATURES) if release_version is None else default_features(level)
+    for text in features:
+        name, _, number = text.partition("=")
+        if not number.isdecimal():
+            raise click.ClickException(f"Can't parse feature=level string {text}: a number behind = is expected.")
+        _check_feature(name, int(number), release_version, is_dynamic=is_dynamic)
+        if name != KRAFT_VERSION:  # stands in the first checkpoint
+            levels[name] = int(number)
+    if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION) and levels[METADATA_VERSION] < ELR_DEFAULT_SINCE - 3:
+        raise click.ClickException(f"{ELIGIBLE_LEADER_REPLICAS_VERSION} 1 needs {METADATA_VERSION} 4.0-IV1 or later.")
+    return levels
+
+
+def _check_feature(name: str, level: int, release_version: str | None, *, is_dynamic: bool) -> None:
+    if name in KAFKA_ONLY:
+        raise click.ClickException(
+            f"{name} is not served by Odradek yet: clients that see it finalised rely on it. A Kafka that takes the"
+            " directory over can raise it by kafka-features.sh."
+        )
+    if name not in SUPPORTED_FEATURES:
+        supported = ", ".join(sorted(SUPPORTED_FEATURES))
+        raise click.ClickException(f"Unsupported feature: {name}. Supported features are: {supported}")
+    lowest, highest = SUPPORTED_FEATURES[name]
+    if not lowest <= level <= highest:
+        raise click.ClickException(f"No feature:{name} with feature level {level}: {lowest} to {highest} are supported")
+    if name == METADATA_VERSION and release_version is not None:
+        raise click.ClickException(f"Use --release-version or --feature {METADATA_VERSION}=LEVEL, not both.")
+    if name == KRAFT_VERSION and bool(level) is not is_dynamic:
+        raise click.ClickException(
+            f"{KRAFT_VERSION} is 1 with --standalone and 0 with controller.quorum.voters, not {level}"
+        )
+
+
+def _unformatted(config: ServerConfig, cluster_id: str, *, ignore_formatted: bool) -> list[Path]:
+    """The directories to format. Raises click.ClickException for what contradicts what is there."""
+    new = []
+    for directory in all_directories(config):
+        try:
+            meta = read_meta_properties(Files(), directory)
+        except CorruptCheckpointError as damage:
+            raise click.ClickException(f"{damage}. Remove the file to format the directory anew.") from damage
+        if meta is None:
+            new.append(directory)
+            continue
+        if meta.cluster_id != cluster_id:
+            where = directory / META_PROPERTIES
+            raise click.ClickException(
+                f"Invalid cluster.id in: {where}. Expected {cluster_id}, but read {meta.cluster_id}"
+            )
+        if not ignore_formatted:
+            raise click.ClickException(
+                f"Log directory {directory} is already formatted. Use --ignore-formatted to ignore this directory and"
+                " format the others."
+            )
+    return new

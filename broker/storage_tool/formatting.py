@@ -1,0 +1,75 @@
+"""What a format writes into log directories, as Kafka's Formatter does.
+
+    meta.properties                                                  each directory; written last: it is formatted then
+    bootstrap.checkpoint                                             each directory: feature levels, SCRAM users
+    __cluster_metadata-0/00000000000000000000-0000000000.checkpoint  with --standalone: kraft.version 1, the voter
+
+Owns: the bytes and their order. Never does: reading options. Invariant: a format that is broken off leaves directories
+that count as not formatted. Source: Kafka's Formatter, BootstrapDirectory; KIP-853.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ...protocol.codec import encode
+from ...protocol.messages.metadata_records import FeatureLevelRecord
+from ...protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
+from ...protocol.messages.structure import Message
+from ...protocol.records.builder import BatchBuilder
+from ...protocol.records.control import ControlRecordType, encode_control_batch
+from ...storage.file_names import METADATA_TOPIC, partition_directory_name
+from ...storage.files import Files
+from ...storage.meta_properties import MetaProperties, write_meta_properties
+from ..metadata.features import METADATA_VERSION, record_version
+from ..metadata.format import bootstrap_checkpoint
+from ..metadata.records import encode_record
+
+BOOTSTRAP = "bootstrap.checkpoint"
+FIRST_CHECKPOINT = f"{0:020d}-{0:010d}.checkpoint"
+READ_ONLY_MODE = 0o444
+
+
+def feature_records(features: Mapping[str, int]) -> list[Message]:
+    """metadata.version first, then the others by name; a level of 0 is none."""
+    names = [METADATA_VERSION, *sorted(features.keys() - {METADATA_VERSION})]
+    return [FeatureLevelRecord(name, features[name]) for name in names if features[name]]
+
+
+def bootstrap_snapshot(records: Sequence[Message], metadata_version: int, now_ms: int) -> bytes:
+    """The bytes of ``bootstrap.checkpoint``: what the first controller of the cluster writes into its log."""
+    header = [(ControlRecordType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(last_contained_log_timestamp=0), 0))]
+    builder = BatchBuilder(base_offset=1, partition_leader_epoch=0)
+    for record in records:
+        builder.append(now_ms, None, encode_record(record, record_version(record, metadata_version)))
+    footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
+    after = builder.last_offset + 1
+    return b"".join(
+        [
+            encode_control_batch(header, timestamp=now_ms, base_offset=0, partition_leader_epoch=0),
+            builder.build(),
+            encode_control_batch(footer, timestamp=now_ms, base_offset=after, partition_leader_epoch=0),
+        ]
+    )
+
+
+def format_directory(
+    files: Files,
+    directory: Path,
+    meta: MetaProperties,
+    bootstrap: bytes,
+    voter_endpoint: tuple[str, str, int] | None,
+    now_ms: int,
+) -> None:
+    """Formats one directory. ``voter_endpoint``: this directory keeps the metadata log of a dynamic quorum of one.
+
+    Raises OSError; the directory counts as not formatted then.
+    """
+    files.make_directory(directory)
+    files.write_file(directory / BOOTSTRAP, bootstrap)
+    if voter_endpoint is not None:
+        partition = directory / partition_directory_name(METADATA_TOPIC, 0)
+        files.make_directory(partition)
+        path = partition / FIRST_CHECKPOINT
+        files.write_file(path, bootstrap_checkpoint(meta.node_id, meta.directory_id, voter_endpoint, now_ms))
+        files.set_mode(path, READ_ONLY_MODE)
+    write_meta_properties(files, directory, meta)

@@ -1,0 +1,165 @@
+"""`odradek storage format | info | random-uuid`: Kafka's flags, words and files; a real Kafka starts on the result."""
+
+import base64
+import hashlib
+import hmac
+import json
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from odradek.broker.storage_tool.format import format_directories, random_uuid
+from odradek.broker.storage_tool.formatting import BOOTSTRAP, FIRST_CHECKPOINT
+from odradek.broker.storage_tool.info import info
+from odradek.broker.storage_tool.release_versions import LEVELS, default_features, release_level
+from odradek.broker.storage_tool.scram import scram_record
+from odradek.storage.files import Files
+from odradek.storage.meta_properties import parse_uuid, read_meta_properties
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
+ALICE = "SCRAM-SHA-256=[name=alice,password=alice-secret]"
+
+
+def configuration(directory: Path, quorum: str = "controller.quorum.bootstrap.servers=127.0.0.1:19093") -> Path:
+    path = directory / "server.properties"
+    path.write_text(
+        "process.roles=broker,controller\nnode.id=1\nlisteners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:19093\n"
+        f"controller.listener.names=CONTROLLER\nlog.dirs={directory / 'a'},{directory / 'b'}\n{quorum}\n"
+    )
+    return path
+
+
+def test_every_directory_gets_its_files_and_the_first_the_voter(tmp_path: Path) -> None:
+    assert format_directories(["-c", str(configuration(tmp_path)), "-t", CLUSTER, "--standalone"]) == 0
+    metas = [read_meta_properties(Files(), tmp_path / name) for name in "ab"]
+    assert all(meta is not None and meta.cluster_id == CLUSTER and meta.node_id == 1 for meta in metas)
+    assert metas[0] is not None
+    assert metas[1] is not None
+    assert metas[0].directory_id != metas[1].directory_id
+    assert (tmp_path / "a" / BOOTSTRAP).read_bytes() == (tmp_path / "b" / BOOTSTRAP).read_bytes()
+    checkpoint = tmp_path / "a" / "__cluster_metadata-0" / FIRST_CHECKPOINT
+    assert metas[0].directory_id in checkpoint.read_bytes()
+    assert checkpoint.stat().st_mode & 0o777 == 0o444
+    assert not (tmp_path / "b" / "__cluster_metadata-0").exists()
+
+
+def test_a_static_quorum_has_no_voter_in_the_directory(tmp_path: Path) -> None:
+    path = configuration(tmp_path, "controller.quorum.voters=1@127.0.0.1:19093")
+    assert format_directories(["-c", str(path), "-t", CLUSTER]) == 0
+    assert not (tmp_path / "a" / "__cluster_metadata-0").exists()
+    assert format_directories(["-c", str(path), "-t", CLUSTER, "--standalone", "-g"]) == 1
+
+
+REFUSALS = {
+    (): "you must specify --standalone",
+    ("--no-initial-controllers",): "keeps its metadata itself",
+    ("--initial-controllers", "1@h:1:AAECAwQFBgcICQoLDA0ODw,2@h:1:AAECAwQFBgcICQoLDA0ODw"): "this node alone",
+    ("-s", "-r", "9"): "Unknown metadata.version '9'. Supported metadata.version are: 3.3-IV3, 3.4-IV0",
+    ("-s", "-f", "nosuch=1"): "Unsupported feature: nosuch.",
+    ("-s", "-f", "group.version=1"): "not served by Odradek yet",
+    ("-s", "-f", "group.version"): "Can't parse feature=level string",
+    ("-s", "-f", "kraft.version=0"): "kraft.version is 1 with --standalone",
+    ("-s", "-f", "eligible.leader.replicas.version=2"): "0 to 1 are supported",
+    ("-s", "-r", "3.4", "-S", ALICE): "SCRAM is only supported",
+    ("-s", "-S", "SCRAM-MD5=[name=a,password=b]"): "mechanism SCRAM-MD5 is not supported",
+    ("-s", "-S", "SCRAM-SHA-256=[name=a]"): "one of 'password' or 'saltedpassword'",
+    ("-s", "-S", "SCRAM-SHA-256=[name=a,password=b,iterations=1]"): "must be between 4096 and 16384",
+}
+
+
+@pytest.mark.parametrize("options", REFUSALS, ids=" ".join)
+def test_what_is_refused_leaves_nothing(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert format_directories(["-c", str(configuration(tmp_path)), "-t", CLUSTER, *options]) == 1
+    assert REFUSALS[options] in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()
+
+
+def test_formatted_directories_are_refused_skipped_or_contradicted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["-c", str(configuration(tmp_path)), "-s", "-t"]
+    assert format_directories([*arguments, CLUSTER]) == 0
+    (tmp_path / "b" / "meta.properties").unlink()
+    before = (tmp_path / "a" / "meta.properties").read_bytes()
+    assert format_directories([*arguments, CLUSTER]) == 1
+    assert "Use --ignore-formatted to ignore this directory and format the others." in capsys.readouterr().err
+    assert format_directories([*arguments, CLUSTER, "-g"]) == 0
+    assert (tmp_path / "a" / "meta.properties").read_bytes() == before
+    assert (tmp_path / "b" / "meta.properties").exists()
+    assert format_directories([*arguments, CLUSTER, "-g"]) == 0
+    assert "All of the log directories are already formatted." in capsys.readouterr().out
+    assert format_directories([*arguments, "another", "-g"]) == 1
+    assert f"Expected another, but read {CLUSTER}" in capsys.readouterr().err
+
+
+def test_the_names_of_releases_are_kafkas() -> None:
+    assert (LEVELS["3.3-IV3"], LEVELS["3.9-IV0"], LEVELS["4.3-IV0"]) == (7, 21, 30)
+    assert [release_level(text) for text in ("3.7", "3.9.1", "4.0", "4.3.1")] == [19, 21, 25, 30]
+    assert default_features(21) == {"metadata.version": 21}
+
+
+def test_a_scram_record_is_that_of_rfc_5802() -> None:
+    # RFC 7677, section 3: user "user", password "pencil".
+    salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
+    record = scram_record("SCRAM-SHA-256=[name=user,password=pencil,iterations=4096]", salt)
+    proof = base64.b64decode("dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")
+    message = (
+        "n=user,r=rOprNGfwEbeRWgbNEkqO,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+        "s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
+    )
+    signature = hmac.digest(record.stored_key, message.encode(), "sha256")
+    client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
+    assert hashlib.sha256(client_key).digest() == record.stored_key
+    server = hmac.digest(record.server_key, message.encode(), "sha256")
+    assert base64.b64encode(server) == b"6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+
+
+def test_info_says_what_kafka_says_and_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = configuration(tmp_path)
+    assert info(["-c", str(path)]) == 1
+    assert f"Found problems:\n  {tmp_path / 'a'} does not exist\n" in capsys.readouterr().out
+    assert format_directories(["-c", str(path), "-s", "-t", CLUSTER]) == 0
+    capsys.readouterr()
+    assert info(["-c", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Found log directories:\n  {tmp_path / 'a'}\n  {tmp_path / 'b'}\n\nFound metadata: {{")
+    assert "no broker has run here yet" in out
+    assert info([str(tmp_path / "a"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["directories"][0]["cluster.id"] == CLUSTER
+    assert info([]) == 2
+
+
+def test_a_random_uuid_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert random_uuid([]) == 0
+    assert len(parse_uuid(capsys.readouterr().out.strip())) == 16
+
+
+def test_our_broker_starts_on_it_with_the_features_and_keeps_the_users(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(f"node.id=1\nlog.dirs={tmp_path / 'logs'}\n")
+    assert format_directories(["-c", str(path), "-t", CLUSTER, "-r", "3.9", "-S", ALICE]) == 0
+    with OurBroker(tmp_path, {"node.id": "1"}) as broker:
+        assert broker.stop() == 0
+    log = b"".join(one.read_bytes() for one in (tmp_path / "logs" / "__cluster_metadata-0").glob("*.log"))
+    assert b"alice" in log
+    assert info([str(tmp_path / "logs")]) == 0
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("dynamic", [True, False], ids=["dynamic quorum", "static quorum"])
+def test_a_real_kafka_starts_on_it(dynamic: bool, tmp_path: Path) -> None:
+    kafka = RealKafka(tmp_path, dynamic_quorum=dynamic)
+    path = tmp_path / "ours.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in kafka.properties().items()))
+    options = ["--standalone"] if dynamic else []
+    assert format_directories(["-c", str(path), "-t", CLUSTER, "-S", ALICE, *options]) == 0
+    with kafka:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        described = admin.describe_user_scram_credentials(["alice"])["alice"].result(60)
+        assert [one.iterations for one in described.scram_credential_infos] == [4096]
+        assert admin.list_topics(timeout=60).cluster_id == CLUSTER
