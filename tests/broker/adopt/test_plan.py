@@ -19,15 +19,17 @@ DIRECTORY_ID = b"d" * 16
 
 
 def identity(**fields: Any) -> FoundIdentity:
-    return FoundIdentity(**{"version": 1, "cluster_id": "cluster", "node_id": 3, "directory_id": DIRECTORY_ID} | fields)
+    known: dict[str, Any] = {"version": 1, "cluster_id": "cluster", "node_id": 3, "directory_id": DIRECTORY_ID}
+    return FoundIdentity(**known | fields)
 
 
 def partition(topic: str, index: int, path: str = "/d", **fields: Any) -> FoundPartition:
-    return FoundPartition(f"{path}/{topic}-{index}", topic, index, **{"topic_id": ID, "leader_epoch": 4} | fields)
+    known: dict[str, Any] = {"topic_id": ID, "leader_epoch": 4}
+    return FoundPartition(f"{path}/{topic}-{index}", topic, index, **known | fields)
 
 
 def directory(*partitions: FoundPartition, **fields: Any) -> FoundDirectory:
-    known = {"path": "/d", "identity": identity(), "has_metadata": False, "partitions": partitions}
+    known: dict[str, Any] = {"path": "/d", "identity": identity(), "has_metadata": False, "partitions": partitions}
     return FoundDirectory(**known | fields)
 
 

@@ -1,0 +1,164 @@
+"""`odradek storage adopt` on the directory of a broker of ours that has lost its metadata: read-only, and for good."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import PolicyViolationError
+
+from support.our_broker import OurBroker
+from support.rescue import Adopted, adopt, fingerprint, lose_metadata
+from support.rescued_reading import (
+    committed_of_aiokafka,
+    committed_of_kafka_python,
+    read_with_aiokafka,
+    read_with_kafka_python,
+)
+
+GROUP = "readers"
+TOPIC = "orders"
+COMMITTED = {(TOPIC, 0): 17, (TOPIC, 1): 5}
+VALUES = {0: [b"0-%d" % number for number in range(40)], 1: [b"1-%d" % number for number in range(20)]}
+POLICY_VIOLATION = 44
+TIMEOUT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log directory of a broker that was killed, without its metadata."""
+    home = tmp_path_factory.mktemp("dead")
+    with OurBroker(home) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        admin.create_topics([NewTopic(TOPIC, 2, 1, config={"retention.ms": "86400000"})])[TOPIC].result(TIMEOUT_S)
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
+        for partition, values in VALUES.items():
+            for value in values:
+                producer.produce(TOPIC, value, partition=partition)
+        assert producer.flush(TIMEOUT_S) == 0
+        consumer = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=GROUP, enable_auto_commit=False)
+        consumer.assign([TopicPartition(*partition) for partition in COMMITTED])
+        for partition, offset in COMMITTED.items():
+            consumer.seek(TopicPartition(*partition), offset)
+        consumer.commit()
+        consumer.close()
+        broker.kill()
+    lose_metadata(broker.log_dir)
+    return broker.log_dir
+
+
+@pytest.fixture
+def directory(dead: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(dead, tmp_path / "logs"))
+
+
+def values_of(records: dict[tuple[str, int], list[Any]]) -> dict[int, list[bytes]]:
+    return {partition: [record[3] for record in found] for (_, partition), found in records.items()}
+
+
+def test_read_only_serves_what_is_there_and_changes_nothing(directory: Path, tmp_path: Path) -> None:
+    (directory / f"{TOPIC}-0" / "00000000000000000000.log").open("ab").write(b"torn")
+    before = fingerprint(directory)
+    with Adopted(tmp_path, "--read-only", directory) as adopted:
+        servers = adopted.bootstrap_servers
+        assert values_of(read_with_kafka_python(servers, [TOPIC])) == VALUES
+        assert values_of(read_with_aiokafka(servers, [TOPIC])) == VALUES
+        assert committed_of_kafka_python(servers, GROUP, COMMITTED) == COMMITTED
+        assert committed_of_aiokafka(servers, GROUP, COMMITTED) == COMMITTED
+        joined = KafkaConsumer(TOPIC, bootstrap_servers=servers, group_id=GROUP, enable_auto_commit=False)
+        assert next(joined).value in (VALUES[0][17], VALUES[1][5]), "a member begins at the committed offset"
+        joined.close()
+        assert fingerprint(directory) == before, "while it runs"
+    assert fingerprint(directory) == before, "after it has stopped"
+    assert "retention.ms=-1" in adopted.output
+
+
+def test_read_only_refuses_whoever_wants_to_change_something(directory: Path, tmp_path: Path) -> None:
+    with Adopted(tmp_path, "--read-only", directory) as adopted:
+        servers = adopted.bootstrap_servers
+        producer = KafkaProducer(bootstrap_servers=servers)
+        with pytest.raises(PolicyViolationError):
+            producer.send(TOPIC, b"more", partition=0).get(TIMEOUT_S)
+        producer.close()
+        refused = []
+        sender = Producer({"bootstrap.servers": servers, "on_delivery": lambda error, _: refused.append(error.code())})
+        sender.produce(TOPIC, b"more", partition=0)
+        sender.flush(TIMEOUT_S)
+        assert refused == [POLICY_VIOLATION]
+        consumer: Any = Consumer({"bootstrap.servers": servers, "group.id": GROUP})
+        consumer.subscribe([TOPIC])
+        message = consumer.poll(TIMEOUT_S)
+        with pytest.raises(KafkaException) as commit:
+            consumer.commit(message, asynchronous=False)
+        assert commit.value.args[0].code() == POLICY_VIOLATION
+        consumer.close()
+        admin = AdminClient({"bootstrap.servers": servers})
+        for future in (
+            admin.create_topics([NewTopic("new", 1)])["new"],
+            admin.delete_topics([TOPIC])[TOPIC],
+            admin.delete_consumer_groups([GROUP])[GROUP],
+        ):
+            with pytest.raises(KafkaException) as change:
+                future.result(TIMEOUT_S)
+            assert change.value.args[0].code() == POLICY_VIOLATION
+        assert committed_of_kafka_python(servers, GROUP, COMMITTED) == COMMITTED
+
+
+def test_adopted_for_good_the_directory_is_like_any_other(directory: Path, tmp_path: Path) -> None:
+    written = adopt(directory, "--no-serve", "--config", f"{TOPIC}:max.message.bytes=2000000")
+    assert written.returncode == 0, written.stderr
+    home = tmp_path / "home"
+    home.mkdir()
+    directory.rename(home / "logs")
+    with OurBroker(home) as broker:
+        servers = broker.bootstrap_servers
+        assert values_of(read_with_kafka_python(servers, [TOPIC])) == VALUES
+        assert committed_of_kafka_python(servers, GROUP, COMMITTED) == COMMITTED
+        producer = KafkaProducer(bootstrap_servers=servers)
+        assert producer.send(TOPIC, b"more", partition=0).get(TIMEOUT_S).offset == len(VALUES[0])
+        producer.close()
+    again = adopt(home / "logs", "--no-serve")
+    assert again.returncode == 1
+    assert "has its cluster metadata" in again.stderr
+    aside = adopt(home / "logs", "--no-serve", "--set-metadata-aside")
+    assert aside.returncode == 0, aside.stderr
+    assert [path for path in (home / "logs").iterdir() if path.name.startswith("__cluster_metadata-0.")]
+
+
+def test_a_directory_in_use_is_refused_and_left_as_it_is(directory: Path, tmp_path: Path) -> None:
+    with Adopted(tmp_path, "--read-only", directory):
+        before = fingerprint(directory)
+        for arguments in ((directory,), (directory, "--no-serve")):
+            refused = adopt(*arguments)
+            assert refused.returncode == 1
+            assert "another process has this log directory open" in refused.stderr
+        assert fingerprint(directory) == before
+
+
+def test_read_only_and_no_serve_says_what_is_there(directory: Path) -> None:
+    before = fingerprint(directory)
+    said = adopt("--read-only", "--no-serve", directory)
+    assert said.returncode == 0, said.stderr
+    assert f"  {TOPIC}: 2 of 2 partitions" in said.stdout
+    assert "__consumer_offsets: 1 of 50 partitions" in said.stdout
+    assert fingerprint(directory) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--config", "orders"], "must be like"),
+        (["--partitions", "orders=x"], "must be like"),
+        (["--override", "no.such.key=1"], "no.such.key"),
+    ],
+)
+def test_wrong_options(directory: Path, arguments: list[str], sentence: str) -> None:
+    before = fingerprint(directory)
+    refused = adopt(directory, *arguments)
+    assert refused.returncode in (1, 2)
+    assert sentence in refused.stderr
+    assert {name for name in fingerprint(directory) if name != ".lock"} == {name for name in before if name != ".lock"}
