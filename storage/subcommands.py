@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
     "info": ("odradek.broker.storage_tool.info:info", "say whether the directories are formatted, and for whom"),
     "check": ("odradek.storage.check_command:check", "verify every file, without changing a byte"),
+    "adopt": ("odradek.broker.adopt.command:adopt", "serve the disks of a dead broker without its metadata"),
 }
 """Command name -> (``module:function``, one line of help)."""
 
