@@ -146,7 +146,9 @@ class Daemon:
         now_ms = clock_ms()
         self._bound = [bind(listener) for listener in config.listeners]
         self._log_dirs = LogDirectories.open(
-            map(Path, config.log_dirs), ReservedFiles if self._read_only is None else self._read_only.files_for
+            map(Path, config.log_dirs),
+            ReservedFiles if self._read_only is None else self._read_only.files_for,
+            None if config["metadata.log.dir"] is None else Path(config["metadata.log.dir"]),
         )
         self._directories = self._log_dirs.online
         metadata = self._open_metadata(now_ms)
@@ -199,7 +201,7 @@ class Daemon:
         ).listen()
 
     def _open_metadata(self, now_ms: int) -> MetadataService:
-        """Formats what is new, opens the metadata log of the first directory (``metadata.log.dir``)."""
+        """Formats what is new, opens the metadata log (in ``metadata.log.dir``, or in the first directory)."""
         assert self._log_dirs is not None
         ids = identify(self._log_dirs, random_uuid)
         service = MetadataService.open(
@@ -211,7 +213,7 @@ class Daemon:
             cluster_id=self._cluster_id,
             clean_epoch=self._log_dirs.previous_broker_epoch,
         )
-        for directory, directory_id in zip(self._directories[1:], ids[1:], strict=True):
+        for directory, directory_id in zip(self._log_dirs.all_online, ids, strict=True):
             if directory.meta is None:
                 directory.format(service.cluster_id, service.node_id, directory_id)
         return service
@@ -360,6 +362,8 @@ class Daemon:
         for directory in self._directories:
             directory.close(broker.metadata.broker_epoch)
         self._directories = []
+        if self._log_dirs is not None:
+            self._log_dirs.release_metadata()
 
     async def crash(self) -> None:
         """Ends as a crash does: connections break, nothing is flushed, no checkpoint, no marker (for tests)."""
@@ -381,6 +385,8 @@ class Daemon:
         for directory in self._directories:
             directory.abandon()
         self._directories = []
+        if self._log_dirs is not None:
+            self._log_dirs.release_metadata()
 
 
 def raise_descriptor_limit() -> None:

@@ -44,7 +44,7 @@ class DirectoryFailures:
 
     def listen(self) -> None:
         """From now on failures have consequences; one that came before has them at once."""
-        for directory in list(self._directories.online):
+        for directory in self._directories.all_online:
             directory.on_failure = self._heard
             if directory.failure is not None:
                 self._heard(directory)
@@ -54,6 +54,9 @@ class DirectoryFailures:
         self._loop.call_soon_threadsafe(self._take_offline, directory)
 
     def _take_offline(self, directory: LogDirectory) -> None:
+        if directory is self._directories.own_metadata:
+            self._end_broker(f"Shutdown broker because the metadata log dir {directory.path} has failed")
+            return
         if directory not in self._directories.online:
             return
         is_metadata = directory is self._directories.metadata

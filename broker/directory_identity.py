@@ -16,14 +16,16 @@ EVERY_DIRECTORY = "*"
 
 
 def identify(directories: LogDirectories, random_uuid: Callable[[], bytes]) -> list[bytes]:
-    """The ids of the directories that are online; a formatted one without gets one, a new one will be given its own.
+    """The ids of the directories that are online, first that of the metadata log (``LogDirectories.all_online``).
+
+    A formatted directory without one gets one, a new one will be given its own.
 
     Raises ConfigError for directories of different nodes or clusters, or with one id; StorageError.
     """
     problems = []
     first = directories.metadata.meta
     ids: dict[bytes, LogDirectory] = {}
-    for directory in directories.online:
+    for directory in directories.all_online:
         meta = directory.meta
         path = directory.path / META_PROPERTIES
         if meta is None:
@@ -32,7 +34,7 @@ def identify(directories: LogDirectories, random_uuid: Callable[[], bytes]) -> l
         if first is None:
             problems.append(
                 f"{path} is of a formatted directory, {directories.metadata.path} with the metadata is not: put the "
-                "directory with __cluster_metadata-0 first in log.dirs"
+                "directory with __cluster_metadata-0 first in log.dirs, or name it in metadata.log.dir"
             )
         elif meta.cluster_id != first.cluster_id:
             problems.append(f"Invalid cluster.id in: {path}. Expected {first.cluster_id}, but read {meta.cluster_id}")

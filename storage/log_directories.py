@@ -20,10 +20,14 @@ logger = logging.getLogger(__name__)
 
 
 class LogDirectories:
-    """All of a broker's log directories; the first of `paths` that is given holds the metadata log."""
+    """All of a broker's log directories. One of them holds the metadata log, or a directory of its own does."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], metadata_path: Path) -> None:
         """Use `LogDirectories.open`."""
+        self.metadata_path = metadata_path
+        """Where `__cluster_metadata-0` lies: one of `paths`, or another."""
+        self.own_metadata: LogDirectory | None = None
+        """The directory of the metadata log, where that is none of `paths`; no partition else lies in it."""
         self.paths = paths
         """Every directory of the configuration, absolute, in its order."""
         self.online: list[LogDirectory] = []
@@ -34,21 +38,28 @@ class LogDirectories:
         """Where no new partition goes (`cordoned.log.dirs`)."""
 
     @classmethod
-    def open(cls, paths: Iterable[Path], files_for: Callable[[Path], Files]) -> "LogDirectories":
+    def open(
+        cls, paths: Iterable[Path], files_for: Callable[[Path], Files], metadata_path: Path | None = None
+    ) -> "LogDirectories":
         """Opens and locks what can be; `files_for` gives the file layer of a directory.
 
-        A directory that the disk refuses is left out, with its reason in the log. Raises StorageError where the first
-        one, which has the metadata, is among those, or two names mean one directory; DirectoryLockedError;
-        CorruptCheckpointError (meta.properties).
+        `metadata_path`: where the metadata log lies (`metadata.log.dir`); None: in the first of `paths`. A directory
+        that the disk refuses is left out, with its reason in the log. Raises StorageError where the one with the
+        metadata is among those, or two names mean one directory; DirectoryLockedError; CorruptCheckpointError
+        (meta.properties).
         """
-        directories = cls([path.absolute() for path in paths])
+        absolute = [path.absolute() for path in paths]
+        directories = cls(absolute, absolute[0] if metadata_path is None else metadata_path.absolute())
         _refuse_twice(directories.paths)
         try:
+            if directories.metadata_path not in directories.paths:
+                path = directories.metadata_path
+                directories.own_metadata = LogDirectory.open(path, files_for(path))
             for path in directories.paths:
                 try:
                     directories.online.append(LogDirectory.open(path, files_for(path)))
                 except StorageError as error:
-                    if path == directories.paths[0]:
+                    if path == directories.metadata_path:
                         raise
                     logger.error("Failed to create or validate data directory %s: %s", path, error)
                     directories.offline[path] = str(error)
@@ -60,7 +71,17 @@ class LogDirectories:
     @property
     def metadata(self) -> LogDirectory:
         """The directory of `__cluster_metadata-0`."""
-        return self.online[0]
+        if self.own_metadata is not None:
+            return self.own_metadata
+        return next(directory for directory in self.online if directory.path == self.metadata_path)
+
+    @property
+    def all_online(self) -> list[LogDirectory]:
+        """Those that are online, that of the metadata log among them and first."""
+        return sorted(
+            self.online if self.own_metadata is None else [self.own_metadata, *self.online],
+            key=lambda directory: directory.path != self.metadata_path,
+        )
 
     @property
     def previous_broker_epoch(self) -> int:
@@ -178,6 +199,17 @@ class LogDirectories:
         for directory in self.online:
             directory.abandon()
         self.online.clear()
+        self.release_metadata()
+
+    def release_metadata(self) -> None:
+        """Unlocks the directory that the metadata log has for itself.
+
+        What was appended there is durable, and no marker of a clean stop is left: a Kafka would not look at it, nor
+        remove it, and it would be there when one has been killed on this directory.
+        """
+        if self.own_metadata is not None:
+            self.own_metadata.abandon()
+            self.own_metadata = None
 
 
 def _refuse_twice(paths: Sequence[Path]) -> None:

@@ -57,13 +57,14 @@ EFFECTIVE: dict[str, str] = {
     "log.dir": "The data directory, if log.dirs is not set; ./data unless set.",
     "log.dirs": "The data directories, separated by commas.",
     # the metadata log
+    "metadata.log.dir": "Where the metadata log lies; in the first of log.dirs unless set.",
     "metadata.log.max.record.bytes.between.snapshots": "A snapshot of the metadata is written after so many bytes.",
     "metadata.log.max.snapshot.interval.ms": "A snapshot is written after this time, if anything changed; 0 never.",
     "metadata.log.segment.bytes": "A segment of the metadata log is closed at this size.",
     "metadata.log.segment.ms": "A segment of the metadata log is closed at this age.",
     "internal.metadata.log.segment.bytes": "metadata.log.segment.bytes without its lower limit, for tests.",
-    "metadata.max.retention.bytes": "Beyond this size old metadata snapshots go, and the log before the next; -1 never.",
-    "metadata.max.retention.ms": "Metadata snapshots older than this go, and the log before the next; -1 never.",
+    "metadata.max.retention.bytes": "Beyond this size old snapshots go, and the log before the next; -1 never.",
+    "metadata.max.retention.ms": "Snapshots older than this go, and the log before the next; -1 never.",
     # the logs of topics that don't say otherwise
     "log.segment.bytes": "A segment is closed and a new one begun at this size.",
     "log.roll.ms": "A segment is closed at this age; log.roll.hours unless set.",

@@ -292,6 +292,7 @@ class MetadataLog:
         self._clean_while(lambda oldest: self._retention_size_breach(), now_ms)
         self._clean_while(lambda oldest: self._retention_time_breach(oldest, now_ms), now_ms)
         self._snapshots.remove_deleted(now_ms)
+        self._log.remove_deleted_files(now_ms)
 
     def _clean_while(self, breach: Callable[[SnapshotId], str | None], now_ms: int) -> None:
         while len(self._snapshots.ids) > 1:
