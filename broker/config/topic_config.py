@@ -46,7 +46,7 @@ def topic_values(server: ServerConfig, overrides: Mapping[str, str | None]) -> d
     values = {}
     for name, definition in topic_keys().items():
         text = overrides.get(name)
-        values[name] = topic_default(server, definition) if text is None else _parse(definition, text)
+        values[name] = topic_default(server, definition) if text is None else _parse_valid(definition, text)
     return values
 
 
@@ -85,9 +85,13 @@ def validate_topic_configs(
 
 def _parse(definition: KeyDefinition, text: str) -> Value:
     try:
-        value = parse_value(definition.name, definition.type, text)
+        return parse_value(definition.name, definition.type, text)
     except ValueError as unparsable:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(unparsable)) from None
+
+
+def _parse_valid(definition: KeyDefinition, text: str) -> Value:
+    value = _parse(definition, text)
     problem = violation(definition, value)
     if problem is not None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, problem)
@@ -103,10 +107,15 @@ def _number(values: Mapping[str, Value], key: str) -> int:
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:
     """The log configuration of a topic: Kafka's defaults, then the server's synonyms, then the topic's own.
 
-    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``. Raises
-    KafkaError(INVALID_CONFIG) for settings that were never validated.
+    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``. A value that is out of today's
+    bounds counts: an older Kafka has allowed it (``segment.bytes`` below 1 MiB, until 4.0). Raises
+    KafkaError(INVALID_CONFIG) for one that was never validated by any.
     """
-    values = topic_values(server, topic_overrides)
+    values = {
+        name: topic_default(server, definition) if text is None else _parse(definition, text)
+        for name, definition in topic_keys().items()
+        for text in (topic_overrides.get(name),)
+    }
     typed: dict[str, Any] = {field: values[key] for field, key in _FIELDS.items()}
     typed["cleanup_policy"] = frozenset(typed["cleanup_policy"])
     if values["internal.segment.bytes"] is not None:

@@ -36,6 +36,12 @@ def test_the_internal_test_key_makes_small_segments() -> None:
     assert log_config_for(ServerConfig.load(), {"internal.segment.bytes": "100"}).segment_bytes == 100
 
 
+def test_what_an_older_kafka_has_allowed_still_counts() -> None:
+    assert log_config_for(ServerConfig.load(), {"segment.bytes": "4000"}).segment_bytes == 4000
+    with pytest.raises(KafkaError):
+        validate_topic_configs({"segment.bytes": "4000"}, ServerConfig.load())
+
+
 def test_every_topic_key_but_those_of_other_features_reaches_the_log() -> None:
     others = {"remote", "local", "leader", "follower", "internal"}
     wanted = {name.replace(".", "_") for name in topic_keys() if name.partition(".")[0] not in others}
