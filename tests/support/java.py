@@ -86,6 +86,8 @@ def _fetch(version: str, directory: Path, libs: Path) -> None:
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise JavaMissingError(f"Maven could not fetch the jars of Kafka {version}: {result.stdout[-800:]}")
+    for jar in libs.glob("slf4j-reload4j-*.jar"):  # of two bindings Kafka 3.9 would take this one, and log nothing
+        jar.unlink()
 
 
 def java_or_skip(version: str = KAFKA_VERSION) -> Path:

@@ -1,0 +1,229 @@
+"""From Apache Kafka to Odradek and back: a directory that clients filled under a real Kafka, which we open.
+
+Kafka is stopped, or killed, under each of the two quorum configurations; we show every record, committed offset, config
+and id, and no aborted record to those who read committed ones; an idempotent producer and groups go on; then Kafka
+starts on it again, with its ACLs, SCRAM users and quotas.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
+from support.door_rules import violations
+from support.door_security import AUTHORIZER, set_up, what_is_there
+from support.door_snapshot import Snapshot, differences, take_snapshot
+from support.door_topics import Plan
+from support.door_transactions import assert_shown_right, end_the_open_one, fill_with_transactions
+from support.door_workload import CONFIGS, create, fill, fill_more
+from support.java import KAFKA_VERSION, java_or_skip
+from support.kafka_log import SERVING, Allowed, complaints
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+
+pytestmark = pytest.mark.java
+
+NODE = {"node.id": "1"}
+SHORT_SESSION = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+"""So long a Kafka waits for the session of a broker that was killed, before it takes its own registration."""
+CLEANER = {"log.cleaner.backoff.ms": "100"}
+CLEANED = Plan(
+    "cleaned",
+    configs={
+        "cleanup.policy": "compact",
+        "internal.segment.bytes": "2000",
+        "min.cleanable.dirty.ratio": "0.01",
+        "compression.type": "lz4",
+    },
+)
+BUSY = (
+    Allowed(
+        "org.apache.kafka.controller.ReplicationControlManager",
+        r"\[QuorumController id=\d+\] processExpiredBrokerHeartbeat: controller event queue overloaded",
+        "the machine is so busy that a heartbeat waited for two seconds",
+    ),
+    Allowed(
+        "org.apache.kafka.server.BrokerLifecycleManager",
+        r"\[BrokerLifecycleManager id=\d+\] Broker \d+ sent a heartbeat request but received error REQUEST_TIMED_OUT",
+        "the same, as the broker sees it",
+    ),
+)
+ROUNDS = 3
+
+
+class Way(NamedTuple):
+    """How each broker ends before the other one starts, and how Kafka finds its quorum."""
+
+    theirs: str
+    dynamic_quorum: bool
+    ours: str
+
+
+CI_WAYS = (Way("stop", True, "stop"), Way("kill", False, "kill"))
+LONG_WAYS = (Way("stop", False, "kill"), Way("kill", True, "stop"), *CI_WAYS)
+
+
+class Door:
+    """One directory, one port, and the two brokers that have them in turn."""
+
+    def __init__(
+        self, directory: Path, way: Way, *, version: str = KAFKA_VERSION, configs: Mapping[str, str] = CONFIGS
+    ) -> None:
+        more = SHORT_SESSION | CLEANER | AUTHORIZER
+        self.kafka = RealKafka(directory, {**configs, **more}, version=version, dynamic_quorum=way.dynamic_quorum)
+        self.ours = OurBroker(directory, {**configs, **NODE, **CLEANER})
+        self.ours.port = self.kafka.port
+        self._way = way
+        self._logged = 0
+
+    @property
+    def servers(self) -> str:
+        """Where clients find whichever broker runs."""
+        return self.kafka.bootstrap_servers
+
+    def start_kafka(self) -> None:
+        """Its log is looked at when it ends."""
+        self._logged = len(self.kafka.output)
+        self.kafka.start()
+
+    def end_kafka(self) -> None:
+        """Ends Kafka: when it came after us, it has complained of nothing. What it says alone is its own affair."""
+        found = complaints(self.kafka.output[self._logged :], *SERVING, *BUSY) if self._logged else []
+        assert not found, found
+        self.kafka.stop() if self._way.theirs == "stop" else self.kafka.kill()
+
+    def end_ours(self) -> None:
+        """Ends our broker and looks at what it leaves."""
+        if self._way.ours == "stop":
+            assert self.ours.stop() == 0, self.ours.log()[-3000:]
+        else:
+            self.ours.kill()
+        found = violations(self.ours.log_dir, clean=self._way.ours == "stop")
+        # A Kafka under a static quorum names no voter in its directory, and we leave that as it is.
+        found = [line for line in found if self._way.dynamic_quorum or "names the voter" not in line]
+        assert not found, found
+
+    def end(self) -> None:
+        """Ends whoever runs."""
+        self.kafka.kill()
+        self.ours.__exit__(None, None, None)
+
+
+def fill_cleaned(door: Door, plan: Plan = CLEANED) -> None:
+    """A compacted topic in tiny segments, which the cleaner of Kafka has gone over to the active one."""
+    admin = AdminClient({"bootstrap.servers": door.servers})
+    create(admin, [plan])
+    producer = Producer({"bootstrap.servers": door.servers, "linger.ms": 0})
+    for number in range(300):
+        value = None if number % 50 == 49 else b"%d" % number * 20
+        producer.produce(plan.name, value, b"key-%d" % (number % 17), number % 2)
+        if number % 5 == 4:
+            assert producer.flush(60) == 0
+    for index in range(2):
+        wait(f"the cleaner at {plan.name}-{index}", lambda index=index: _is_cleaned(door, plan.name, index))  # type: ignore[misc]
+
+
+def _is_cleaned(door: Door, topic: str, index: int) -> bool:
+    directory = door.kafka.log_dir / f"{topic}-{index}"
+    active = max(int(path.stem) for path in directory.glob("*.log"))
+    done = f"{topic} {index} {active}\n" in (door.kafka.log_dir / "cleaner-offset-checkpoint").read_text()
+    return done and not [*directory.glob("*.cleaned"), *directory.glob("*.swap")]
+
+
+def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
+    """Fills a Kafka, and hands it over and back as often as asked."""
+    door = Door(directory, way)
+    try:
+        door.start_kafka()
+        producer = LivingProducer(door.servers)
+        fill(door.servers, seed=3, now_ms=now_ms())
+        fill_with_transactions(door.servers)
+        fill_cleaned(door)
+        set_up(door.servers)
+        producer.send()
+        secured = what_is_there(door.servers)
+        assert all(secured.values()), secured
+        seen = settled(door)
+        for round_ in range(rounds):
+            door.end_kafka()
+            door.ours.start()
+            seen = same_after(door, seen, producer, open_ended=round_ > 0)
+            if rounds > 1:
+                fill_more(door.servers, seed=300 + round_, now_ms=now_ms())
+                seen = settled(door)
+            door.end_ours()
+            assert_one_sequence(door.ours.log_dir)
+            door.start_kafka()
+            seen = same_after(door, seen, producer, open_ended=round_ > 0)
+            assert what_is_there(door.servers) == secured
+            if round_ == 0:
+                end_the_open_one(door.servers)
+            if rounds > 1:
+                fill_more(door.servers, seed=400 + round_, now_ms=now_ms())
+            seen = settled(door)
+        door.end_kafka()
+        assert_one_sequence(door.kafka.log_dir)
+    finally:
+        door.end()
+
+
+class Seen(NamedTuple):
+    """What readers of all records see, and readers of committed ones."""
+
+    uncommitted: Snapshot
+    committed: Snapshot
+
+
+def look(door: Door) -> Seen:
+    """Asks for everything, twice."""
+    return Seen(take_snapshot(door.servers), take_snapshot(door.servers, isolation_level="read_committed"))
+
+
+def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended: bool) -> Seen:
+    """The broker shows what the other one had; producer and groups go on; what it shows then."""
+    seen = look(door)
+    for one, other in zip(before, seen, strict=True):
+        assert not differences(one, other), "\n".join(differences(one, other))
+    assert_shown_right(*seen, open_is_there=not open_ended)
+    assert_groups_go_on(door.servers, seen.uncommitted)
+    producer.send()
+    seen = look(door)
+    producer.assert_all_there(seen.uncommitted)
+    return seen
+
+
+def settled(door: Door) -> Seen:
+    """What is there now, when the log start offsets have come to their checkpoint, which is written by the clock."""
+    checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
+    wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
+    return look(door)
+
+
+def wait(what: str, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"waited for {what}"
+        time.sleep(0.05)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("way", CI_WAYS, ids=lambda way: f"{way.theirs}-{way.ours}")
+def test_we_take_the_directory_of_a_kafka_over_and_it_has_it_again(tmp_path: Path, way: Way) -> None:
+    java_or_skip()
+    pass_the_door(tmp_path, way, rounds=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", LONG_WAYS, ids=lambda way: f"{way.theirs}-{way.ours}-{way.dynamic_quorum}")
+def test_the_door_three_times_round_from_kafka(tmp_path: Path, way: Way) -> None:
+    java_or_skip()
+    pass_the_door(tmp_path, way, rounds=ROUNDS)
