@@ -47,7 +47,10 @@ test-long-frames: LONG = tests/faults/test_hostile_frames.py
 ## test-long-disk: ten minutes of writers at full rate on a file system of 64 MiB
 test-long-disk: LONG = tests/faults/test_full_disk.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage groups parity frames disk)
+## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
+test-long-door: LONG = tests/door
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage groups parity frames disk door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
