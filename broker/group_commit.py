@@ -68,7 +68,18 @@ class GroupCommit:
                 return
             waiting = self._waiting[log] = deque()
         waiting.append((offset, callback))
-        self.request(log)
+        if offset > log.synced_offset:
+            self.request(log)
+
+    def replace(self, old: Log, new: Log) -> None:
+        """Another log has taken the place of one, with all that is in it: who waits for that waits for this."""
+        self._wanted.pop(old, None)
+        waiting = self._waiting.pop(old, None)
+        if waiting is not None:
+            self._waiting[new] = waiting
+            self.request(new)
+        if new.wants_sync:
+            self.appended(new)
 
     async def finish(self) -> None:
         """Begins no round any more, and waits for those that are under way."""

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..storage.log import AppendInfo, AppendOrigin, Log
+from .append_queue import Appended, AppendQueue
 from .group_commit import GroupCommit
+from .writer_threads import WriterThreads
 
 Waiter = Callable[["Partition", int], None]
 """Called with the partition and the bytes appended; 0 bytes: the partition has changed, look again."""
@@ -22,6 +24,8 @@ class Partition:
         "_log",
         "_open_log",
         "_waiters",
+        "_writers",
+        "appends",
         "group_commit",
         "index",
         "leader_epoch",
@@ -38,6 +42,7 @@ class Partition:
         leader_epoch: int,
         open_log: Callable[[], Log],
         group_commit: GroupCommit,
+        writers: WriterThreads,
     ) -> None:
         """``open_log`` is called when the log is first needed: a partition that nobody uses costs no file."""
         self.topic = topic
@@ -45,6 +50,9 @@ class Partition:
         self.index = index
         self.leader_epoch = leader_epoch
         self.group_commit = group_commit
+        self.appends: AppendQueue | None = None
+        """The appends that are under way beside the event loop; what comes meanwhile goes behind them."""
+        self._writers = writers
         self._open_log = open_log
         self._log: Log | None = None
         self._waiters: dict[Waiter, None] = {}
@@ -114,10 +122,26 @@ class Partition:
             self.group_commit.appended(log)
         return appended
 
+    def append_later(self, records: memoryview, now_ms: int, appended: Appended) -> None:
+        """Appends a client's batch behind those that are under way, a large one on a thread.
+
+        ``records`` must stay valid until ``appended`` is called with what became of it.
+        """
+        if self.appends is None:
+            self.appends = AppendQueue(self, self._writers)
+        self.appends.append(records, now_ms, appended)
+
+    def between_appends(self, action: Callable[[], None]) -> None:
+        """Does something while no append is under way: now, or as soon as the one that a thread writes has ended."""
+        if self.appends is None:
+            action()
+        else:
+            self.appends.between.append(action)
+
     def notify_when_seen(self, end_offset: int, appended_bytes: int) -> None:
         """:meth:`notify`, as soon as consumers see what ends at ``end_offset``: after the sync where they must wait."""
-        log = self.log
-        if log.wants_sync:
+        log = self._log
+        if log is not None and log.wants_sync:
             seen_at = log.promise.offset_to_see(end_offset)
             self.group_commit.when_synced(log, seen_at, lambda failure: self.notify(0 if failure else appended_bytes))
         else:

@@ -1,5 +1,9 @@
 """What a handler knows of a request besides its body."""
 
+from typing import Protocol, TypeVar
+
+Response = TypeVar("Response", contravariant=True)
+
 
 class RequestContext:
     """Where a request came from and when. One object lives as long as its request.
@@ -39,6 +43,16 @@ class RequestContext:
         self.connection_id = connection_id
         self.now_ms = now_ms
         self.owns_frame = owns_frame
+
+
+class Reply(Protocol[Response]):
+    """How a request is answered, at once or later."""
+
+    def __call__(self, response: Response | None) -> None:
+        """Answers; None where the client wants no answer."""
+
+    def refuse(self, reason: str) -> None:
+        """Closes the connection instead; a handler that has not returned raises :class:`ConnectionRefusal`."""
 
 
 class ConnectionRefusal(Exception):  # noqa: N818 - it is not an error of ours, but what the peer gets

@@ -12,12 +12,12 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from ..protocol.records.batch import NO_TIMESTAMP
-from .append_plan import AppendInfo, AppendOrigin, check_assigned, plan_append
+from .append_plan import AppendInfo, AppendOrigin
 from .descriptors import DescriptorCache
 from .disk_errors import ends_directory, on_disk
-from .errors import OffsetOutOfRangeError, RecordListTooLargeError, StorageError
+from .errors import OffsetOutOfRangeError, StorageError
 from .files import Buffer, Files
+from .log_appender import LogAppender, PendingAppend
 from .log_config import LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
@@ -31,7 +31,16 @@ from .segment import Segment
 from .sync_promise import SyncPromise
 from .transaction_index import AbortedTransaction
 
-__all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Log", "ReadResult", "TimestampAndOffset"]
+__all__ = [
+    "AbortedTransaction",
+    "AppendInfo",
+    "AppendOrigin",
+    "FileRegion",
+    "Log",
+    "PendingAppend",
+    "ReadResult",
+    "TimestampAndOffset",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +82,7 @@ class Log:
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
         self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
+        self._appender = LogAppender(self, self._producers, descriptors.files)
         self._high_watermark: int | None = None
         self._holds_back = False
         self._is_open = True
@@ -197,6 +207,7 @@ class Log:
 
     def assign_epoch(self, epoch: int, start_offset: int | None = None) -> None:
         """A leader takes over: what is appended from now on (or from `start_offset` on) is of this epoch."""
+        self.settle()
         self.leader_epochs.assign(epoch, self.log_end_offset if start_offset is None else start_offset)
 
     def segment_times(self) -> list[tuple[int, int]]:
@@ -225,33 +236,8 @@ class Log:
         `plan_append`'s, `ProducerState.check`'s, KAFKA_STORAGE_ERROR.
         """
         if origin is AppendOrigin.RAFT_LEADER or origin is AppendOrigin.REPLICATION:
-            return self.append_as_follower(buffer, now_ms)
-        if self.failure is not None or not self._is_open:
-            self.check_usable()
-        if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
-            raise StorageError(self.gate.refusal)
-        first_offset = self.log_end_offset
-        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, self.config, origin)
-        header = plan.header
-        if header.producer_id >= 0 or header.is_control:
-            duplicate = self._producers.check(plan, first_offset, origin)
-            if duplicate is not None:
-                first, last, time = duplicate.first_offset, duplicate.last_offset, duplicate.timestamp
-                return AppendInfo(first, last, time, time, self.log_start_offset, plan.size, True)
-        last_offset = first_offset + header.last_offset_delta
-        try:
-            segment = self._segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
-            position = segment.write(plan.parts, plan.size)
-        except OSError as error:
-            raise self.storage_error(error) from error
-        segment.note_appended(header, first_offset, position, plan.size)
-        if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
-            self.leader_epochs.assign(leader_epoch, first_offset)
-        if header.producer_id >= 0:
-            self._producers.take_in(segment, header, first_offset, plan.batch)
-        self._advance(last_offset + 1)
-        start, time = self.log_start_offset, header.max_timestamp
-        return AppendInfo(first_offset, last_offset, time, plan.log_append_time, start, plan.size, False)
+            return self._appender.append_as_follower(buffer, now_ms)
+        return self._appender.append(buffer, leader_epoch, now_ms, origin)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches whose offsets and leader epochs stand in them already: all of them, or none.
@@ -259,32 +245,33 @@ class Log:
         For replicas, and for the metadata log. Gaps in the offsets are kept. Raises KafkaError: `check_assigned`'s,
         RECORD_LIST_TOO_LARGE, KAFKA_STORAGE_ERROR.
         """
-        self.check_usable()
-        batches = check_assigned(buffer, self.log_end_offset)
-        first, last = batches[0][1], batches[-1][1]
-        size = batches[-1][0] + last.size_in_bytes
-        if size > self.config.segment_bytes:
-            raise RecordListTooLargeError(f"{size} bytes in append, more than a segment's {self.config.segment_bytes}")
-        max_timestamp = max(header.max_timestamp for _, header in batches)
-        view = memoryview(buffer)
-        try:
-            segment = self._segment_for(size, max_timestamp, first.base_offset, last.last_offset, now_ms)
-            start = segment.write([view[:size]], size)
-        except OSError as error:
-            raise self.storage_error(error) from error
-        for position, header in batches:
-            segment.note_appended(header, header.base_offset, start + position, header.size_in_bytes)
-            if header.partition_leader_epoch > self.leader_epochs.latest:
-                self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
-            if header.has_producer_id:
-                batch = view[position : position + header.size_in_bytes]
-                self._producers.take_in(segment, header, header.base_offset, batch)
-        self._advance(last.next_offset)
-        return AppendInfo(
-            first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, self.log_start_offset, size, False
-        )
+        return self._appender.append_as_follower(buffer, now_ms)
 
-    def _advance(self, log_end_offset: int) -> None:
+    def begin_append(
+        self, buffer: Buffer, leader_epoch: int, now_ms: int, *, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> PendingAppend | AppendInfo:
+        """The first step of an append whose write is another thread's (log_appender.py); the buffer stays in use.
+
+        AppendInfo for a batch that was appended before. Raises KafkaError as `append_as_leader`.
+        """
+        return self._appender.begin(buffer, leader_epoch, now_ms, origin)
+
+    def complete_append(self, pending: PendingAppend) -> AppendInfo:
+        """The last step of an append whose write has ended. Raises StorageError, with the log as it was."""
+        return self._appender.complete(pending)
+
+    def settle(self) -> None:
+        """Ends an append that is under way, by waiting for its write: then the log's end does not move by itself."""
+        self._appender.settle()
+
+    def check_appendable(self, origin: AppendOrigin) -> None:
+        """Raises StorageError where nothing, or nothing of a client's, may be appended."""
+        if self.failure is not None or not self._is_open:
+            self.check_usable()
+        if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
+            raise StorageError(self.gate.refusal)
+
+    def advance(self, log_end_offset: int) -> None:
         """The log is longer now; what the promise keeps from consumers is not yet below the high watermark."""
         self.producer_state.map_end_offset = log_end_offset
         if self._high_watermark is None:
@@ -295,7 +282,7 @@ class Log:
                 self.producer_state.forget_unreplicated(log_end_offset)
         self.log_end_offset = log_end_offset
 
-    def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
+    def segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
         """The segment to append to, a new one when the active one is full or old. Raises OSError."""
         if self._log_files.needs_roll(size, max_timestamp, last_offset, now_ms):
             return self._roll(now_ms, first_offset)
@@ -307,6 +294,7 @@ class Log:
         self._roll(now_ms, self.log_end_offset)
 
     def _roll(self, now_ms: int, base_offset: int) -> Segment:
+        self.settle()
         active = self.segments.active
         base_offset = max(base_offset, self.log_end_offset)
         if base_offset == active.base_offset:
@@ -371,6 +359,7 @@ class Log:
         Durable on return. Raises StorageError; the log is unusable then, as after a failed sync.
         """
         self.check_usable()
+        self.settle()
         if offset >= self.log_end_offset:
             self.leader_epochs.truncate_from_end(offset)
             return False
@@ -389,6 +378,7 @@ class Log:
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Removes everything; the next append gets `offset`. As `truncate_to`."""
         self.check_usable()
+        self.settle()
         try:
             self._log_files.start_anew_at(offset, self.last_flushed_ms)
             self.leader_epochs.clear()
@@ -438,6 +428,7 @@ class Log:
         Their files are renamed to `.deleted` and go after file.delete.delay.ms (`remove_deleted_files`). When all go, a
         new segment is rolled first, so that the offsets go on.
         """
+        self.settle()
         segments, ends, count, reason = oldest_breached(
             self.segments,
             self.config,
@@ -452,6 +443,7 @@ class Log:
             self._roll(now_ms, self.log_end_offset)
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
         self.increment_log_start_offset(ends[count - 1])
+        self._log_files.secure_names()
         for segment in segments[:count]:
             snapshot = self._producers.forget_snapshot(segment.base_offset)
             self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
@@ -565,6 +557,7 @@ class Log:
     @on_disk
     def prepare_close(self) -> None:
         """Writes what `close` writes; flush (if `is_dirty`) and `abandon` are left to the caller, who may have many."""
+        self.settle()
         self._take_snapshot()
         self.segments.active.seal()
 
@@ -575,6 +568,7 @@ class Log:
 
     def abandon(self) -> None:
         """Lets the files go and writes nothing: for logs to be deleted, and for tests of a crash."""
+        self.settle()
         self._log_files.forget_files()
         self._is_open = False
 

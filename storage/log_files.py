@@ -183,6 +183,12 @@ class LogFiles:
         remove_segment_files(self._files, segment)
         self._files.sync_directory(self.directory)
 
+    def secure_names(self) -> None:
+        """Makes the newest segment's name durable: what is older may go only when a power failure can't take that."""
+        if self.directory in self.unsynced_directories:
+            self._files.sync_directory(self.directory)
+            self.unsynced_directories.discard(self.directory)
+
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
         """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""
         self._take_out(segment)
@@ -223,6 +229,7 @@ class LogFiles:
                 target = path.with_name(path.name + DELETED_SUFFIX)
                 self._files.rename(path, target)
                 self.removals.add([target], due_ms)
+        self._files.sync_directory(self.directory)  # or an old segment could be back beside what replaced it
         for suffix in SEGMENT_SUFFIXES:
             cleaned = segment_path(self.directory, base_offset, suffix + SWAP_SUFFIX)
             if self._files.exists(cleaned):

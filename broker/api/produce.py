@@ -13,7 +13,6 @@ Source: ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 Cost of a request with one small batch, all in: about 33 us, of which the append is a third (docs/benchmarks.md).
 """
 
-from collections.abc import Callable
 from typing import Protocol, cast
 
 from ...protocol.api_keys import ApiKey
@@ -22,13 +21,13 @@ from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
-from ...storage.errors import RecordValidationError
 from ...storage.log import AppendOrigin
+from ..append_queue import LARGE_APPEND_BYTES
 from ..internal_topics import is_internal
 from ..partition import Partition
 from ..partitions import Partitions
-from ..produce_wait import ProduceWait
-from ..request import ConnectionRefusal, RequestContext
+from ..produce_work import Answer, ProduceWork, refused
+from ..request import ConnectionRefusal, Reply, RequestContext
 
 API_KEY = ApiKey.PRODUCE
 ADMIN_CLIENT_ID = "__admin_client"
@@ -36,16 +35,6 @@ ADMIN_CLIENT_ID = "__admin_client"
 
 
 UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and closing is the only answer its client gets"
-
-WITHOUT_LOG_START = frozenset(
-    {
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.RECORD_LIST_TOO_LARGE,
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    }
-)
-"""What the log refuses without Kafka saying where it starts (``ReplicaManager.appendRecordsToLeader``)."""
 
 TopicData = ProduceRequest.TopicProduceData
 PartitionData = ProduceRequest.PartitionProduceData
@@ -64,7 +53,7 @@ def handle(
     broker: Broker,
     request: ProduceRequest,
     context: RequestContext,
-    reply: Callable[[ProduceResponse | None], None],
+    reply: Reply[ProduceResponse],
 ) -> None:
     """Appends each partition's batch, answers (once the disk has what it must have), then wakes up who waits."""
     try:
@@ -72,35 +61,49 @@ def handle(
     except KafkaError as error:
         _answer_all(request, error, reply)
         return
-    grown: list[tuple[Partition, int, int]] = []
-    unsynced: list[tuple[Partition, int, ProduceResponse.PartitionProduceResponse]] = []
-    failed = False
+    work = ProduceWork(request.acks)
+    later: list[tuple[Partition, memoryview, Answer]] = []
     topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
     for topic, data, batch in batches:
         answered = topics.get((topic.name, topic.topic_id))
         if answered is None:
             answered = ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id)
             topics[topic.name, topic.topic_id] = answered
-        try:
-            answer = _append(broker, request, topic, data, batch, context, grown, unsynced)
-        except KafkaError as error:
-            answer = _refusal(data.index, error)
-        failed = failed or answer.error_code != ErrorCode.NONE
+        answer = Answer(data.index, ErrorCode.NONE)
         answered.partition_responses.append(answer)
-    if request.acks == 0:
-        if failed:
-            _tell_who_waits(grown)
-            raise ConnectionRefusal(UNANSWERED_FAILURE)
-        reply(None)
-    elif unsynced:
-        ProduceWait(unsynced, lambda: reply(ProduceResponse(list(topics.values()))))
+        try:
+            partition, records = _accept(broker, request, topic, data, batch, context)
+        except KafkaError as error:
+            work.refuse(answer, error)
+            continue
+        if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
+            later.append((partition, records, answer))
+            continue
+        try:
+            appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT)
+        except KafkaError as error:
+            work.refuse_appended(answer, partition, error)
+        else:
+            work.note(answer, partition, appended)
+    if later or work.unsynced:
+        work.finish_later(later, context, lambda: _answer(work, topics, reply))
     else:
+        _answer(work, topics, reply)
+
+
+def _answer(
+    work: ProduceWork,
+    topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse],
+    reply: Reply[ProduceResponse],
+) -> None:
+    """Everything is as durable as was asked: answers, then wakes up who waits."""
+    if work.acks != 0:
         reply(ProduceResponse(list(topics.values())))
-    _tell_who_waits(grown)
-
-
-def _tell_who_waits(grown: list[tuple[Partition, int, int]]) -> None:
-    for partition, end_offset, appended_bytes in grown:
+    elif work.failed:
+        reply.refuse(UNANSWERED_FAILURE)
+    else:
+        reply(None)
+    for partition, end_offset, appended_bytes in work.grown:
         partition.notify_when_seen(end_offset, appended_bytes)
 
 
@@ -132,20 +135,15 @@ def _check(request: ProduceRequest, version: int) -> list[tuple[TopicData, Parti
     return list(batches.values())
 
 
-def _append(
+def _accept(
     broker: Broker,
     request: ProduceRequest,
     topic: TopicData,
     data: PartitionData,
     batch: Batch,
     context: RequestContext,
-    grown: list[tuple[Partition, int, int]],
-    unsynced: list[tuple[Partition, int, ProduceResponse.PartitionProduceResponse]],
-) -> ProduceResponse.PartitionProduceResponse:
-    """Appends one partition's batch; raises KafkaError for what is refused before the log has seen it.
-
-    What has ``grown``, and what is to be synced before the answer, is added to the lists.
-    """
+) -> tuple[Partition, memoryview]:
+    """The partition and its batch; raises KafkaError for what is refused before the log has seen it."""
     name = topic.name
     if context.api_version >= 13:
         name = broker.partitions.topic_name(topic.topic_id) or ""
@@ -162,35 +160,18 @@ def _append(
     if header.is_transactional:
         # Nobody can have opened a transaction here, so the producer id is not one of this transactional id.
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    try:
-        appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT)
-    except KafkaError as error:
-        refusal = _refusal(data.index, error)
-        if error.error_code not in WITHOUT_LOG_START:
-            refusal.log_start_offset = partition.log.log_start_offset
-        return refusal
-    end_offset = appended.last_offset + 1
-    grown.append((partition, end_offset, len(records)))
-    answer = ProduceResponse.PartitionProduceResponse(
-        data.index, ErrorCode.NONE, appended.first_offset, appended.log_append_time, appended.log_start_offset
-    )
-    log = partition.log
-    if log.wants_sync:
-        synced_to = log.promise.offset_to_answer(end_offset, acks_all=request.acks == -1)
-        if synced_to > log.synced_offset:
-            unsynced.append((partition, synced_to, answer))
-    return answer
+    return partition, records
 
 
-def _answer_all(request: ProduceRequest, error: KafkaError, reply: Callable[[ProduceResponse | None], None]) -> None:
+def _answer_all(request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:
     """Answers every partition with one error."""
     if request.acks == 0:
         raise ConnectionRefusal(UNANSWERED_FAILURE)
-    answers: dict[tuple[str, bytes], dict[int, ProduceResponse.PartitionProduceResponse]] = {}
+    answers: dict[tuple[str, bytes], dict[int, Answer]] = {}
     for topic in request.topic_data:
         answered = answers.setdefault((topic.name, topic.topic_id), {})
         for data in topic.partition_data:
-            answered[data.index] = _refusal(data.index, error)
+            answered[data.index] = refused(Answer(data.index, ErrorCode.NONE), error)
     reply(
         ProduceResponse(
             [
@@ -199,22 +180,3 @@ def _answer_all(request: ProduceRequest, error: KafkaError, reply: Callable[[Pro
             ]
         )
     )
-
-
-def _refusal(index: int, error: KafkaError) -> ProduceResponse.PartitionProduceResponse:
-    # What the request asked for is wrong, not the batch: Kafka gives no text for these.
-    plain = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
-    return ProduceResponse.PartitionProduceResponse(
-        index,
-        error.error_code,
-        base_offset=-1,
-        record_errors=_record_errors(error),
-        error_message=None if error.error_code in plain else str(error),
-    )
-
-
-def _record_errors(error: KafkaError) -> list[ProduceResponse.BatchIndexAndErrorMessage]:
-    """Which records of the batch are at fault, where the error knows (KIP-467)."""
-    if not isinstance(error, RecordValidationError):
-        return []
-    return [ProduceResponse.BatchIndexAndErrorMessage(index, message) for index, message in error.record_errors]

@@ -71,7 +71,12 @@ async def test_acks_1_is_answered_at_once_and_seen_when_it_is_on_the_disk(tmp_pa
     await turns()
     assert await latest(path) == 0
     seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    path.partition().wait(lambda _, appended_bytes: seen.done() or seen.set_result(appended_bytes))
+
+    def look(_: object, appended_bytes: int) -> None:
+        if not seen.done():
+            seen.set_result(appended_bytes)
+
+    path.partition().wait(look)
     files.gate.set()
     await seen
     assert await latest(path) == 2
@@ -210,13 +215,13 @@ async def test_a_commit_is_durable_when_it_is_called_so_and_in_order(tmp_path: P
     offsets.append(batch(), NOW)
     offsets.when_durable(note("second"))
     offsets.when_durable(note("a read behind it"))
-    done = asyncio.get_running_loop().create_future()
-    offsets.when_durable(lambda error: (told.append(("last", error)), done.set_result(None)))
+    last: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+    offsets.when_durable(last.set_result)
     await turns()
     assert not told
     files.gate.set()
-    await done
-    assert told == [(name, ErrorCode.NONE) for name in ("first", "second", "a read behind it", "last")]
+    assert await last is ErrorCode.NONE
+    assert told == [(name, ErrorCode.NONE) for name in ("first", "second", "a read behind it")]
     offsets.when_durable(note("at once"))
     assert told[-1] == ("at once", ErrorCode.NONE)
     await path.close()

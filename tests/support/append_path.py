@@ -7,6 +7,7 @@ not: it keeps what it was answered.
 import asyncio
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,6 +19,7 @@ from odradek.broker.loop_timers import LoopTimers
 from odradek.broker.offsets_log import OffsetsLog
 from odradek.broker.partition import Partition
 from odradek.broker.partitions import Partitions
+from odradek.broker.writer_threads import WriterThreads
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
 from odradek.protocol.header import encode_request, response_header_version
@@ -61,9 +63,10 @@ class AppendPath:
         self.timers = LoopTimers(asyncio.get_running_loop())
         self.group_commit = GroupCommit([self.directory], self.timers, lambda: NOW)
         self.partitions = Partitions()
+        writers = WriterThreads()
         for index in range(partitions):
             log = self.directory.open_log(TOPIC, index, config, NOW, b"t" * 16)
-            self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, lambda log=log: log, self.group_commit))
+            self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, partial(_same, log), self.group_commit, writers))
         self.broker = SimpleNamespace(
             partitions=self.partitions, timers=self.timers, fetch_max_bytes=1 << 20, fetch_sessions=None
         )
@@ -106,6 +109,10 @@ class AppendPath:
         self.timers.close()
         await self.group_commit.finish()
         self.directory.abandon()
+
+
+def _same(log: Log) -> Log:
+    return log
 
 
 class Caller:

@@ -1,0 +1,92 @@
+"""Appends of one partition that do not end inside the call: large ones, which a thread writes, and those behind them.
+
+Owns: their order. Never does: validating, or touching the log beside the event loop: only the write itself is the
+thread's. Invariant: one append of a partition is under way at a time, and the others follow in the order in which they
+came, so that offsets, sequences and rolls are those of appends one after the other. Source: our own; a Kafka's request
+handler threads meet at the log's lock.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..protocol.errors import KafkaError
+from ..storage.log import AppendInfo, AppendOrigin, Log, PendingAppend
+from .writer_threads import WriterThreads
+
+if TYPE_CHECKING:
+    from .partition import Partition
+
+LARGE_APPEND_BYTES = 64 * 1024
+"""From this size on a thread writes. PLACEHOLDER"""
+
+Appended = Callable[[AppendInfo | KafkaError], None]
+
+
+class AppendQueue:
+    """The appends of one partition, while there are any that do not end inside the call."""
+
+    __slots__ = ("_is_busy", "_partition", "_waiting", "_writers", "between")
+
+    def __init__(self, partition: "Partition", writers: WriterThreads) -> None:
+        self._partition = partition
+        self._writers = writers
+        self._waiting: deque[tuple[memoryview, int, Appended]] = deque()
+        self._is_busy = False
+        self.between: list[Callable[[], None]] = []
+        """What is to be done once, when no append is under way."""
+
+    def append(self, records: memoryview, now_ms: int, appended: Appended) -> None:
+        """Appends a client's batch behind those that came before; ``records`` must stay valid until it is told."""
+        self._waiting.append((records, now_ms, appended))
+        if not self._is_busy:
+            self._is_busy = True
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Appends what waits, up to the first that a thread is to write."""
+        try:
+            while self.between or self._waiting:
+                if self.between:
+                    self.between.pop()()
+                elif self._begins_a_write(*self._waiting.popleft()):
+                    return
+        except BaseException:
+            asyncio.get_running_loop().call_soon(self._go_on)  # for the others
+            raise
+        self._is_busy = False
+        self._partition.appends = None
+
+    def _begins_a_write(self, records: memoryview, now_ms: int, appended: Appended) -> bool:
+        """Appends one batch; whether a thread is at it now."""
+        partition = self._partition
+        result: AppendInfo | KafkaError
+        try:
+            if len(records) < LARGE_APPEND_BYTES:
+                result = partition.append(records, now_ms, AppendOrigin.CLIENT)
+            else:
+                log = partition.log
+                begun = log.begin_append(records, partition.leader_epoch, now_ms)
+                if isinstance(begun, PendingAppend):
+                    self._writers.run(begun.write, partial(self._written, log, begun, appended))
+                    return True
+                result = begun
+        except KafkaError as error:
+            result = error
+        appended(result)
+        return False
+
+    def _written(self, log: Log, pending: PendingAppend, appended: Appended) -> None:
+        result: AppendInfo | KafkaError
+        try:
+            result = log.complete_append(pending)
+            if log.wants_sync:
+                self._partition.group_commit.appended(log)
+        except KafkaError as error:
+            result = error
+        try:
+            appended(result)
+        finally:
+            self._go_on()

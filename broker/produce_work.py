@@ -1,0 +1,122 @@
+"""What one Produce request has done to its partitions, and what must still happen before it is answered.
+
+Owns: the answers of the partitions, the appends and syncs that they wait for. Never does: deciding what is accepted
+(``api/produce.py`` does). Invariant: completes exactly once, when the last append has ended and the last sync that an
+answer promises has, or has failed. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``, with the disk in place
+of replicas.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..protocol.errors import ErrorCode, KafkaError
+from ..protocol.messages.produce import ProduceResponse
+from ..storage.errors import RecordValidationError
+from ..storage.log import AppendInfo
+from .partition import Partition
+from .request import RequestContext
+
+Answer = ProduceResponse.PartitionProduceResponse
+
+PLAIN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
+"""What the request asked for is wrong, not the batch: Kafka gives no text for these."""
+WITHOUT_LOG_START = frozenset(
+    {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""What the log refuses without Kafka saying where it starts (``ReplicaManager.appendRecordsToLeader``)."""
+
+
+class ProduceWork:
+    """One request's appends. ``grown``: (partition, its new end, bytes) of what is to be seen; ``unsynced``: what is to
+    be synced first, and how far; ``failed``: whether a partition was refused.
+    """
+
+    __slots__ = ("_complete", "_missing", "acks", "failed", "grown", "unsynced")
+
+    def __init__(self, acks: int) -> None:
+        self.acks = acks
+        self.failed = False
+        self.grown: list[tuple[Partition, int, int]] = []
+        self.unsynced: list[tuple[Partition, int, Answer]] = []
+
+    def refuse(self, answer: Answer, error: KafkaError) -> None:
+        """A partition is answered with an error."""
+        self.failed = True
+        refused(answer, error)
+
+    def refuse_appended(self, answer: Answer, partition: Partition, error: KafkaError) -> None:
+        """The log has refused a batch."""
+        self.refuse(answer, error)
+        log = partition.open_log
+        if log is not None and error.error_code not in WITHOUT_LOG_START:
+            answer.log_start_offset = log.log_start_offset
+
+    def note(self, answer: Answer, partition: Partition, appended: AppendInfo) -> None:
+        """The log has taken a batch."""
+        answer.base_offset, last_offset, _, answer.log_append_time_ms, answer.log_start_offset, size, _ = appended
+        end_offset = last_offset + 1
+        self.grown.append((partition, end_offset, size))
+        log = partition.log
+        if log.wants_sync and self.acks:
+            synced_to = log.promise.offset_to_answer(end_offset, acks_all=self.acks == -1)
+            if synced_to > log.synced_offset:
+                self.unsynced.append((partition, synced_to, answer))
+
+    def finish_later(
+        self,
+        later: Sequence[tuple[Partition, memoryview, Answer]],
+        context: RequestContext,
+        complete: Callable[[], None],
+    ) -> None:
+        """Appends what is too large for the event loop, or comes behind such a batch; ``complete`` is called once."""
+        self._complete = complete
+        self._missing = 1 + len(later)
+        for partition, records, answer in later:
+            kept = records if context.owns_frame else memoryview(bytes(records))
+            partition.append_later(kept, context.now_ms, partial(self._appended, answer, partition))
+        self._await_syncs()
+        self._one_less()
+
+    def _appended(self, answer: Answer, partition: Partition, result: AppendInfo | KafkaError) -> None:
+        if isinstance(result, KafkaError):
+            self.refuse_appended(answer, partition, result)
+        elif partition.open_log is None:
+            self.refuse(answer, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+        else:
+            self.note(answer, partition, result)
+            self._await_syncs()
+        self._one_less()
+
+    def _await_syncs(self) -> None:
+        unsynced, self.unsynced = self.unsynced, []
+        self._missing += len(unsynced)
+        for partition, offset, answer in unsynced:
+            partition.group_commit.when_synced(partition.log, offset, partial(self._synced, answer))
+
+    def _synced(self, answer: Answer, failure: KafkaError | None) -> None:
+        if failure is not None:
+            answer.log_append_time_ms = answer.log_start_offset = -1
+            self.refuse(answer, failure)
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._complete()
+
+
+def refused(answer: Answer, error: KafkaError) -> Answer:
+    """Makes the answer an error, with the records of the batch that are at fault where it knows them (KIP-467)."""
+    answer.error_code = error.error_code
+    answer.base_offset = -1
+    answer.error_message = None if error.error_code in PLAIN else str(error)
+    if isinstance(error, RecordValidationError):
+        answer.record_errors = [
+            ProduceResponse.BatchIndexAndErrorMessage(index, message) for index, message in error.record_errors
+        ]
+    return answer
