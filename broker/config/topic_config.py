@@ -42,11 +42,15 @@ def topic_default(server: ServerConfig, definition: KeyDefinition) -> Value:
 
 
 def topic_values(server: ServerConfig, overrides: Mapping[str, str | None]) -> dict[str, Value]:
-    """The typed value of every topic key; an override of None counts as not set. Raises KafkaError(INVALID_CONFIG)."""
+    """The typed value of every topic key; an override of None counts as not set.
+
+    A value that is out of today's bounds counts: an older Kafka has allowed it (``segment.bytes`` below 1 MiB, until
+    4.0). Raises KafkaError(INVALID_CONFIG) for one that is of another type.
+    """
     values = {}
     for name, definition in topic_keys().items():
         text = overrides.get(name)
-        values[name] = topic_default(server, definition) if text is None else _parse_valid(definition, text)
+        values[name] = topic_default(server, definition) if text is None else _parse(definition, text)
     return values
 
 
@@ -61,6 +65,11 @@ def validate_topic_configs(
     for name in overrides:
         if name not in topic_keys():
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+    for name, definition in topic_keys().items():
+        text = overrides.get(name)
+        problem = None if text is None else violation(definition, _parse(definition, text))
+        if problem is not None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, problem)
     values = topic_values(server, overrides)
     low, high = _number(values, "min.compaction.lag.ms"), _number(values, "max.compaction.lag.ms")
     if low > high:
@@ -90,14 +99,6 @@ def _parse(definition: KeyDefinition, text: str) -> Value:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(unparsable)) from None
 
 
-def _parse_valid(definition: KeyDefinition, text: str) -> Value:
-    value = _parse(definition, text)
-    problem = violation(definition, value)
-    if problem is not None:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, problem)
-    return value
-
-
 def _number(values: Mapping[str, Value], key: str) -> int:
     value = values[key]
     assert isinstance(value, int), key
@@ -107,15 +108,10 @@ def _number(values: Mapping[str, Value], key: str) -> int:
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:
     """The log configuration of a topic: Kafka's defaults, then the server's synonyms, then the topic's own.
 
-    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``. A value that is out of today's
-    bounds counts: an older Kafka has allowed it (``segment.bytes`` below 1 MiB, until 4.0). Raises
-    KafkaError(INVALID_CONFIG) for one that was never validated by any.
+    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``. Raises
+    KafkaError(INVALID_CONFIG) for settings that were never validated.
     """
-    values = {
-        name: topic_default(server, definition) if text is None else _parse(definition, text)
-        for name, definition in topic_keys().items()
-        for text in (topic_overrides.get(name),)
-    }
+    values = topic_values(server, topic_overrides)
     typed: dict[str, Any] = {field: values[key] for field, key in _FIELDS.items()}
     typed["cleanup_policy"] = frozenset(typed["cleanup_policy"])
     if values["internal.segment.bytes"] is not None:
