@@ -47,14 +47,21 @@ def dump_log(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _no_class(_: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Refuses Kafka's options for Java classes in words."""
-    if value is not None:
-        option = parameter.opts[0]
+CLASS_PREFIX = "org.apache.kafka.tools.api."
+CLASSES = {"StringDecoder": "text", "IntegerDecoder": "integer", "LongDecoder": "long"}
+"""Kafka's own decoder classes -> the functions of ``dump.decoders``. Its DefaultDecoder prints no content at all."""
+
+
+def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    """Kafka's own decoders by name, with or without their package; other Java classes are refused in words."""
+    name = (value or "StringDecoder").removeprefix(CLASS_PREFIX)
+    if name not in CLASSES:
         raise click.UsageError(
-            f"{option} names a Java class, and there is no Java here. Keys and values are printed as text;"
-            " --json keeps bytes that are no text as base64, for a decoder of your own behind a pipe."
+            f"{parameter.opts[0]} {value} names a Java class, and there is no Java here; known are"
+            f" {', '.join(CLASSES)}. --json keeps bytes that are no text as base64, for a decoder of your own behind"
+            " a pipe."
         )
+    return CLASSES[name]
 
 
 @click.command(
@@ -90,8 +97,10 @@ def _no_class(_: click.Context, parameter: click.Parameter, value: str | None) -
 @click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="... of __cluster_metadata.")
 @click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata.")
 @click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="... of __share_group_state.")
-@click.option("--key-decoder-class", callback=_no_class, expose_value=False, help="Not supported: a Java class.")
-@click.option("--value-decoder-class", callback=_no_class, expose_value=False, help="Not supported: a Java class.")
+@click.option("--key-decoder-class", "key_class", callback=_class, help=f"Keys are: {', '.join(CLASSES)}.")
+@click.option("--value-decoder-class", "value_class", callback=_class, help=f"Values are: {', '.join(CLASSES)}.")
+@click.option("--bytes", "shows_bytes", is_flag=True, help="Also which bytes are which field, as a table.")
+@click.version_option(None, "--version", package_name="odradek", message="%(version)s")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document a line (also --output json).")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True)
 def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
@@ -137,13 +146,14 @@ def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Itera
         from .dump.log_dump import LogOptions, dump_log
 
         prints_data = options["print_data_log"] or decoder is not None
-        decode = getattr(decoders, DECODERS[decoder]) if decoder else decoders.plain if prints_data else None
+        plain = decoders.plain(options["key_class"], options["value_class"])
+        decode = getattr(decoders, DECODERS[decoder]) if decoder else plain if prints_data else None
         deep = options["deep_iteration"] or prints_data
-        return dump_log(path, LogOptions(deep, decode, options["max_bytes"]))
+        return dump_log(path, LogOptions(deep, decode, options["max_bytes"], options["shows_bytes"]))
     from .dump import index_dump
 
     index_options = index_dump.IndexOptions(
-        options["index_sanity_check"], options["verify_index_only"], options["max_message_size"]
+        options["index_sanity_check"], options["verify_index_only"], options["max_message_size"], options["shows_bytes"]
     )
     match suffix:
         case ".index":
@@ -151,9 +161,9 @@ def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Itera
         case ".timeindex":
             return index_dump.dump_time_index(path, index_options)
         case ".txnindex":
-            return index_dump.dump_transaction_index(path)
+            return index_dump.dump_transaction_index(path, index_options)
         case ".snapshot":
-            return index_dump.dump_producer_snapshot(path)
+            return index_dump.dump_producer_snapshot(path, index_options)
     return _unknown(path)
 
 

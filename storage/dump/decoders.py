@@ -39,10 +39,11 @@ class Tombstone(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """What a record's key and value are: a message, plain bytes (None where there are none), or a fault in words."""
+    """What a record's key and value are: a message, a number, plain bytes (None where there are none), or a fault in
+    words."""
 
-    key: Typed | bytes | None
-    value: Typed | Tombstone | bytes | None
+    key: Typed | bytes | int | None
+    value: Typed | Tombstone | bytes | int | None
     fault: str | None = None
     is_corrupt: bool = False
     """Whether the fault is in the bytes; an unknown record type may be a newer Kafka's."""
@@ -53,9 +54,26 @@ class Decoded(NamedTuple):
 Decoder = Callable[[Record], Decoded]
 
 
-def plain(record: Record) -> Decoded:
-    """The bytes as they are (Kafka's StringDecoder)."""
-    return Decoded(record.key, record.value)
+def plain(key_kind: str, value_kind: str) -> Decoder:
+    """Keys and values without a type of their own: ``text`` (the bytes as they are), ``integer`` or ``long``.
+
+    Kafka's StringDecoder, IntegerDecoder and LongDecoder; the last two take the first 4 or 8 bytes.
+    """
+    sizes = {"text": 0, "integer": 4, "long": 8}
+    key_size, value_size = sizes[key_kind], sizes[value_kind]
+
+    def decode(record: Record) -> Decoded:
+        for data, size in ((record.key, key_size), (record.value, value_size)):
+            if data is not None and len(data) < size:
+                what = f"a number of {size} bytes expected, there are {len(data)}"
+                return Decoded(None, None, f"Error at offset {record.offset}, skipping. {what}")
+        return Decoded(_number(record.key, key_size), _number(record.value, value_size))
+
+    return decode
+
+
+def _number(data: bytes | None, size: int) -> bytes | int | None:
+    return data if data is None or not size else int.from_bytes(data[:size], "big", signed=True)
 
 
 def group_record(record: Record) -> Decoded:
@@ -75,12 +93,18 @@ def share_record(record: Record) -> Decoded:
 
 def metadata_record(record: Record) -> Decoded:
     """A record of ``__cluster_metadata`` or of one of its snapshots."""
-    return _framed_record(record, "metadata_records")
+    try:
+        return Decoded(None, _framed(record.value, "metadata_records"))
+    except ProtocolError as error:
+        return Decoded(None, None, f"Error at {record.offset}, skipping. {error}", True, True)
 
 
 def remote_log_record(record: Record) -> Decoded:
     """A record of ``__remote_log_metadata``."""
-    return _framed_record(record, "remote_log_records")
+    try:
+        return Decoded(None, _framed(record.value, "remote_log_records"))
+    except ProtocolError as error:
+        return Decoded(None, None, f"Error at offset {record.offset}, skipping. {error}", True, True)
 
 
 @cache
@@ -124,13 +148,6 @@ def _int16(data: bytes, where: str) -> int:
     if len(data) < 2:
         raise ProtocolError(f"Could not read version from {where}'s buffer: {len(data)} bytes")
     return int.from_bytes(data[:2], "big", signed=True)
-
-
-def _framed_record(record: Record, family: str) -> Decoded:
-    try:
-        return Decoded(None, _framed(record.value, family))
-    except ProtocolError as error:
-        return Decoded(None, None, f"Error at {record.offset}, skipping. {error}", True, True)
 
 
 def _framed(data: bytes | None, family: str) -> Typed:

@@ -4,12 +4,15 @@ Pure. Two renderers take them: `text_lines` in the words of Kafka's tool, `json_
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import Record
 from .decoders import Decoded, Typed
+
+if TYPE_CHECKING:
+    from ...protocol.reference.trace import Note
 
 
 class FileStart(NamedTuple):
@@ -55,6 +58,18 @@ class EntryLine(NamedTuple):
     fields: dict[str, Any]
 
 
+class ByteRows(NamedTuple):
+    """Which bytes of what came before are which field (``--bytes``)."""
+
+    notes: "list[Note]"
+    """Places count from the beginning of ``data``."""
+    data: bytes
+    at: int
+    """Where ``data`` begins in the file."""
+    where: str
+    """Empty for bytes of the file, ``decompressed`` for those that were compressed there."""
+
+
 class Remark(NamedTuple):
     """A line about the file that is printed among the others: empty, sane, invalid bytes at the end."""
 
@@ -75,4 +90,4 @@ class Finding(NamedTuple):
     """The heading and the line under which Kafka's tool names it at the end, where it does."""
 
 
-Event = FileStart | BatchLine | RecordLine | EntryLine | Remark | Finding
+Event = FileStart | BatchLine | RecordLine | EntryLine | ByteRows | Remark | Finding

@@ -39,6 +39,11 @@ class IndexOptions:
     """Compare with the log, don't print the entries."""
     max_message_size: int = 5 * 1024 * 1024
     """A batch larger than this many bytes is not looked at when an index is compared with its log."""
+    shows_bytes: bool = False
+    """Which bytes are which field, behind each entry."""
+
+
+DEFAULT = IndexOptions()
 
 
 def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
@@ -71,6 +76,7 @@ def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
             if not options.verify_only:
                 fields = {"offset": offset, "position": entry.position}
                 yield EntryLine(f"offset: {offset} position: {entry.position}", fields)
+                yield from _bytes(options, OFFSET_INDEX_ENTRY, data, slot)
     finally:
         if log is not None:
             log.__exit__()
@@ -144,6 +150,7 @@ def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
             if not options.verify_only:
                 fields = {"timestamp": entry.timestamp, "offset": offset}
                 yield EntryLine(f"timestamp: {entry.timestamp} offset: {offset}", fields)
+                yield from _bytes(options, TIME_INDEX_ENTRY, data, slot)
             previous = entry.timestamp
     finally:
         if batches is not None:
@@ -230,7 +237,7 @@ def _compare_times(
         yield Finding(path, slot, what, True, (OUT_OF_ORDER.format(path.absolute()), line))
 
 
-def dump_transaction_index(path: Path) -> Iterator[Event]:
+def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Iterator[Event]:
     """The events of a ``.txnindex``. Raises OSError."""
     yield FileStart(str(path), "transaction-index", "", {})
     data = path.read_bytes()
@@ -252,14 +259,16 @@ def dump_transaction_index(path: Path) -> Iterator[Event]:
             "lastStableOffset": entry.last_stable_offset,
         }
         yield EntryLine(" ".join(f"{name}: {value}" for name, value in fields.items()), fields)
+        yield from _bytes(options, TRANSACTION_INDEX_ENTRY, data, slot)
     yield from _odd_end(path, data, TRANSACTION_INDEX_ENTRY)
 
 
-def dump_producer_snapshot(path: Path) -> Iterator[Event]:
+def dump_producer_snapshot(path: Path, options: IndexOptions = DEFAULT) -> Iterator[Event]:
     """The events of a ``.snapshot``. Raises OSError."""
     yield FileStart(str(path), "producer-snapshot", "", {})
+    data = path.read_bytes()
     try:
-        producers = decode_snapshot(path.read_bytes())
+        producers = decode_snapshot(data)
     except CorruptSnapshotError as error:
         yield Finding(path, None, str(error))
         return
@@ -283,6 +292,18 @@ def dump_producer_snapshot(path: Path) -> Iterator[Event]:
         optional = "OptionalLong.empty" if open_from is None else f"OptionalLong[{open_from}]"
         shown = fields | {"currentTxnFirstOffset": optional}
         yield EntryLine(" ".join(f"{name}: {value}" for name, value in shown.items()), fields)
+    if options.shows_bytes:
+        from .byte_rows import snapshot_rows
+
+        yield snapshot_rows(data)
+
+
+def _bytes(options: IndexOptions, structure: Struct, data: bytes, slot: int) -> Iterator[Event]:
+    """The fields of the entry at ``slot``, where they are asked for."""
+    if options.shows_bytes:
+        from .byte_rows import entry_rows
+
+        yield entry_rows(structure, data, slot)
 
 
 def _sanity(path: Path, insane: str | None, data: bytes, entry: Struct) -> Iterator[Event]:

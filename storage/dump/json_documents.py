@@ -10,7 +10,7 @@ from typing import Any
 
 from .decoders import Tombstone, Typed
 from .embedded import data_document
-from .events import BatchLine, EntryLine, Event, FileStart, Finding, RecordLine, Remark
+from .events import BatchLine, ByteRows, EntryLine, Event, FileStart, Finding, RecordLine, Remark
 from .text_lines import codec_name, sequence_of, size_of, timestamp_type
 
 
@@ -26,6 +26,8 @@ def json_document(event: Event, path: Path, *, skip_record_metadata: bool) -> di
             return {"type": "record", **file, **_record(event, skip_record_metadata=skip_record_metadata)}
         case EntryLine():
             return {"type": "entry", **file, **event.fields}
+        case ByteRows():
+            return {"type": "bytes", **file, "where": event.where or "file", "fields": _fields(event)}
         case Remark():
             return {"type": "remark", **file, "text": event.text}
         case Finding():
@@ -86,12 +88,29 @@ def _record(event: RecordLine, *, skip_record_metadata: bool) -> dict[str, Any]:
     return found
 
 
-def _part(part: Typed | Tombstone | bytes | None) -> Any:
+def _fields(event: ByteRows) -> list[dict[str, Any]]:
+    """Each field with its place; the size of one that contains others is that of all of them."""
+    from ...protocol.show import value_of
+
+    return [
+        {
+            "at": event.at + note.start,
+            "size": None if note.end is None else note.end - note.start,
+            "depth": note.depth,
+            "field": note.path,
+            "type": note.kind,
+            "value": value_of(note),
+        }
+        for note in event.notes
+    ]
+
+
+def _part(part: Typed | Tombstone | bytes | int | None) -> Any:
     if isinstance(part, Typed):
         return _message(part)
     if isinstance(part, Tombstone):
         return None
-    return _bytes(part)
+    return part if isinstance(part, int) else _bytes(part)
 
 
 def _message(typed: Typed) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...protocol.errors import KafkaError, ProtocolError
 from ...protocol.messages import message_class
@@ -19,6 +19,9 @@ from ..file_names import base_offset_of
 from .decoders import Decoder, Typed
 from .events import BatchLine, Control, Event, FileStart, Finding, RecordLine, Remark
 from .segment_scan import Batch, Damage, LogFile
+
+if TYPE_CHECKING:
+    from .byte_rows import RecordRows
 
 BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
 UNLIMITED_BYTES = 0x7FFFFFFF
@@ -44,6 +47,8 @@ class LogOptions:
     """What to make of keys and values; None leaves them out."""
     max_bytes: int = UNLIMITED_BYTES
     """Read so many bytes of each file; what is cut by that is no damage."""
+    shows_bytes: bool = False
+    """Which bytes are which field, behind each batch and record."""
 
 
 def log_start(path: Path) -> FileStart:
@@ -123,18 +128,32 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
     position, header, data = batch
     computed = batch.computed_crc
     yield BatchLine(position, header, computed == header.crc)
+    if options.shows_bytes:
+        from .byte_rows import header_rows
+
+        yield header_rows(position, data)
     yield from order.batch(position, header)
     offsets = f"batch of offsets {header.base_offset} to {header.last_offset}"
     if computed != header.crc:
         yield Finding(path, position, f"{offsets}: its bytes have CRC {computed}, its header says {header.crc}")
     if not options.deep_iteration:
         return
+    rows: RecordRows | None = None
     try:
         for record in iterate_records(data, header):
             yield from order.record(record.offset)
             yield from _record(path, position, header, record, options.decoder)
+            if options.shows_bytes:
+                rows = rows or _record_rows(batch)
+                yield rows.next(record, options.decoder(record) if options.decoder else None)
     except KafkaError as error:
         yield Finding(path, position, f"{offsets}: its records can't be read: {error.args[-1]}")
+
+
+def _record_rows(batch: Batch) -> "RecordRows":
+    from .byte_rows import RecordRows
+
+    return RecordRows(*batch)
 
 
 def _record(path: Path, position: int, header: BatchHeader, record: Record, decoder: Decoder | None) -> Iterator[Event]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from .events import Event, Finding
-from .text_lines import coordinator_text, lines, metadata_message_text
+from .text_lines import MessageText, coordinator_text, lines, metadata_message_text
 
 LINES_AT_ONCE = 256  # written together: a write for each line halves the speed
 
@@ -43,8 +43,7 @@ class TextPrinter:
         """``decoder`` names the flag whose messages are to be printed; None when keys and values are plain."""
         self._out = LineWriter()
         self._skip_record_metadata = skip_record_metadata
-        framed = decoder in ("cluster_metadata", "remote_log_metadata")
-        self._message_text = metadata_message_text if framed else coordinator_text
+        self._message_text = _message_text(decoder)
         self._findings: list[Finding] = []
 
     def print(self, event: Event, path: Path) -> Finding | None:
@@ -64,6 +63,18 @@ class TextPrinter:
         """Prints the findings."""
         self.flush()
         print("".join(f"{line}\n" for line in summary(self._findings)), end="", file=sys.stderr)
+
+
+def _message_text(decoder: str | None) -> MessageText:
+    """How messages are printed in the topics of a decoder's flag."""
+    match decoder:
+        case "cluster_metadata":
+            return metadata_message_text
+        case "remote_log_metadata":
+            from .remote_log_lines import remote_log_text
+
+            return remote_log_text
+    return coordinator_text
 
 
 def summary(findings: list[Finding]) -> list[str]:

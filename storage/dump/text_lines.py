@@ -1,8 +1,7 @@
 """Events as the lines that Kafka's DumpLogSegments prints.
 
 Pure. What only messages need is imported with the first one. Invariant: for a log, index or snapshot that is sound the
-lines are those of Kafka 4.3.1's tool, byte for byte (a test compares them), but for records of
-``__remote_log_metadata``, which are JSON here.
+lines are those of Kafka 4.3.1's tool, byte for byte (a test compares them).
 """
 
 import re
@@ -13,7 +12,7 @@ from ...protocol.records.compression import CompressionType
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import Record
 from .decoders import Decoded, Tombstone, Typed
-from .events import BatchLine, Control, EntryLine, Event, FileStart, RecordLine, Remark
+from .events import BatchLine, ByteRows, Control, EntryLine, Event, FileStart, RecordLine, Remark
 
 _ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "\ufffd".encode()
@@ -40,7 +39,17 @@ def lines(event: Event, *, skip_record_metadata: bool, message_text: MessageText
             return [record_line(event, skip_record_metadata=skip_record_metadata, message_text=message_text)]
         case EntryLine() | Remark():
             return [event.text]
+        case ByteRows():
+            return byte_lines(event)
     return []
+
+
+def byte_lines(event: ByteRows) -> list[str]:
+    """A table of the fields with their places, in the manner of ``odradek protocol show --bytes``."""
+    from ...protocol.show import taken_apart
+
+    heading, *rows = taken_apart(event.notes, event.data, event.at)
+    return [f"  {heading}{f' ({event.where})' if event.where else ''}", *(f"  {row}" for row in rows)]
 
 
 def batch_line(event: BatchLine) -> str:
@@ -107,9 +116,11 @@ def content_text(decoded: Decoded, prefix: str, message_text: MessageText) -> st
     return text
 
 
-def _part(part: Typed | Tombstone | bytes, is_key: bool, message_text: MessageText) -> str:
+def _part(part: Typed | Tombstone | bytes | int, is_key: bool, message_text: MessageText) -> str:
     if isinstance(part, bytes):
         return java_text(part)
+    if isinstance(part, int):
+        return str(part)
     if isinstance(part, Tombstone):
         return "<DELETE>"
     return message_text(part, is_key)

@@ -88,7 +88,8 @@ def batch_of(plan: Plan, chance: Random, timestamp_ms: int) -> list[Sent]:
     made = []
     for index in range(plan.records):
         key = b"key-%d" % chance.randrange(plan.keys) if plan.keys else chance.choice((None, None, b"", b"k\xff"))
-        value: bytes | None = chance.randbytes(plan.value_bytes // 2).hex().encode()
+        words = chance.randbytes(8).hex().encode()  # repeated, so that every codec has something to compress
+        value: bytes | None = (words * (plan.value_bytes // len(words) + 1))[: plan.value_bytes]
         if plan.keys and chance.random() < 0.2:
             value = None
         elif chance.random() < 0.05:

@@ -1,0 +1,96 @@
+"""Which bytes of a file are which field: batches, records and the messages in them, entries of indexes and snapshots.
+
+Pure; imported only where ``--bytes`` is asked for. Invariant: a row stands where its bytes have it, in the file or (of
+compressed records) in what they decompress to. Source: the structures of `protocol.reference.disk` and the message
+table.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader
+from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
+from ...protocol.records.record import Record, records_section
+from ...protocol.reference import disk
+from ...protocol.reference.dissect import dissect
+from ...protocol.reference.trace import Note, Trace
+from ...protocol.reference.wire import parse_at
+from ...protocol.table import message
+from .decoders import Decoded, Typed
+from .events import ByteRows
+
+if TYPE_CHECKING:
+    from construct import Struct
+
+COORDINATOR_PREFIX = 2
+"""The int16 type or version before a message in the topics of coordinators."""
+
+
+def header_rows(position: int, data: bytes) -> ByteRows:
+    """The header of a batch that begins at ``position`` of its file."""
+    notes, _ = _notes(disk.RECORD_BATCH_HEADER, data[:BATCH_HEADER_SIZE], 0)
+    return ByteRows(notes, data, position, "")
+
+
+class RecordRows:
+    """The records of one batch, one after the other."""
+
+    def __init__(self, position: int, header: BatchHeader, data: bytes) -> None:
+        """Takes the whole batch. Raises KafkaError for records that can't be decompressed."""
+        self._data = records_section(data, header, 0, DEFAULT_MAX_DECOMPRESSED_SIZE)
+        compressed = bool(header.attributes & 0x07)
+        self._where = "decompressed" if compressed else ""
+        self._at = 0 if compressed else position + BATCH_HEADER_SIZE
+        self._next = 0
+
+    def next(self, record: Record, decoded: Decoded | None) -> ByteRows:
+        """The next record; where its key or value is a message, that message's fields too."""
+        notes, self._next = _notes(disk.RECORD, self._data, self._next)
+        rows: list[Note] = []
+        for note in notes:
+            rows.append(note)
+            if decoded is not None and note.depth == 0 and note.path in ("key", "value"):
+                part = decoded.key if note.path == "key" else decoded.value
+                data = record.key if note.path == "key" else record.value
+                if isinstance(part, Typed) and data is not None:
+                    assert note.end is not None
+                    rows += _message_notes(part, data, note.end - len(data))
+        return ByteRows(rows, self._data, self._at, self._where)
+
+
+def _message_notes(typed: Typed, data: bytes, start: int) -> Iterator[Note]:
+    """The fields of a message whose bytes, with what stands before it, begin at ``start``."""
+    prefix = COORDINATOR_PREFIX if typed.message.NAME.endswith(("Key", "Value")) else _framing_size(data)
+    found = dissect(message(typed.message.NAME), typed.version, data[prefix:])
+    for note in found.notes:
+        end = None if note.end is None else note.end + start + prefix
+        shift = start + prefix
+        yield replace(note, depth=note.depth + 1, start=note.start + shift, content=note.content + shift, end=end)
+
+
+def _framing_size(data: bytes) -> int:
+    """The bytes of a metadata record's three varints: frame version, type, version."""
+    position = 0
+    for _ in range(3):
+        while data[position] & 0x80:
+            position += 1
+        position += 1
+    return position
+
+
+def entry_rows(structure: "Struct", data: bytes, position: int) -> ByteRows:
+    """One entry of an index, at ``position`` of its file."""
+    entry = data[position : position + structure.sizeof()]
+    return ByteRows(_notes(structure, entry, 0)[0], entry, position, "")
+
+
+def snapshot_rows(data: bytes) -> ByteRows:
+    """A whole producer snapshot that is sound."""
+    return ByteRows(_notes(disk.PRODUCER_SNAPSHOT, data, 0)[0], data, 0, "")
+
+
+def _notes(structure: Any, data: bytes, position: int) -> tuple[list[Note], int]:
+    trace = Trace()
+    _, end = parse_at(structure, data, position, trace)
+    return trace.notes, end
