@@ -196,11 +196,13 @@ class LogCleaner:
                 await loop.run_in_executor(None, round_.sync)
                 round_.commit(group, self._clock_ms())
                 await loop.run_in_executor(None, round_.sync)
+                round_.finish()
+                await loop.run_in_executor(None, round_.sync)
             is_done = True
             return outcome
         finally:
             try:
-                round_.give_up()
+                round_.settle()
                 if not is_done:
                     discard_cleaned(round_.files, round_.order.directory)
             finally:

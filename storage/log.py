@@ -449,14 +449,23 @@ class Log:
             self._log_files.remove_later(segment, snapshot, now_ms + self.config.file_delete_delay_ms)
         return count
 
-    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> None:
+    def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> Segment:
         """A cleaned segment of `size` bytes, complete as `.swap`, takes the place of `sources`, which go when `due_ms`.
 
-        Raises StorageError when the disk refuses: the log is unusable until it is opened again.
+        `finish_replacing` must follow a sync of the directory. Raises StorageError when the disk refuses: the log is
+        unusable until it is opened again.
         """
         try:
             snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
-            self._log_files.replace(sources, size, snapshots, due_ms)
+            return self._log_files.replace(sources, size, snapshots, due_ms)
+        except OSError as error:
+            self.failure = error
+            raise self.storage_error(error) from error
+
+    def finish_replacing(self, cleaned: Segment) -> None:
+        """Gives the cleaned segment's files their final names. Raises StorageError as `replace_segments`."""
+        try:
+            self._log_files.finish_replacing(cleaned)
         except OSError as error:
             self.failure = error
             raise self.storage_error(error) from error

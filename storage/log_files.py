@@ -215,10 +215,11 @@ class LogFiles:
         if segment in self._indexes_in_use:
             self._indexes_in_use.remove(segment)
 
-    def replace(self, sources: list[Segment], size: int, more: list[Path], due_ms: int) -> None:
+    def replace(self, sources: list[Segment], size: int, more: list[Path], due_ms: int) -> Segment:
         """Puts a cleaned segment, whole as `.swap`, in the place of neighbours; their files (and `more`) go later.
 
-        Those who read them keep what they hold. An OSError leaves the files between the old state and the new one.
+        It is served as `.swap` until `finish_replacing`. Those who read the others keep what they hold. An OSError
+        leaves the files between the old state and the new one.
         """
         base_offset = sources[0].base_offset
         paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
@@ -229,11 +230,6 @@ class LogFiles:
                 target = path.with_name(path.name + DELETED_SUFFIX)
                 self._files.rename(path, target)
                 self.removals.add([target], due_ms)
-        self._files.sync_directory(self.directory)  # or an old segment could be back beside what replaced it
-        for suffix in SEGMENT_SUFFIXES:
-            cleaned = segment_path(self.directory, base_offset, suffix + SWAP_SUFFIX)
-            if self._files.exists(cleaned):
-                self._files.rename(cleaned, segment_path(self.directory, base_offset, suffix))
         self.unsynced_directories.add(self.directory)
         self._indexes_in_use = [segment for segment in self._indexes_in_use if segment not in sources]
         cleaned_segment = Segment(
@@ -244,8 +240,23 @@ class LogFiles:
             index_interval_bytes=self.config.index_interval_bytes,
             jitter_ms=sources[0].jitter_ms,
             created_ms=sources[0].created_ms,
+            file_suffix=SWAP_SUFFIX,
         )
-        self.segments.replace(sources, cleaned_segment)
+        self.segments.replace(sources, cleaned)
+        return cleaned
+
+    def finish_replacing(self, cleaned: Segment) -> None:
+        """Gives a cleaned segment's files their final names, once it is durable that the old ones have gone.
+
+        Else a power failure could bring an old segment back beside the one that took its records over.
+        """
+        for suffix in SEGMENT_SUFFIXES:
+            path = segment_path(self.directory, cleaned.base_offset, suffix)
+            swapped = path.with_name(path.name + SWAP_SUFFIX)
+            if self._files.exists(swapped):
+                self._files.rename(swapped, path)
+        self.unsynced_directories.add(self.directory)
+        cleaned.settle_name()
 
     def interrupt_cleaning(self) -> None:
         """The segments are about to change: a round that cleans them swaps nothing more in. Raises OSError."""

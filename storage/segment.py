@@ -53,6 +53,7 @@ class Segment:
         "base_offset",
         "created_ms",
         "directory",
+        "file_suffix",
         "index_interval_bytes",
         "jitter_ms",
         "path",
@@ -69,10 +70,15 @@ class Segment:
         index_interval_bytes: int,
         jitter_ms: int,
         created_ms: int,
+        file_suffix: str = "",
     ) -> None:
-        """A segment whose file has `size` bytes already; indexes are read when first needed."""
+        """A segment whose file has `size` bytes already; indexes are read when first needed.
+
+        `file_suffix` stands behind the names of its files until `settle_name`.
+        """
         self.directory = directory
-        self.path = segment_path(directory, base_offset, LOG_SUFFIX)
+        self.file_suffix = file_suffix
+        self.path = segment_path(directory, base_offset, LOG_SUFFIX + file_suffix)
         self.base_offset = base_offset
         self.size = size
         self.index_interval_bytes = index_interval_bytes
@@ -184,7 +190,7 @@ class Segment:
         return TransactionIndex(self.base_offset, data)
 
     def _read_index(self, suffix: str) -> bytes:
-        return self._files.read_file(segment_path(self.directory, self.base_offset, suffix))
+        return self._files.read_file(segment_path(self.directory, self.base_offset, suffix + self.file_suffix))
 
     def _reset_indexes(self) -> None:
         self._offset_index = OffsetIndex(self.base_offset)
@@ -409,6 +415,12 @@ class Segment:
         """Lets the descriptors go without writing anything."""
         self._descriptor = None
         self._descriptors.forget(self.path)
+
+    def settle_name(self) -> None:
+        """The files have their final names now."""
+        self.forget_files()
+        self.file_suffix = ""
+        self.path = segment_path(self.directory, self.base_offset, LOG_SUFFIX)
 
     def move_to(self, directory: Path) -> None:
         """The partition's directory was renamed."""

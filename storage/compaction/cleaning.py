@@ -122,6 +122,8 @@ class PartitionCleaner:
         ]
         for group in groups:
             self._clean_group(facts, group, round_, is_dry_run=is_dry_run)
+        if not is_dry_run:
+            self._files.sync_directory(self._directory)  # or an index could be swapped in whose log lost its name
         result.bytes_before = sum(segment.size for segment in sources)
         result.bytes_after = sum(group.size for group in groups)
         result.segments_before, result.segments_after = len(sources), len(groups)

@@ -2,7 +2,7 @@
 
     round_ = LiveRound(log, ...)                     on the loop: what the round goes by
     outcome = carry_out(round_.order, files, pace)   anywhere, for as long as it takes
-    for each group: stage, sync, commit              on the loop, but for the sync
+    for each group: stage, sync, commit, sync, finish, sync     on the loop, but for the syncs
     round_.end()
 
 Owns: the files that are half swapped in. Never does: decoding a batch. Invariants: a group takes the place of segments
@@ -52,6 +52,7 @@ class LiveRound:
         self._log = log
         self._sources = {segment.base_offset: segment for segment in sealed}
         self._staged: CleanedGroup | None = None
+        self._committed: Segment | None = None
         assert log.log_files.cleaning is None, "one round at a time"
         log.log_files.cleaning = self
 
@@ -64,8 +65,7 @@ class LiveRound:
         """The log changes in a way that the round did not expect: nothing more is swapped in. Raises OSError."""
         self.is_interrupted = True
         self.on_interrupt()
-        if self._staged is not None:
-            self._unstage()
+        self.settle()
 
     def check(self) -> None:
         """Raises CleaningStoppedError once the round has been interrupted or its log can't be used any more."""
@@ -88,27 +88,36 @@ class LiveRound:
             raise
 
     def sync(self) -> None:
-        """The step between, on any thread: the names are made durable. Raises OSError."""
+        """After each step, on any thread: the names are made durable. Raises OSError."""
         self.files.sync_directory(self.order.directory)
 
     def commit(self, group: CleanedGroup, now_ms: int) -> None:
-        """The last step: the group takes the place of its sources, whose files go after file.delete.delay.ms.
+        """The second step: the group takes the place of its sources, whose files go after file.delete.delay.ms.
 
         Raises CleaningStoppedError with the log as it was; StorageError where the disk refuses: the log is unusable
         until it is opened again, which finishes the exchange.
         """
         self.check()
         self._staged = None
-        self._log.replace_segments(
+        self._committed = self._log.replace_segments(
             [self._sources[source.base_offset] for source in group.sources],
             group.size,
             now_ms + self._log.config.file_delete_delay_ms,
         )
 
-    def give_up(self) -> None:
-        """Takes back what was staged and not committed. Raises OSError."""
+    def finish(self) -> None:
+        """The last step: the group's files get their final names. Raises StorageError as `commit`."""
+        if self._committed is not None:
+            committed, self._committed = self._committed, None
+            self._log.finish_replacing(committed)
+
+    def settle(self) -> None:
+        """Takes back what was staged, ends what was committed, with a sync on this thread. Raises OSError."""
         if self._staged is not None:
             self._unstage()
+        if self._committed is not None and self._log.failure is None:
+            self.sync()
+            self.finish()
 
     def end(self) -> None:
         """The log is not being cleaned any more."""
@@ -154,13 +163,16 @@ def sealed_and_active(log: Log) -> list[SegmentFacts]:
 
 
 def range_of(log: Log, segments: list[SegmentFacts], cleaned_up_to: int | None, now_ms: int) -> CleanableRange:
-    """What of an open log may be cleaned now."""
+    """What of an open log may be cleaned now.
+
+    Only what is synced: else a record could go because of a later one of its key, and a power failure take that too.
+    """
     return cleanable_range(
         segments,
         cleaned_up_to=cleaned_up_to,
         log_start_offset=log.log_start_offset,
         log_end_offset=log.log_end_offset,
-        last_stable_offset=log.last_stable_offset,
+        last_stable_offset=min(log.last_stable_offset, log.synced_offset),
         min_compaction_lag_ms=log.config.min_compaction_lag_ms,
         now_ms=now_ms,
     )
@@ -190,9 +202,11 @@ def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: Round
             round_.sync()
             round_.commit(group, now_ms)
             round_.sync()
+            round_.finish()
+            round_.sync()
         return outcome
     except (OSError, StorageError):
-        round_.give_up()
+        round_.settle()
         discard_cleaned(round_.files, round_.order.directory)
         raise
     finally:

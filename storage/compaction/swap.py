@@ -31,6 +31,7 @@ def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: 
     files.sync_directory(directory)
     for base_offset in old_bases:
         _rename(files, directory, base_offset, "", DELETED_SUFFIX)
+    files.sync_directory(directory)  # or an old segment could be back beside the one that took its records over
     for base_offset in new_bases:
         _rename(files, directory, base_offset, SWAP_SUFFIX, "")
     files.sync_directory(directory)

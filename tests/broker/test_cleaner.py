@@ -67,6 +67,7 @@ def topic(directory: LogDirectory, name: str, clock: Clock, config: LogConfig = 
         log.append_as_leader(encode_batch(records), 0, clock())
         number += 1
     log.roll(clock())
+    log.flush()
     return log
 
 
