@@ -85,8 +85,10 @@ class Hosting:
 
         The 50 partitions of the offsets topic exist from the start; their files come with the first group.
         """
-        lies_here = self._directories.holder(partition.topic, partition.index) is not None
-        if (partition.topic in INTERNAL_TOPICS) == lies_here:
+        holder = self._directories.holder(partition.topic, partition.index)
+        # Without its topic id a directory would be a stray to a Kafka that starts next: a kill can leave one so.
+        is_nameless = holder is not None and holder.topic_id_of(partition.topic, partition.index) is None
+        if is_nameless or (partition.topic in INTERNAL_TOPICS) == (holder is not None):
             partition.log  # noqa: B018
 
     def open_some(self, count: int) -> bool:
