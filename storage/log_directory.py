@@ -165,6 +165,11 @@ class LogDirectory:
 
     # Logs --------------------------------------------------------------------
 
+    def distrust(self) -> None:
+        """Logs are checked from their first record on, not from the recovery points: for a repair, before they open."""
+        self.was_clean = False
+        self._offsets.recovery_points.clear()
+
     def find_logs(self, now_ms: int, is_stray: Callable[[str, int, bytes | None], bool] | None = None) -> None:
         """Looks what lies here (`found`), opens nothing, and removes the marker of the clean stop.
 

@@ -14,6 +14,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
     "info": ("odradek.broker.storage_tool.info:info", "say whether the directories are formatted, and for whom"),
     "check": ("odradek.storage.check_command:check", "verify every file, without changing a byte"),
+    "repair": (
+        "odradek.broker.storage_tool.repair:repair",
+        "do what a start does about damage; --dry-run only says it",
+    ),
+    "explain": ("odradek.broker.storage_tool.explain:explain", "say what each topic keeps, why, and until when"),
     "adopt": ("odradek.broker.adopt.command:adopt", "serve the disks of a dead broker without its metadata"),
 }
 """Command name -> (``module:function``, one line of help)."""

@@ -49,7 +49,7 @@ class Both:
         self.open: list[tuple[int, int]] = []
 
     def each(self, operation: str, *arguments: object) -> None:
-        outcomes = []
+        outcomes: list[int | None] = []
         for files, root in self.sides:
             placed = [root / argument if isinstance(argument, str) else argument for argument in arguments]
             try:

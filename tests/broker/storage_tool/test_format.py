@@ -160,6 +160,8 @@ def test_a_real_kafka_starts_on_it(dynamic: bool, tmp_path: Path) -> None:
     assert format_directories(["-c", str(path), "-t", CLUSTER, "-S", ALICE, *options]) == 0
     with kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        described = admin.describe_user_scram_credentials(["alice"])["alice"].result(60)
+        asked = admin.describe_user_scram_credentials(["alice"])
+        assert isinstance(asked, dict)
+        described = asked["alice"].result(60)
         assert [one.iterations for one in described.scram_credential_infos] == [4096]
         assert admin.list_topics(timeout=60).cluster_id == CLUSTER

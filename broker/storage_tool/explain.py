@@ -1,0 +1,189 @@
+"""``odradek storage explain``: says for each topic what it keeps, why that is not deleted yet, and when it will be.
+
+Reads the directories as they are, also of a running broker, without its lock and without changing a byte.
+"""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...protocol.errors import KafkaError
+from ...storage.check.directory_check import lock_holder
+from ...storage.check_command import run
+from ...storage.compaction.grouping import first_dirty_offset
+from ...storage.file_names import DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX
+from ...storage.files import Files
+from ...storage.log import Log
+from ...storage.log_config import LogConfig
+from ...storage.log_directory import LogDirectory
+from ..config.server_config import ServerConfig
+from ..disk_space import free_space_marks, in_words, min_free_bytes
+from ..disk_watch import CAP_KEY, MIN_FREE_KEY
+from ..metadata.log_reader import MetadataLogError
+from ..metadata.replay import MetadataCorruption
+from .configuration import all_directories, load_configuration
+from .explanation import Explanation, OpenTransaction, PartitionOnDisk, SegmentOnDisk, explain_partition
+from .offline import OfflineDirectories
+
+KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segment.bytes")
+
+
+def explain(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek storage explain``, the exit code back."""
+    return run(command, "odradek storage explain", arguments)
+
+
+@click.command(
+    help="Say for each topic what it keeps, why that is not deleted yet, and when it will be. DIR: the log directories"
+    " of one node; a broker may be running there. Topic configurations come from the metadata log in them, the"
+    " broker's own from --config.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
+@click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
+@click.option("--topic", "topics", multiple=True, help="Only this topic; may be given several times.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON document a line, for each partition.")
+def command(directories: tuple[Path, ...], path: Path | None, topics: tuple[str, ...], as_json: bool) -> int:
+    """Explains; gives the exit code."""
+    config = ServerConfig.load() if path is None else load_configuration(path)
+    if path is None and not directories:
+        raise click.UsageError("give the log directories, or --config")
+    chosen = list(directories) or all_directories(config)
+    now_ms = time.time_ns() // 1_000_000
+    try:
+        with OfflineDirectories(chosen, config, now_ms) as offline:
+            if not as_json:
+                _say_room(offline)
+            _explain_all(offline, frozenset(topics), as_json=as_json)
+    except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
+        raise click.ClickException(str(problem)) from problem
+    return 0
+
+
+def _say_room(offline: OfflineDirectories) -> None:
+    """How much room the file systems have, and what a broker makes of that."""
+    for directory in offline.directories:
+        free, total = Files().space(directory.path)
+        marks = free_space_marks(min_free_bytes(offline.config.get_int(MIN_FREE_KEY), total))
+        click.echo(f"{directory.path}: {in_words(free)} of {in_words(total)} free", nl=False)
+        if free < marks.full:
+            click.echo(f"; producers are refused until {in_words(marks.resume)} are free ({MIN_FREE_KEY})", nl=False)
+        if lock_holder(directory.path) is not None:
+            click.echo("; a broker is running here", nl=False)
+        click.echo()
+    cap = offline.config.get_int(CAP_KEY)
+    if cap >= 0:
+        click.echo(
+            f"{CAP_KEY} is {in_words(cap)}: near it the oldest segments of topics with cleanup.policy=delete go,"
+            " whatever is said below"
+        )
+
+
+def _explain_all(offline: OfflineDirectories, topics: frozenset[str], *, as_json: bool) -> None:
+    interval_ms = offline.config.get_int("log.retention.check.interval.ms")
+    shown = ""
+    for directory, topic, partition, log in offline.logs(topics):
+        if topic != shown and not as_json:
+            shown = topic
+            click.echo(f"\n{topic} ({_configs(offline, topic)})")
+        if isinstance(log, str):
+            if as_json:
+                click.echo(json.dumps({"topic": topic, "partition": partition, "problem": log}))
+            else:
+                click.echo(f"  {topic}-{partition}: {log}")
+            continue
+        facts = facts_of(log, directory, topic, partition, offline.now_ms)
+        explained = explain_partition(facts, log.config, interval_ms, offline.now_ms)
+        if as_json:
+            click.echo(json.dumps(_document(facts, explained, log.config, directory)))
+        else:
+            _print(facts, explained)
+    for directory in offline.directories:
+        for entry in Files().list(directory.path):
+            if entry.name.endswith(DELETE_DIRECTORY_SUFFIX) and not topics and not as_json:
+                click.echo(f"\n{entry.name}: of a deleted topic; goes after file.delete.delay.ms, or at the next start")
+
+
+def _configs(offline: OfflineDirectories, topic: str) -> str:
+    """The configurations that matter here, and where each comes from."""
+    own = offline.topic_overrides(topic)
+    config = offline.config_of(topic)
+    values = {
+        "cleanup.policy": ",".join(sorted(config.cleanup_policy)),
+        "retention.ms": str(config.retention_ms),
+        "retention.bytes": str(config.retention_bytes),
+        "segment.ms": str(config.segment_ms),
+        "segment.bytes": str(config.segment_bytes),
+    }
+    return ", ".join(f"{key}={values[key]}{'' if key in own else ' by default'}" for key in KEYS)
+
+
+def facts_of(log: Log, directory: LogDirectory, topic: str, partition: int, now_ms: int) -> PartitionOnDisk:
+    """What the explanation needs to know of an open log. Raises OSError."""
+    segments = list(log.segments)
+    ends = [segment.base_offset for segment in segments[1:]] + [log.log_end_offset]
+    on_disk = [
+        SegmentOnDisk(
+            segment.base_offset,
+            end,
+            segment.size,
+            segment.largest_timestamp,
+            segment.time_waited_for_roll(now_ms, now_ms) if segment is segments[-1] else 0,
+        )
+        for segment, end in zip(segments, ends, strict=True)
+    ]
+    cleaned, _ = first_dirty_offset(
+        directory.cleaner_offsets.get((topic, partition)), log.log_start_offset, log.log_end_offset
+    )
+    sealed = on_disk[:-1]
+    dirty = [segment for segment in sealed if segment.end_offset > cleaned]
+    deleted = [entry.stat().st_size for entry in Files().list(log.directory) if entry.name.endswith(DELETED_SUFFIX)]
+    return PartitionOnDisk(
+        topic,
+        partition,
+        on_disk,
+        log.log_start_offset,
+        log.log_end_offset,
+        log.last_stable_offset,
+        [
+            OpenTransaction(producer.producer_id, producer.transaction_first_offset, producer.last_timestamp)
+            for producer in log.producer_state.producers.values()
+            if producer.transaction_first_offset is not None
+        ],
+        len(deleted),
+        sum(deleted),
+        cleaned,
+        sum(segment.size for segment in dirty),
+        sum(segment.size for segment in sealed if segment.end_offset <= cleaned),
+        min((segment.largest_timestamp for segment in dirty), default=None),
+    )
+
+
+def _print(facts: PartitionOnDisk, explained: Explanation) -> None:
+    first, *others = explained.sentences
+    click.echo(f"  {facts.topic}-{facts.partition}: {first}")
+    for sentence in others:
+        click.echo(f"    {sentence}")
+
+
+def _document(
+    facts: PartitionOnDisk, explained: Explanation, config: LogConfig, directory: LogDirectory
+) -> dict[str, Any]:
+    return {
+        "topic": facts.topic,
+        "partition": facts.partition,
+        "directory": str(directory.path),
+        "bytes": facts.size,
+        "segments": len(facts.segments),
+        "logStartOffset": facts.log_start_offset,
+        "logEndOffset": facts.log_end_offset,
+        "lastStableOffset": facts.last_stable_offset,
+        "cleanupPolicy": sorted(config.cleanup_policy),
+        "oldestSegmentGoesMs": explained.oldest_goes_ms,
+        "deletedFiles": facts.deleted_files,
+        "deletedBytes": facts.deleted_bytes,
+        "explanation": explained.sentences,
+    }

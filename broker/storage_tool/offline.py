@@ -1,0 +1,104 @@
+"""Log directories opened without a lock and without changing a byte, a running broker's too.
+
+Owns: the overlay under which the same code opens logs and metadata as at a start. Never does: writing to the disk.
+Invariant: nothing is recovered: what a broker left, or is just writing, is read as it stands.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.errors import CorruptRecordError
+from ...storage.errors import StorageError
+from ...storage.files import Files
+from ...storage.log import Log
+from ...storage.log_config import LogConfig
+from ...storage.log_directory import LogDirectory
+from ...storage.meta_properties import read_meta_properties
+from ...storage.overlay_files import OverlayFiles
+from ..config.server_config import ServerConfig
+from ..config.topic_config import log_config_for
+from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.metadata_log import MetadataLog
+from ..metadata.replay import replay
+from ..metadata.service import controller_endpoint
+
+
+def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> MetadataImage:
+    """The metadata in a directory. Raises MetadataLogError, MetadataCorruption, KafkaError."""
+    assert directory.meta is not None
+    log = MetadataLog.open(directory, directory.meta.node_id, controller_endpoint(config), config, now_ms)
+    image, delta = MetadataImage(), MetadataDelta()
+    for record in log.load():
+        replay(image, record.message, delta, record.version)
+    return image
+
+
+def effective_config(config: ServerConfig, image: MetadataImage, node_id: int) -> ServerConfig:
+    """The configuration under the dynamic broker configs that the metadata has."""
+    cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
+    return config.with_dynamic(cluster, own) if cluster or own else config
+
+
+class OfflineDirectories:
+    """Some log directories of one node; use it in a ``with``."""
+
+    def __init__(self, paths: list[Path], config: ServerConfig, now_ms: int) -> None:
+        """Raises StorageError for what is no log directory, and what :func:`load_image` raises."""
+        self.files: Files = OverlayFiles()
+        self.now_ms = now_ms
+        self.image = MetadataImage()
+        self.directories: list[LogDirectory] = []
+        node_id = -1
+        for path in paths:
+            # Before it is opened, for that makes a directory where there is none.
+            meta = read_meta_properties(self.files, path) if path.is_dir() else None
+            if meta is None:
+                raise StorageError(f"{path} is no formatted log directory; give the directories that log.dirs names")
+            directory = LogDirectory.open(path, self.files)
+            directory.was_clean = True
+            self.directories.append(directory)
+            node_id = meta.node_id
+            if (path / "__cluster_metadata-0").is_dir():
+                self.image = load_image(directory, config, now_ms)
+        self.config = effective_config(config, self.image, node_id)
+
+    def __enter__(self) -> "OfflineDirectories":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for directory in self.directories:
+            directory.abandon()
+
+    def config_of(self, topic: str) -> LogConfig:
+        """A topic's configuration: its own in the metadata, over the broker's."""
+        return log_config_for(self.config, self.topic_overrides(topic))
+
+    def topic_overrides(self, topic: str) -> Mapping[str, str]:
+        """What the topic itself sets."""
+        return self.image.config_of(ResourceType.TOPIC, topic)
+
+    def logs(self, topics: frozenset[str]) -> Iterator[tuple[LogDirectory, str, int, Log | str]]:
+        """(directory, topic, partition, log or why it can't be read) of each partition; all topics where none is named.
+
+        Each is closed when the next is asked for.
+        """
+        for directory in self.directories:
+            directory.find_logs(self.now_ms)
+            for topic, partition in sorted(directory.found):
+                if topics and topic not in topics:
+                    continue
+                log: Log | str
+                try:
+                    log = directory.open_log(topic, partition, self.config_of(topic), self.now_ms)
+                except (CorruptRecordError, KafkaError) as problem:
+                    log = (
+                        f"can't be read: {problem}; a running broker may be writing there, else `odradek storage check`"
+                    )
+                yield directory, topic, partition, log
+                if isinstance(log, Log):
+                    log.abandon()
+                    del directory.logs[topic, partition]

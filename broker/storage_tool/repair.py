@@ -1,0 +1,183 @@
+"""``odradek storage repair``: does what a start does about damage; with ``--dry-run`` it only says what that is.
+
+The loader itself does it (storage/log_loader.py): it finishes what a crash left half done, checks what lies behind the
+recovery points, cuts at the first damage there, and rebuilds indexes, snapshots and epochs; damaged indexes elsewhere
+are rebuilt besides. A dry run lets it work on an overlay, and tells how that differs from the disk.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ...protocol.errors import KafkaError
+from ...storage.check.directory_check import partition_tasks
+from ...storage.check.findings import Severity
+from ...storage.check.partition_check import check_partition
+from ...storage.check_command import run
+from ...storage.errors import StorageError
+from ...storage.file_names import (
+    METADATA_TOPIC,
+    OFFSET_INDEX_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    base_offset_of,
+)
+from ...storage.files import Files
+from ...storage.log import Log
+from ...storage.log_directory import LogDirectory
+from ...storage.meta_properties import read_meta_properties
+from ...storage.overlay_files import Change, OverlayFiles
+from ..config.server_config import ServerConfig
+from ..config.topic_config import log_config_for
+from ..metadata.image import MetadataImage, ResourceType
+from ..metadata.log_reader import MetadataLogError
+from ..metadata.replay import MetadataCorruption
+from .configuration import all_directories, load_configuration
+from .offline import effective_config, load_image
+
+REBUILT = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
+"""What is removed where it is damaged, and made anew. A damaged transaction index is not among them: without one no
+transaction counts as aborted, so the loader recovers its segment instead."""
+
+
+def repair(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek storage repair``, the exit code back."""
+    return run(command, "odradek storage repair", arguments)
+
+
+@click.command(
+    help="Do what a start does about damage: finish what a crash left half done, cut torn ends behind the recovery"
+    " points, rebuild indexes, snapshots and epochs. The broker must be stopped; with --dry-run nothing is changed and"
+    " it is only said what would be.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
+@click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, say what would be done.")
+@click.option(
+    "--from-start",
+    is_flag=True,
+    help="Check all records, also those that were synced long ago, and cut each log at its first damage. What lies"
+    " behind it in that partition is lost: look at --dry-run first.",
+)
+def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, from_start: bool) -> int:
+    """Repairs; gives the exit code."""
+    config = ServerConfig.load() if path is None else load_configuration(path)
+    chosen = list(directories) or (all_directories(config) if path is not None else [])
+    if not chosen:
+        raise click.UsageError("give the log directories, or --config")
+    for directory in chosen:
+        if not directory.is_dir() or read_meta_properties(Files(), directory) is None:
+            raise click.ClickException(f"{directory} is no formatted log directory; log.dirs names them")
+    files = OverlayFiles() if dry_run else Files()
+    told = _Told()
+    logging.getLogger("odradek.storage").addHandler(told)
+    try:
+        image = MetadataImage()
+        for directory in chosen:
+            image = _repair_directory(directory, files, config, image, from_start=from_start)
+    except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
+        raise click.ClickException(str(problem)) from problem
+    finally:
+        logging.getLogger("odradek.storage").removeHandler(told)
+    if isinstance(files, OverlayFiles):
+        changes = [change for change in files.changes() if _is_repair(change, chosen)]
+        for change in changes:
+            click.echo(f"would {change.kind} {change.path}" + (f": {change.detail}" if change.detail else ""))
+        click.echo(f"{len(changes)} files would change; nothing was changed" if changes else "nothing to repair")
+    return 0
+
+
+class _Told(logging.Handler):
+    """Prints what the loader warns of: why it changes something."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        click.echo(record.getMessage())
+
+
+def _is_repair(change: Change, directories: list[Path]) -> bool:
+    """Not the checkpoints, the marker and the lock in a directory's root: every start and stop writes those."""
+    roots = {directory.absolute() for directory in directories}
+    return change.path.parent not in roots or "directory" in change.kind
+
+
+def _repair_directory(
+    path: Path, files: Files, config: ServerConfig, image: MetadataImage, *, from_start: bool
+) -> MetadataImage:
+    """Repairs one directory; the metadata found so far, which the directories without a metadata log need too."""
+    damaged = list(_damaged_small_files(path))
+    directory = LogDirectory.open(path, files)
+    try:
+        assert directory.meta is not None
+        for file in damaged:
+            click.echo(f"{file}: damaged; it is rebuilt from the log")
+            files.remove(file)
+        if from_start:
+            directory.distrust()
+        if (path / f"{METADATA_TOPIC}-0").is_dir():
+            image = load_image(directory, config, _now_ms())
+        effective = effective_config(config, image, directory.meta.node_id)
+        known = image
+        directory.load_logs(
+            lambda topic: log_config_for(effective, known.config_of(ResourceType.TOPIC, topic)), _now_ms()
+        )
+        for file in damaged:
+            _rebuild(directory, file)
+        if isinstance(files, OverlayFiles):
+            _save_all(directory)
+        else:
+            directory.close(directory.previous_broker_epoch)
+    finally:
+        directory.abandon()
+    return image
+
+
+def _damaged_small_files(path: Path) -> Iterator[Path]:
+    """The indexes and producer snapshots that contradict the log or themselves."""
+    for task in partition_tasks(path, is_deep=False):
+        if task.is_running:
+            continue  # the lock will be refused, or a dry run has nothing to say of what is in flux
+        seen = set()
+        for problem in check_partition(task).problems:
+            file = Path(problem.file)
+            is_damaged = problem.severity is Severity.ERROR or file.suffix == SNAPSHOT_SUFFIX
+            if is_damaged and file.suffix in REBUILT and file not in seen:
+                seen.add(file)
+                yield file
+
+
+def _rebuild(directory: LogDirectory, file: Path) -> None:
+    """Has an index that was removed made anew, and written."""
+    offset = base_offset_of(file.name)
+    log = next((log for log in directory.logs.values() if log.directory == file.parent), None)
+    segment = None if log is None or offset is None else log.segments.floor(offset)
+    if segment is not None and file.suffix != SNAPSHOT_SUFFIX:
+        assert segment.offset_index is not None
+        assert segment.time_index is not None
+        segment.save_indexes()
+
+
+def _save_all(directory: LogDirectory) -> None:
+    """Writes, into the overlay, what a stop writes into the partitions' directories."""
+    for log in directory.logs.values():
+        _save(log)
+
+
+def _save(log: Log) -> None:
+    try:
+        log.prepare_close()
+        if log.is_dirty:
+            log.flush()
+    except StorageError as problem:
+        click.echo(str(problem))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
