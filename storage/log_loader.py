@@ -249,13 +249,15 @@ class LogLoader:
                 if self.before_cut is not None:
                     self.before_cut(segment.path, valid)
                 logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
-                segment.cut_to(valid)
-                self.unsynced_paths += segment.finish_recovery()
+                # First what follows, durably: a crash finds the damage again, or nothing behind it.
                 for later in unflushed[index + 1 :]:
                     logger.warning("%s: removed, it follows a damaged segment", later.path)
                     self.segments.remove(later)
                     remove_segment_files(self.files, later)
                     self.snapshots.remove(later.base_offset)
+                self.files.sync_directory(self.directory)
+                segment.cut_to(valid)
+                self.unsynced_paths += segment.finish_recovery()
                 return
             self.unsynced_paths += segment.finish_recovery()
 
@@ -352,6 +354,7 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
             if offset is not None and low <= offset < high and name.endswith((*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)):
                 logger.info("%s: removed, it was compacted into another segment", directory / name)
                 files.remove(directory / name)
+        files.sync_directory(directory)  # or an old segment could be back when no `.swap` tells any more that it is one
     for name in swaps:
         files.rename(directory / name, directory / name.removesuffix(SWAP_SUFFIX))
     if swaps:

@@ -348,8 +348,9 @@ class Segment:
         return self.save_indexes()
 
     def cut_to(self, size: int) -> None:
-        """Cuts the file at a batch boundary that recovery has found; indexes are the caller's matter."""
+        """Cuts the file, durably, at a batch boundary that recovery has found; indexes are the caller's matter."""
         self._files.truncate(self.hold_open().fd, size)
+        self._files.sync(self.hold_open().fd)
         self.size = size
 
     def start_recovery(self) -> None:
@@ -359,7 +360,8 @@ class Segment:
     def resume_recovery(self, offset: int) -> int:
         """Keeps what the indexes say of the batches below `offset`, with which they were synced; where those end.
 
-        0, with empty indexes, where that can't be trusted: recovery then begins with the segment.
+        0, with empty indexes, where that can't be trusted: recovery then begins with the segment. Files are written
+        anew in place, so that a crash may have torn what came last in them: those entries must be what the batches say.
         """
         self.start_recovery()
         if offset <= self.base_offset:
@@ -379,6 +381,8 @@ class Segment:
         newest = times.last_entry
         next_offset = self.base_offset
         try:
+            if not self._is_entry_of_batch(offsets, times):
+                return 0
             for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
                 if header.base_offset >= offset:
                     break
@@ -391,6 +395,24 @@ class Segment:
         self._max_timestamp, self._max_timestamp_offset = newest
         self._bytes_since_index_entry = position - offsets.last_position
         return position
+
+    def _is_entry_of_batch(self, offsets: OffsetIndex, times: TimeIndex) -> bool:
+        """Whether the last entry of each index is what a batch says."""
+        if len(offsets) and self._header_at(offsets.last_position).last_offset != offsets.last_offset:
+            return False
+        timestamp, last_offset = times.last_entry
+        if not len(times):
+            return True
+        for _, header in scan_headers(self._files, self.hold_open().fd, offsets.lookup(last_offset), self.size):
+            if header.last_offset >= last_offset:
+                return header.last_offset == last_offset and header.max_timestamp == timestamp
+        return False
+
+    def _header_at(self, position: int) -> BatchHeader:
+        """The header of the batch there. Raises CorruptRecordError."""
+        for _, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+            return header
+        raise CorruptRecordError(f"nothing at {position}")
 
     def finish_recovery(self) -> list[Path]:
         """The last time index entry is made, as when the segment is rolled; indexes are written: the paths to sync."""

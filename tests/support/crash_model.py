@@ -102,7 +102,7 @@ def check_recovered(log: Log, model: PartitionModel, *, has_power: bool) -> None
     """Asserts that a log that was opened after a crash keeps the promise, and that all its parts agree."""
     found = found_batches(log)
     _check_batches(log, model, found, has_power=has_power)
-    check_parts(log, found)
+    check_parts(log, found, start=max(log.log_start_offset, model.log_start_offset))
 
 
 def _check_batches(log: Log, model: PartitionModel, found: list[FoundBatch], *, has_power: bool) -> None:
@@ -164,13 +164,16 @@ def _check_compacted(
 # Parts that must agree with the batches ------------------------------------------------
 
 
-def check_parts(log: Log, found: list[FoundBatch] | None = None) -> None:
-    """Asserts that indexes, epochs, producers and aborted transactions say what the batches say."""
+def check_parts(log: Log, found: list[FoundBatch] | None = None, start: int | None = None) -> None:
+    """Asserts that indexes, epochs, producers and aborted transactions say what the batches say.
+
+    `start`: where the log began before the crash, where that is known; what was deleted and is back has no producers.
+    """
     found = found_batches(log) if found is None else found
     for segment in log.segments:
         check_indexes(segment, [batch for batch in found if batch.segment == segment.base_offset])
     _check_epochs(log, found)
-    _check_producers(log, found)
+    _check_producers(log, found, log.log_start_offset if start is None else start)
 
 
 def check_indexes(segment: Segment, batches: list[FoundBatch]) -> None:
@@ -235,10 +238,11 @@ def _replayed(found: list[FoundBatch], start: int) -> tuple[dict[int, _Producer]
     return producers, aborted
 
 
-def _check_producers(log: Log, found: list[FoundBatch]) -> None:
+def _check_producers(log: Log, found: list[FoundBatch], start: int) -> None:
     first = found[0].header.base_offset if found else log.log_end_offset
     whole, aborted = _replayed(found, 0)
-    served, _ = _replayed(found, log.log_start_offset)
+    served, _ = _replayed(found, start)
+    from_log_start, _ = _replayed(found, log.log_start_offset)
     states = log.producer_state.producers
     for producer_id, state in states.items():
         is_in_log = producer_id in whole
@@ -249,9 +253,9 @@ def _check_producers(log: Log, found: list[FoundBatch]) -> None:
         assert known.producer_epoch == producer.epoch, f"{known}, {producer}"
         from_base = whole[producer_id]
         if producer.last_offset >= 0 or known.last_offset >= first:
-            ends = {(one.last_sequence, one.last_offset) for one in (producer, from_base)}
+            ends = {(one.last_sequence, one.last_offset) for one in (producer, from_base, from_log_start[producer_id])}
             assert (known.last_sequence, known.last_offset) in ends, f"{known} instead of {ends}"
-        starts = {producer.open_from, from_base.open_from}
+        starts = {producer.open_from, from_base.open_from, from_log_start[producer_id].open_from}
         assert known.transaction_first_offset in starts or (
             known.transaction_first_offset is not None and known.transaction_first_offset < first
         ), f"{known}: the transaction is open from {starts}"
@@ -266,9 +270,9 @@ def _check_producers(log: Log, found: list[FoundBatch]) -> None:
             f"an aborted transaction of {producer_id} ends at {last_offset}, without a marker"
         )
         expected = aborted.get((producer_id, last_offset))
-        assert expected is None or first_offset <= expected or first_offset >= log.log_start_offset
+        assert expected is None or expected <= first_offset < last_offset, f"{producer_id} from {first_offset}: {aborted}"
     for (producer_id, last_offset), first_offset in aborted.items():
-        if last_offset >= log.log_start_offset and first_offset >= log.log_start_offset:
-            assert entries.get((producer_id, last_offset), -1) in range(first_offset + 1), (
+        if first_offset >= start:
+            assert entries.get((producer_id, last_offset)) == first_offset, (
                 f"the abort of {producer_id} from {first_offset} to {last_offset} is in no transaction index: {entries}"
             )
