@@ -6,6 +6,7 @@ Owns: holding the parts together, and the configuration as it is now. Never does
 from random import Random
 from typing import Any
 
+from ..storage.log_directories import LogDirectories
 from .config.server_config import ServerConfig
 from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
@@ -15,6 +16,7 @@ from .loop_timers import LoopTimers
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .partitions import Partitions
+from .replica_moves import ReplicaMoves
 
 SESSION_EVICTION_MS = 120_000
 """``FetchSession.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS``."""
@@ -32,6 +34,8 @@ class Broker:
         timers: LoopTimers,
         connections: Connections,
         random: Random,
+        log_dirs: LogDirectories,
+        replica_moves: ReplicaMoves,
     ) -> None:
         self._static_config = config
         self.config = config
@@ -40,6 +44,8 @@ class Broker:
         self.group_coordinator = group_coordinator
         self.timers = timers
         self.connections = connections
+        self.log_dirs = log_dirs
+        self.replica_moves = replica_moves
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_sessions = FetchSessionCache(
             config.get_int("max.incremental.fetch.session.cache.slots"), SESSION_EVICTION_MS, random

@@ -18,8 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from ..protocol.errors import KafkaError
 from ..storage.disk_reserve import ReservedFiles
-from ..storage.log_config import LogConfig
+from ..storage.log_config import MAX_INT64, LogConfig
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
 from .background import Background
@@ -40,6 +41,7 @@ from .hosting import Hosting
 from .internal_topics import OFFSETS_TOPIC
 from .listening import BoundListener, bind
 from .loop_timers import LoopTimers
+from .metadata.directories import cordoned_records
 from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
@@ -48,6 +50,7 @@ from .partition import Partition
 from .partitions import Partitions
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
+from .replica_moves import THROTTLE_KEY, ReplicaMoves
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +99,7 @@ class Daemon:
         self._timers: LoopTimers | None = None
         self._broker: Broker | None = None
         self._hosting: Hosting | None = None
+        self._moves: ReplicaMoves | None = None
         self._group_commit: GroupCommit | None = None
         self._background: Background | None = None
         self._snapshots: SnapshotGenerator | None = None
@@ -155,6 +159,13 @@ class Daemon:
         image = self._image = metadata.image
         self._timers = LoopTimers(loop)
         partitions = Partitions()
+        self._group_commit = GroupCommit(self._directories, self._timers, clock_ms)
+        hosting = self._hosting = Hosting(
+            self._log_dirs, partitions, self._log_config, clock_ms, self._group_commit, metadata.node_id
+        )
+        self._moves = ReplicaMoves(
+            self._log_dirs, hosting, partitions, metadata, self._group_commit, clock_ms, self._move_throttle
+        )
         self._broker = Broker(
             config,
             metadata,
@@ -169,13 +180,12 @@ class Daemon:
             self._timers,
             self._connections(self._timers),
             Random(),
+            self._log_dirs,
+            self._moves,
         )
         self._broker.take_dynamic_configs(image)
-        self._group_commit = GroupCommit(self._directories, self._timers, clock_ms)
-        node_id = metadata.node_id
-        hosting = Hosting(self._log_dirs, partitions, self._log_config, clock_ms, self._group_commit, node_id)
-        self._hosting = hosting
         self._log_dirs.find_logs(now_ms, self._is_stray)
+        self._log_dirs.promote_futures(self._assigned_directory, now_ms)
         threads = config.get_int("num.recovery.threads.per.data.dir")
         RecoveryProgress(time.monotonic).recover(self._log_dirs, hosting.config_of, now_ms, threads)
         self._log_dirs.cordoned = cordoned_paths(self._broker.config, self._log_dirs.paths)
@@ -199,6 +209,7 @@ class Daemon:
             resign=self._resign_groups,
             end_broker=self._end,
         ).listen()
+        self._moves.resume()
 
     def _open_metadata(self, now_ms: int) -> MetadataService:
         """Formats what is new, opens the metadata log (in ``metadata.log.dir``, or in the first directory)."""
@@ -242,6 +253,20 @@ class Daemon:
             else replace(configured, segment_bytes=segment_bytes)
         )
 
+    def _move_throttle(self) -> int:
+        """Bytes a second that moves between directories may copy."""
+        text = self.broker.metadata.image.config_of(ResourceType.BROKER, str(self.broker.metadata.node_id)).get(
+            THROTTLE_KEY
+        )
+        return MAX_INT64 if text is None else int(text)
+
+    def _assigned_directory(self, topic: str, index: int) -> bytes | None:
+        """The directory of this broker's replica in the metadata."""
+        assert self._image is not None
+        partition = self._image.partition(topic, index)
+        node_id = self._config.node_id
+        return None if partition is None or node_id not in partition.replicas else partition.directory_of(node_id)
+
     def _topic_id(self, topic: str) -> bytes | None:
         assert self._image is not None
         known = self._image.topics_by_name.get(topic)
@@ -262,11 +287,13 @@ class Daemon:
                 # Nobody coordinates what has no log; who asks for a coordinator next has the topic made anew.
                 for index in topic.partitions:
                     self.broker.group_coordinator.resign(index)
+            self.broker.replica_moves.topic_deleted(topic.name)
             self._hosting.drop_topic(topic.name, clock_ms())
         if delta.deleted_topics:
             self.broker.group_coordinator.topics_deleted({topic.name for topic in delta.deleted_topics.values()})
         if self.broker.configs_changed(image, delta):
             self._hosting.reconfigure_all()
+            asyncio.get_running_loop().call_soon(self._cordon)
         for topic_id in {topic_id for topic_id, _ in delta.changed_partitions}:
             changed = image.topics_by_id.get(topic_id)
             if changed is not None:
@@ -287,11 +314,25 @@ class Daemon:
 
     def _end(self, reason: str) -> None:
         """Nothing can go on: ends as a crash does, and says why."""
+        if self.failure is not None:
+            return
         logger.critical("%s", reason)
         self.failure = reason
         self.broker.connections.abort_all()
         self._give_up()
         self._on_end()
+
+    def _cordon(self) -> None:
+        """Takes over ``cordoned.log.dirs`` as it is now, and says so in the metadata."""
+        assert self._log_dirs is not None
+        broker = self.broker
+        self._log_dirs.cordoned = cordoned_paths(broker.config, self._log_dirs.paths)
+        metadata = broker.metadata
+        records = cordoned_records(metadata.image, metadata.controller, self._log_dirs.cordoned_ids)
+        try:
+            metadata.commit(records, clock_ms())
+        except KafkaError as error:
+            logger.error("cordoned.log.dirs could not be written to the metadata: %s", error)
 
     def _open_rest(self) -> None:
         """Opens what nobody has used yet, a few partitions at a time, so that requests come in between."""
@@ -352,6 +393,8 @@ class Daemon:
             self._timers.close()
         if self._background is not None:
             await self._background.finish()
+        if self._moves is not None:
+            await self._moves.finish()
         if self._group_commit is not None:
             await self._group_commit.finish()
         if self._snapshots is not None:

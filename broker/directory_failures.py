@@ -59,7 +59,7 @@ class DirectoryFailures:
             return
         if directory not in self._directories.online:
             return
-        is_metadata = directory is self._directories.metadata
+        is_metadata = directory.path == self._directories.metadata_path
         logger.warning("Stopping serving replicas in dir %s because the log directory has failed.", directory.path)
         failed = self._hosting.directory_failed(directory)
         directory_id = directory.directory_id

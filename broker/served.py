@@ -31,6 +31,8 @@ SERVED: dict[int, str] = {
     ApiKey.OFFSET_FOR_LEADER_EPOCH: "offset_for_leader_epoch",
     ApiKey.DESCRIBE_CONFIGS: "describe_configs",
     ApiKey.ALTER_CONFIGS: "alter_configs",
+    ApiKey.ALTER_REPLICA_LOG_DIRS: "alter_replica_log_dirs",
+    ApiKey.DESCRIBE_LOG_DIRS: "describe_log_dirs",
     ApiKey.CREATE_PARTITIONS: "create_partitions",
     ApiKey.DELETE_GROUPS: "delete_groups",
     ApiKey.ELECT_LEADERS: "elect_leaders",

@@ -11,6 +11,7 @@ from .checkpoints import TopicPartition
 from .file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
+    LOG_SUFFIX,
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     parse_partition_directory,
@@ -54,6 +55,11 @@ def look_into(files: Files, directory: Path) -> DirectoryContents:
     return contents
 
 
+def log_bytes(files: Files, path: Path) -> int:
+    """The size of a partition's log files. Raises OSError."""
+    return sum(entry.stat().st_size for entry in files.list(path) if entry.name.endswith(LOG_SUFFIX))
+
+
 def remove_tree(files: Files, path: Path) -> None:
     """Removes a directory with all that is in it. Raises OSError."""
     for entry in files.list(path):
@@ -62,3 +68,26 @@ def remove_tree(files: Files, path: Path) -> None:
         else:
             files.remove(Path(entry.path))
     files.remove_directory(path)
+
+
+class RemovedDirectories:
+    """Directories that end in `-delete` and go when their time has come."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._waiting: list[tuple[int, Path]] = []
+
+    def add(self, path: Path, due_ms: int) -> None:
+        """Removes the directory once it is `due_ms`."""
+        self._waiting.append((due_ms, path))
+
+    def remove_due(self, now_ms: int) -> int:
+        """Removes what is due; how many. Raises OSError, and tries again next time."""
+        removed = 0
+        for entry in list(self._waiting):
+            due_ms, path = entry
+            if due_ms <= now_ms:
+                remove_tree(self._files, path)
+                self._waiting.remove(entry)
+                removed += 1
+        return removed

@@ -115,6 +115,23 @@ class LogDirectories:
                     )
                 seen[key] = found.path
 
+    def promote_futures(self, assigned: Callable[[str, int], bytes | None], now_ms: int) -> None:
+        """Ends the moves that a crash has interrupted after the metadata named their target; before anything is open.
+
+        `assigned` gives the directory id of a partition in the metadata. Raises StorageError. Source:
+        LogManager.recoverAbandonedFutureLogs.
+        """
+        for directory in self.online:
+            for key in list(directory.found_futures):
+                holder = self.holder(*key)
+                if holder is directory:
+                    directory.discard_future(*key, now_ms)
+                elif assigned(*key) == directory.directory_id:
+                    logger.info("Promoting future replica %s-%d in %s", *key, directory.path)
+                    if holder is not None:
+                        holder.delete_log(*key, now_ms)
+                    directory.promote_future(*key)
+
     def in_parallel(self, directories: Sequence[LogDirectory], work: Callable[[LogDirectory], None]) -> None:
         """Does something in several directories at once; one whose disk refuses goes offline.
 
@@ -148,6 +165,7 @@ class LogDirectories:
             self.online.remove(directory)
             self.offline[directory.path] = reason
             logger.error("Stopping serving logs in dir %s: %s", directory.path, reason)
+            directory.futures.clear()  # a thread may write to one; whoever moves it lets it go
             try:
                 directory.abandon()
             except OSError as error:

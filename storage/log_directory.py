@@ -12,22 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
-from .checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    TopicPartition,
-    read_offset_checkpoint,
-    write_offset_checkpoint,
-)
+from .checkpoints import TopicPartition
 from .descriptors import DEFAULT_MAX_OPEN, DescriptorCache
-from .directory_contents import FoundLog, look_into, remove_tree
+from .directory_contents import FoundLog, RemovedDirectories, look_into
 from .directory_lock import DirectoryLock
+from .directory_offsets import DirectoryOffsets
 from .disk_errors import ends_directory
-from .errors import CorruptCheckpointError, StorageError
+from .errors import StorageError
 from .file_names import (
     DELETE_DIRECTORY_SUFFIX,
+    FUTURE_DIRECTORY_SUFFIX,
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     partition_directory_name,
@@ -67,6 +61,8 @@ class LogDirectory:
         """Partitions that lie here and were not opened yet: after a clean stop each is opened when it is needed."""
         self.found_futures: dict[TopicPartition, FoundLog] = {}
         """Replicas on their way here from another directory, as the last broker left them."""
+        self.futures: dict[TopicPartition, Log] = {}
+        """Replicas on their way here (replica_move.py)."""
         self.on_failure: Callable[[LogDirectory], None] | None = None
         """Told once when the directory goes offline, on the thread that found out."""
         self.meta: MetaProperties | None = read_meta_properties(files, path)
@@ -86,14 +82,11 @@ class LogDirectory:
         self._sync_pool: ThreadPoolExecutor | None = None
         self._chance = chance
         self._descriptors = DescriptorCache(files, max_open_files)
-        self._recovery_points = self._read_checkpoint(RECOVERY_POINT_CHECKPOINT)
-        self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSET_CHECKPOINT)
-        self._high_watermarks = self._read_checkpoint(REPLICATION_OFFSET_CHECKPOINT)
-        self.cleaner_offsets = self._read_checkpoint(CLEANER_OFFSET_CHECKPOINT)
+        self._offsets = DirectoryOffsets(files, path)
+        self.cleaner_offsets = self._offsets.cleaner
         """Up to where each compacted partition has been cleaned; kept for the cleaner."""
-        self._checkpointed = {*self._recovery_points, *self._log_start_offsets}
-        """Of which partitions the checkpoints on disk may say something."""
-        self._removals: list[tuple[int, Path]] = []
+        self._removals = RemovedDirectories(files)
+        self._recovered: RecoveredBytes | None = None
 
     @classmethod
     def open(
@@ -142,7 +135,7 @@ class LogDirectory:
         if self.failure is not None:
             return
         self.failure = error
-        for log in list(self.logs.values()):
+        for log in [*self.logs.values(), *self.futures.values()]:
             log.failure = log.failure or error
         logger.error("%s: the log directory is offline from now on: %s", self.path, error)
         if self.on_failure is not None:
@@ -154,14 +147,6 @@ class LogDirectory:
             self.fail(error)
         state = "the log directory is offline: " if self.failure is not None else ""
         return StorageError(f"{self.path}: {state}{error}")
-
-    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        try:
-            return read_offset_checkpoint(self._files, self.path / name)
-        except CorruptCheckpointError as damage:
-            # As Kafka: the offsets are taken as 0, so that more is recovered, never less.
-            logger.warning("%s; it is taken as empty", damage)
-            return {}
 
     # Logs --------------------------------------------------------------------
 
@@ -189,7 +174,8 @@ class LogDirectory:
                 self._files.sync_directory(self.path)
         except OSError as error:
             raise self.storage_error(error) from error
-        self._removals += [(now_ms, path) for path in contents.deleted]
+        for path in contents.deleted:
+            self._removals.add(path, now_ms)
         self.found, self.found_futures = contents.partitions, contents.futures
 
     def load_logs(
@@ -226,13 +212,15 @@ class LogDirectory:
 
         def open_one(key: TopicPartition) -> None:
             # Nobody uses it yet, so its files are let go: thousands of partitions need no descriptor each.
-            self.open_log(*key, config_for(key[0]), now_ms, recovered=recovered).release_files()
+            self.open_log(*key, config_for(key[0]), now_ms).release_files()
             if progress is not None:
                 progress(key, next(done), len(keys))
 
+        self._recovered = recovered
         with self._descriptors.without_eviction(), ThreadPoolExecutor(threads, "recovery") as pool:
             for _ in pool.map(open_one, keys):
                 pass
+        self._recovered = None
 
     def holds(self, topic: str, partition: int) -> bool:
         """Whether a partition lies here, open or not."""
@@ -242,7 +230,7 @@ class LogDirectory:
     def partition_count(self) -> int:
         """How many partitions lie here, and are on their way here."""
         here = len(self.logs) - ((METADATA_TOPIC, 0) in self.logs)
-        return here + len(self.found) + len(self.found_futures)
+        return here + len(self.found) + len(self.futures) + len(self.found_futures)
 
     def topic_id_of(self, topic: str, partition: int) -> bytes | None:
         """The topic id written down in a partition that lies here."""
@@ -250,13 +238,7 @@ class LogDirectory:
         return self.found[topic, partition].topic_id if log is None else log.topic_id
 
     def open_log(
-        self,
-        topic: str,
-        partition: int,
-        config: LogConfig,
-        now_ms: int,
-        topic_id: bytes | None = None,
-        recovered: RecoveredBytes | None = None,
+        self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None = None
     ) -> Log:
         """Opens one partition, creating its directory where it is missing (`topic_id` is written down then).
 
@@ -269,25 +251,17 @@ class LogDirectory:
                 log.assign_topic_id(topic_id)
             return log
         path = self.path / partition_directory_name(topic, partition)
-        log = self._open(key, path, config, now_ms, topic_id, recovered)
+        log = self._open(key, path, config, now_ms, topic_id)
         self.logs[key] = log
         self.found.pop(key, None)
         return log
 
-    def _open(
-        self,
-        key: TopicPartition,
-        path: Path,
-        config: LogConfig,
-        now_ms: int,
-        topic_id: bytes | None,
-        recovered: RecoveredBytes | None,
-    ) -> Log:
+    def _open(self, key: TopicPartition, path: Path, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
         self.check_online()
         try:
-            is_new = key not in self.found and not self._files.exists(path)
+            is_new = not self._files.exists(path)
             if is_new:
-                if key in self._checkpointed:
+                if self._offsets.may_be_written(key):
                     # Of a deleted topic of this name: after a crash the new log would begin at the old one's offsets.
                     self._forget(key)
                     self.write_checkpoints()
@@ -299,15 +273,67 @@ class LogDirectory:
             config,
             now_ms=now_ms,
             descriptors=self._descriptors,
-            recovery_point=0 if is_new else self._recovery_points.get(key, 0),
-            log_start_offset=0 if is_new else self._log_start_offsets.get(key, 0),
+            recovery_point=0 if is_new else self._offsets.recovery_points.get(key, 0),
+            log_start_offset=0 if is_new else self._offsets.log_start_offsets.get(key, 0),
             clean_shutdown=self.was_clean or is_new,
             topic_id=topic_id,
             jitter_seed=self._chance.getrandbits(32),
             on_failure=self.fail,
-            recovered=recovered,
+            recovered=self._recovered,
         )
         log.gate = self.gate
+        return log
+
+    # Replicas on their way here ------------------------------------------------
+
+    def open_future(self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
+        """Opens the log of a replica that is to come here, or goes on with the one that was found.
+
+        Raises StorageError, CorruptCheckpointError.
+        """
+        key = topic, partition
+        found = self.found_futures.get(key)
+        name = renamed_directory_name(topic, partition, self._unique(), FUTURE_DIRECTORY_SUFFIX)
+        path = self.path / name if found is None else found.path
+        log = self.futures[key] = self._open(key, path, config, now_ms, topic_id)
+        self.found_futures.pop(key, None)
+        return log
+
+    def discard_future(self, topic: str, partition: int, now_ms: int) -> None:
+        """The replica does not come: what was copied goes. Raises StorageError."""
+        key = topic, partition
+        log = self.futures.pop(key, None)
+        found = self.found_futures.pop(key, None)
+        path = log.directory if log is not None else None if found is None else found.path
+        if log is not None:
+            log.abandon()
+        if path is not None and self.failure is None:
+            self._offsets.forget(key)
+            try:
+                self._removals.add(self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX), now_ms)
+            except OSError as error:
+                raise self.storage_error(error) from error
+
+    def promote_future(self, topic: str, partition: int) -> Log | None:
+        """The replica that was on its way here is the partition now; its log, if it is open. Raises StorageError.
+
+        The old one must have been taken away before, so that a crash leaves one of them under the partition's name.
+        """
+        key = topic, partition
+        log, found = self.futures.get(key), self.found_futures.get(key)
+        path = self.path / partition_directory_name(topic, partition)
+        assert not self.holds(topic, partition), f"{path} is there"
+        try:
+            if log is not None:
+                self._files.rename(log.directory, path)
+                log.move_to(path)
+                self.logs[key] = self.futures.pop(key)
+            elif found is not None:
+                self._files.rename(found.path, path)
+                self.found[key] = FoundLog(path, self.found_futures.pop(key).topic_id)
+            self._files.sync_directory(self.path)
+        except OSError as error:
+            raise self.storage_error(error) from error
         return log
 
     def check_online(self) -> None:
@@ -345,16 +371,17 @@ class LogDirectory:
             del self.logs[key]
             delay_ms = log.config.file_delete_delay_ms
         self._forget(key)
-        self._removals.append((now_ms + (delay_ms or 0), target))
+        self._removals.add(target, now_ms + (delay_ms or 0))
 
     def _forget(self, key: TopicPartition) -> None:
         self.found.pop(key, None)
-        for offsets in (self._recovery_points, self._log_start_offsets, self._high_watermarks, self.cleaner_offsets):
-            offsets.pop(key, None)
+        self._offsets.forget(key)
+
+    def _unique(self) -> str:
+        return self._chance.randbytes(UNIQUE_BYTES).hex()
 
     def _rename(self, path: Path, topic: str, partition: int, suffix: str) -> Path:
-        unique = self._chance.randbytes(UNIQUE_BYTES).hex()
-        target = self.path / renamed_directory_name(topic, partition, unique, suffix)
+        target = self.path / renamed_directory_name(topic, partition, self._unique(), suffix)
         self._files.rename(path, target)
         self._files.sync_directory(self.path)
         logger.info("%s: renamed to %s", path, target.name)
@@ -362,14 +389,8 @@ class LogDirectory:
 
     def remove_deleted(self, now_ms: int) -> int:
         """Removes `-delete` directories and `.deleted` files whose time has come; how many. Raises StorageError."""
-        removed = 0
         try:
-            for entry in list(self._removals):
-                due_ms, path = entry
-                if due_ms <= now_ms:
-                    remove_tree(self._files, path)
-                    self._removals.remove(entry)
-                    removed += 1
+            removed = self._removals.remove_due(now_ms)
         except OSError as error:
             raise self.storage_error(error) from error
         return removed + sum(log.remove_deleted_files(now_ms) for log in self.logs.values() if log.failure is None)
@@ -446,26 +467,10 @@ class LogDirectory:
     def write_checkpoints(self) -> None:
         """Writes down recovery points, log start offsets and high watermarks. Raises StorageError."""
         self.check_online()
-        self._recovery_points.update({key: log.recovery_point for key, log in self.logs.items()})
-        self._high_watermarks.update({key: log.high_watermark for key, log in self.logs.items()})
-        for key, log in self.logs.items():
-            if log.log_start_offset > log.segments.first.base_offset:
-                self._log_start_offsets[key] = log.log_start_offset
-            else:
-                self._log_start_offsets.pop(key, None)
         try:
-            for name, offsets in (
-                (RECOVERY_POINT_CHECKPOINT, self._recovery_points),
-                (LOG_START_OFFSET_CHECKPOINT, self._log_start_offsets),
-                (REPLICATION_OFFSET_CHECKPOINT, self._high_watermarks),
-            ):
-                here = {key: offset for key, offset in offsets.items() if key in self.logs or key in self.found}
-                here = {key: offset for key, offset in here.items() if key[0] != METADATA_TOPIC}
-                self._checkpointed.update(here)
-                write_offset_checkpoint(self._files, self.path / name, here)
+            self._offsets.write({**self.futures, **self.logs}, {*self.found_futures, *self.found})
         except OSError as error:
             raise self.storage_error(error) from error
-        self._checkpointed = {*self.logs, *self.found}
 
     # Stopping ----------------------------------------------------------------
 
@@ -475,9 +480,10 @@ class LogDirectory:
         Raises StorageError; without the marker the next start recovers. The lock is given back in any case.
         """
         try:
-            for log in self.logs.values():
+            logs = [*self.logs.values(), *self.futures.values()]
+            for log in logs:
                 log.prepare_close()
-            self.flush([log for log in self.logs.values() if log.is_dirty])
+            self.flush([log for log in logs if log.is_dirty])
             self.write_checkpoints()
             write_clean_shutdown(self._files, self.path, broker_epoch)
         except OSError as error:
@@ -487,9 +493,10 @@ class LogDirectory:
 
     def abandon(self) -> None:
         """Lets everything go as a crash would: no marker, nothing written; unlocked."""
-        for log in self.logs.values():
+        for log in [*self.logs.values(), *self.futures.values()]:
             log.abandon()
         self.logs = {}
+        self.futures = {}
         if self._sync_pool is not None:
             self._sync_pool.shutdown(wait=False)
         self.found = {}

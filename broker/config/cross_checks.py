@@ -4,7 +4,7 @@ Source: KafkaConfig.validateValues, LogConfig.validateValues, GroupCoordinatorCo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,10 +41,21 @@ def log_flush_ms(config: "ServerConfig") -> int:
     return config.get_int("log.flush.scheduler.interval.ms") if value is None else int(value)
 
 
+def cordoned_entries(entries: Sequence[str], log_dirs: Sequence[str]) -> Iterator[str]:
+    """A sentence where ``cordoned.log.dirs`` names what is no log directory; ``*`` alone means all of them."""
+    missing = [entry for entry in entries if entry not in log_dirs]
+    if missing and list(entries) != ["*"]:
+        yield (
+            "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : "
+            f"{', '.join(missing)}"
+        )
+
+
 def single_values(config: "ServerConfig") -> Iterator[str]:
     """A sentence for each pair of values that don't go together, listeners apart."""
     if config["node.id"] != config["broker.id"]:
         yield "You must set `node.id` to the same value as `broker.id`."
+    yield from cordoned_entries(config.get_list("cordoned.log.dirs"), config.log_dirs)
     yield from _logs(config)
     yield from _groups(config)
     yield from _connections(config)

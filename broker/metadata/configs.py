@@ -19,6 +19,7 @@ from ...protocol.messages.configs import (
 )
 from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from ...protocol.messages.structure import Message
+from ..config.cross_checks import cordoned_entries
 from ..config.definition import server_keys, topic_keys
 from ..config.dynamic_config import validate_broker_configs
 from ..config.group_config import validate_client_metrics, validate_group_configs
@@ -89,6 +90,7 @@ def alter_configs(
         if kind is ResourceType.BROKER:
             _check_broker_name(resource.resource_name, controller)
             validate_broker_configs(new, per_broker=bool(resource.resource_name))
+            _check_cordoned(new, controller)
         return _replace_resource(image, controller, (kind, resource.resource_name), new)
 
     served = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
@@ -168,6 +170,14 @@ def _check_broker(
         else:
             configs[key] = value
     validate_broker_configs(configs, per_broker=bool(name))
+    _check_cordoned(configs, controller)
+
+
+def _check_cordoned(configs: Mapping[str, str], controller: Controller) -> None:
+    if "cordoned.log.dirs" in configs:
+        config = controller.config.with_dynamic({}, configs)
+        for sentence in cordoned_entries(config.get_list("cordoned.log.dirs"), config.log_dirs):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"requirement failed: {sentence}")
 
 
 def _refuse_loggers(name: str, operations: Mapping[str, ConfigOperation], controller: Controller) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from ...protocol.messages.structure import Message
 from .decision import Controller
-from .elections import electable
+from .elections import leave_partition
 from .features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
-from .image import NO_LEADER, MetadataImage, PartitionImage
+from .image import MetadataImage, PartitionImage
 
 Replica = tuple[bytes, int]
 """Topic id and partition index of a replica of this broker."""
@@ -39,7 +39,7 @@ def offline_records(image: MetadataImage, controller: Controller, directory_id: 
     if directory_id not in broker.directories:
         return []
     records: list[Message] = [
-        _without(image, topic_id, index, partition, node_id)
+        leave_partition(image, topic_id, index, partition, node_id)
         for topic_id, index, partition in _replicas_in(image, node_id, directory_id)
         if node_id in partition.isr or partition.leader == node_id
     ]
@@ -55,34 +55,6 @@ def _replicas_in(
         for index, partition in topic.partitions.items():
             if node_id in partition.replicas and partition.directory_of(node_id) == directory_id:
                 yield topic.topic_id, index, partition
-
-
-def _without(
-    image: MetadataImage, topic_id: bytes, index: int, partition: PartitionImage, node_id: int
-) -> PartitionChangeRecord:
-    """The partition goes on without this broker (``generateLeaderAndIsrUpdates``)."""
-    isr = [one for one in partition.isr if one != node_id]
-    has_elr = image.features.get("eligible.leader.replicas.version", 0) > 0
-    candidates = [*isr, *partition.eligible_leader_replicas]
-    leader = next(
-        (
-            one
-            for one in partition.replicas
-            if one in candidates and one != node_id and electable(image, partition, one)
-        ),
-        NO_LEADER,
-    )
-    change = PartitionChangeRecord(index, topic_id)
-    if leader != partition.leader:
-        change.leader = leader
-    if isr or has_elr:
-        change.isr = isr
-    if has_elr and not isr:
-        eligible = {*partition.eligible_leader_replicas, *partition.isr}
-        change.eligible_leader_replicas = [one for one in partition.replicas if one in eligible]
-        if partition.has_leader and leader == NO_LEADER and partition.last_known_elr != (partition.leader,):
-            change.last_known_elr = [partition.leader]
-    return change
 
 
 def cordoned_records(image: MetadataImage, controller: Controller, cordoned: Sequence[bytes]) -> list[Message]:

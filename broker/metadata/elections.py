@@ -83,6 +83,34 @@ def allows_unclean(image: MetadataImage, topic: str, controller: Controller) -> 
     return controller.config.get_boolean(UNCLEAN_LEADER_ELECTION)
 
 
+def leave_partition(
+    image: MetadataImage, topic_id: bytes, index: int, partition: PartitionImage, node_id: int
+) -> PartitionChangeRecord:
+    """The partition goes on without a broker, under another leader or none (``generateLeaderAndIsrUpdates``)."""
+    isr = [one for one in partition.isr if one != node_id]
+    has_elr = image.features.get("eligible.leader.replicas.version", 0) > 0
+    candidates = [*isr, *partition.eligible_leader_replicas]
+    leader = next(
+        (
+            one
+            for one in partition.replicas
+            if one in candidates and one != node_id and electable(image, partition, one)
+        ),
+        NO_LEADER,
+    )
+    change = PartitionChangeRecord(index, topic_id)
+    if leader != partition.leader:
+        change.leader = leader
+    if isr or has_elr:
+        change.isr = isr
+    if has_elr and not isr:
+        eligible = {*partition.eligible_leader_replicas, *partition.isr}
+        change.eligible_leader_replicas = [one for one in partition.replicas if one in eligible]
+        if partition.has_leader and leader == NO_LEADER and partition.last_known_elr != (partition.leader,):
+            change.last_known_elr = [partition.leader]
+    return change
+
+
 def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool) -> list[Message]:
     """The records that give every partition with a replica here a leader, in a new epoch, once this broker is unfenced.
 
@@ -103,7 +131,7 @@ def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool)
             leader, was_clean = _choose(partition, may_lead, unclean)
             if leader == NO_LEADER:
                 if partition.has_leader:
-                    records.append(PartitionChangeRecord(index, topic.topic_id, leader=NO_LEADER))
+                    records.append(leave_partition(image, topic.topic_id, index, partition, node_id))
                 continue
             lost = has_elr and not clean and leader == node_id
             records += _leader_records(image, topic, index, leader, was_clean and not lost)

@@ -1,0 +1,55 @@
+"""AlterReplicaLogDirs (34): moves partitions between the log directories of this broker.
+
+Versions: 0 to 2. 2: flexible.
+Errors, for each partition: INVALID_TOPIC_EXCEPTION (the name is too long for a directory of a move),
+LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (the
+directory is cordoned), UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
+The answer comes when the move has begun; DescribeLogDirs says how far it is. To name the directory where the partition
+lies ends a move to another. Source: KIP-113; ``ReplicaManager.alterReplicaLogDirs``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
+from ..replica_moves import ReplicaMoves
+from ..request import RequestContext
+
+API_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
+
+TopicResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
+PartitionResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def replica_moves(self) -> ReplicaMoves:
+        """The moves between directories."""
+
+
+def handle(
+    broker: Broker,
+    request: AlterReplicaLogDirsRequest,
+    context: RequestContext,
+    reply: Callable[[AlterReplicaLogDirsResponse], None],
+) -> None:
+    """Begins each move; of a partition that is named twice the last directory counts, as Kafka takes it."""
+    wanted = {
+        (topic.name, index): directory.path
+        for directory in request.dirs
+        for topic in directory.topics
+        for index in topic.partitions
+    }
+    results: dict[str, TopicResult] = {}
+    for (topic, index), path in wanted.items():
+        code = ErrorCode.NONE
+        try:
+            broker.replica_moves.alter(topic, index, path)
+        except KafkaError as error:
+            code = error.error_code
+        results.setdefault(topic, TopicResult(topic)).partitions.append(PartitionResult(index, code))
+    reply(AlterReplicaLogDirsResponse(results=list(results.values())))

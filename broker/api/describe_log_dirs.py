@@ -1,0 +1,88 @@
+"""DescribeLogDirs (35): what lies in each log directory, and how much room there is.
+
+Versions: 0 to 5. 2: flexible. 3: an error of the whole answer. 4: total and usable bytes. 5: cordoned directories
+(KIP-1066).
+Errors, for each directory: KAFKA_STORAGE_ERROR (offline).
+Null topics mean all. A replica that is on its way to a directory is named there with ``is_future_key``, and its lag is
+what it still has to copy. ``__cluster_metadata`` is no partition of these directories.
+Source: KIP-113, KIP-827; ``ReplicaManager.describeLogDirs``.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from ...storage.directory_contents import log_bytes
+from ...storage.file_names import METADATA_TOPIC
+from ...storage.log_directories import LogDirectories
+from ...storage.log_directory import LogDirectory
+from ..request import RequestContext
+
+API_KEY = ApiKey.DESCRIBE_LOG_DIRS
+
+Result = DescribeLogDirsResponse.DescribeLogDirsResult
+Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
+Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
+Wanted = set[tuple[str, int]]
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def log_dirs(self) -> LogDirectories:
+        """The log directories."""
+
+
+def handle(
+    broker: Broker,
+    request: DescribeLogDirsRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeLogDirsResponse], None],
+) -> None:
+    """Answers for every directory of the configuration, in its order."""
+    wanted: Wanted | None = None
+    if request.topics is not None:
+        wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    reply(DescribeLogDirsResponse(results=[_describe(broker.log_dirs, path, wanted) for path in broker.log_dirs.paths]))
+
+
+def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Result:
+    directory = log_dirs.by_path(path)
+    if directory is None:
+        return Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
+    try:
+        usable, total = directory.files.space(directory.path)
+        topics: dict[str, Topic] = {}
+        for topic, partition in _partitions(log_dirs, directory, wanted):
+            topics.setdefault(topic, Topic(topic)).partitions.append(partition)
+    except OSError as error:
+        directory.storage_error(error)
+        return Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
+    return Result(
+        error_code=ErrorCode.NONE,
+        log_dir=str(path),
+        topics=list(topics.values()),
+        total_bytes=total,
+        usable_bytes=usable,
+        is_cordoned=path in log_dirs.cordoned,
+    )
+
+
+def _partitions(
+    log_dirs: LogDirectories, directory: LogDirectory, wanted: Wanted | None
+) -> Iterator[tuple[str, Partition]]:
+    for topic, index in sorted([*directory.logs, *directory.found]):
+        if topic != METADATA_TOPIC and (wanted is None or (topic, index) in wanted):
+            log = directory.logs.get((topic, index))
+            size = log_bytes(directory.files, directory.found[topic, index].path) if log is None else log.size_in_bytes
+            yield topic, Partition(index, size, 0, False)
+    for (topic, index), future in sorted(directory.futures.items()):
+        if wanted is None or (topic, index) in wanted:
+            holder = log_dirs.holder(topic, index)
+            log = None if holder is None else holder.logs.get((topic, index))
+            lag = -1 if log is None else max(log.log_end_offset - future.log_end_offset, 0)
+            yield topic, Partition(index, future.size_in_bytes, lag, True)

@@ -1,0 +1,83 @@
+"""The offset checkpoints of one log directory: what a start knows of its partitions before it opens them.
+
+Owns: recovery points, log start offsets, high watermarks, and how far the cleaner has come. Never does: choosing when
+they are written. Invariants: a recovery point on disk was synced before; what is written down of a partition that is
+gone is known, so that a new one of its name never begins there. Source: Kafka's OffsetCheckpointFile, LogManager.
+"""
+
+import logging
+from collections.abc import Container, Mapping
+from pathlib import Path
+
+from .checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    TopicPartition,
+    read_offset_checkpoint,
+    write_offset_checkpoint,
+)
+from .errors import CorruptCheckpointError
+from .file_names import METADATA_TOPIC
+from .files import Files
+from .log import Log
+
+logger = logging.getLogger(__name__)
+
+
+class DirectoryOffsets:
+    """The checkpoints of a directory; methods raise OSError."""
+
+    def __init__(self, files: Files, directory: Path) -> None:
+        """Reads the four files; one that says nothing sensible counts as empty."""
+        self._files = files
+        self._directory = directory
+        self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
+        self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
+        self._high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
+        self.cleaner = self._read(CLEANER_OFFSET_CHECKPOINT)
+        """Up to where each compacted partition has been cleaned; the cleaner writes it."""
+        self._on_disk = {*self.recovery_points, *self.log_start_offsets}
+
+    def _read(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            return read_offset_checkpoint(self._files, self._directory / name)
+        except CorruptCheckpointError as damage:
+            # As Kafka: the offsets are taken as 0, so that more is recovered, never less.
+            logger.warning("%s; it is taken as empty", damage)
+            return {}
+
+    def may_be_written(self, key: TopicPartition) -> bool:
+        """Whether the files on disk may say something of a partition."""
+        return key in self._on_disk
+
+    def forget(self, key: TopicPartition) -> None:
+        """The partition is here no longer; the files say so when they are written next."""
+        for offsets in (self.recovery_points, self.log_start_offsets, self._high_watermarks, self.cleaner):
+            offsets.pop(key, None)
+
+    def write(self, logs: Mapping[TopicPartition, Log], closed: Container[TopicPartition]) -> None:
+        """Writes down what the logs say, and what is known of partitions that lie here and are not open."""
+        self.recovery_points.update({key: log.recovery_point for key, log in logs.items()})
+        self._high_watermarks.update({key: log.high_watermark for key, log in logs.items()})
+        for key, log in logs.items():
+            if log.log_start_offset > log.segments.first.base_offset:
+                self.log_start_offsets[key] = log.log_start_offset
+            else:
+                self.log_start_offsets.pop(key, None)
+        written: set[TopicPartition] = set()
+        for name, offsets in (
+            (RECOVERY_POINT_CHECKPOINT, self.recovery_points),
+            (LOG_START_OFFSET_CHECKPOINT, self.log_start_offsets),
+            (REPLICATION_OFFSET_CHECKPOINT, self._high_watermarks),
+        ):
+            here = {
+                key: offset
+                for key, offset in offsets.items()
+                if (key in logs or key in closed) and key[0] != METADATA_TOPIC
+            }
+            written.update(here)
+            self._on_disk.update(here)
+            write_offset_checkpoint(self._files, self._directory / name, here)
+        self._on_disk = written

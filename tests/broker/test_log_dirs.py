@@ -1,0 +1,290 @@
+"""Several log directories in a running broker: placement, failures, moves, and what a start makes of each of them.
+
+What a real Kafka 4.3.1 answers in the same states was asked once (error codes, records of the metadata); the parity
+tests ask it again.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
+from odradek.protocol.messages.topics import DeleteTopicsRequest
+from odradek.testing.in_process import InProcessBroker
+from support.asking import PATIENCE_S, Asking
+
+PARTITIONS = 6
+
+
+class Two:
+    """A broker with two log directories."""
+
+    def __init__(self, root: Path) -> None:
+        self.a, self.b = root / "a", root / "b"
+        self.configs = {
+            "log.dirs": f"{self.a},{self.b}",
+            "offsets.topic.num.partitions": "1",
+            "log.flush.offset.checkpoint.interval.ms": "50",
+            "log.initial.task.delay.ms": "1",
+            "log.retention.ms": "-1",
+            "log.segment.delete.delay.ms": "60000",
+        }
+        self.broker = InProcessBroker(root, self.configs)
+        self.broker.start()
+        self.asking = Asking(self.broker.port)
+
+    def home_of(self, topic: str, partition: int) -> Path:
+        """The directory in which a partition lies."""
+        [found] = [path for path in (self.a, self.b) if (path / f"{topic}-{partition}").is_dir()]
+        return found
+
+    def other(self, path: Path) -> Path:
+        """The other directory."""
+        return self.b if path == self.a else self.a
+
+    def fill(self, topic: str = "t") -> dict[int, list[bytes]]:
+        """A topic with one record in each partition."""
+        assert self.asking.create(topic, PARTITIONS) == 0
+        records = {index: [b"%d" % index] for index in range(PARTITIONS)}
+        for index, values in records.items():
+            assert self.asking.produce(topic, index, *values) == 0
+        return records
+
+    def in_(self, path: Path, topic: str = "t") -> list[int]:
+        """The partitions of a topic in a directory."""
+        return [index for index in range(PARTITIONS) if (path / f"{topic}-{index}").is_dir()]
+
+    def moved(self, topic: str, partition: int, to: Path) -> None:
+        """Waits until a partition lies in a directory."""
+        wait_for(lambda: (to / f"{topic}-{partition}").is_dir(), f"{topic}-{partition} did not come to {to}")
+
+
+def wait_for(condition: Callable[[], bool], complaint: str) -> None:
+    """Waits until something is so."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, complaint
+        time.sleep(0.002)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[Two]:
+    both = Two(tmp_path)
+    yield both
+    both.broker.stop()
+
+
+def test_new_partitions_go_where_the_fewest_are(two: Two) -> None:
+    two.fill()
+    assert (len(two.in_(two.a)), len(two.in_(two.b))) == (3, 3)
+    described = two.asking.log_dirs()
+    assert list(described) == [str(two.a), str(two.b)]
+    for path in (two.a, two.b):
+        one = described[str(path)]
+        assert (one.error_code, one.is_cordoned) == (0, False)
+        assert 0 < one.usable_bytes <= one.total_bytes
+        [topic] = one.topics
+        assert [(p.partition_index, p.offset_lag, p.is_future_key) for p in topic.partitions] == [
+            (index, 0, False) for index in two.in_(path)
+        ]
+        assert all(
+            p.partition_size == (path / f"t-{p.partition_index}" / f"{0:020d}.log").stat().st_size > 0
+            for p in topic.partitions
+        )
+
+
+def test_a_failed_directory_takes_only_its_own_partitions_along(two: Two) -> None:
+    records = two.fill()
+    lost, kept = two.in_(two.b), two.in_(two.a)
+    away = two.b.with_name("away")
+    two.b.rename(away)  # the next checkpoint finds nothing, as with a disk that has gone
+    wait_for(lambda: two.asking.log_dirs()[str(two.b)].error_code != 0, "nobody noticed")
+    offline = ErrorCode.KAFKA_STORAGE_ERROR
+    described = two.asking.log_dirs()[str(two.b)]
+    assert (described.error_code, described.topics, described.total_bytes) == (offline, [], -1)
+    for index in lost:
+        assert two.asking.produce("t", index, b"x") == offline
+        assert two.asking.fetch("t", index) == (offline, [])
+        assert two.asking.end_offset("t", index)[0] == offline
+        assert two.asking.partition("t", index) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, [], [1])
+        assert two.asking.move("t", index, str(two.a)) == offline
+    for index in kept:
+        assert two.asking.produce("t", index, b"more") == 0
+        assert two.asking.fetch("t", index) == (0, [*records[index], b"more"])
+        assert two.asking.partition("t", index) == (0, 1, [1], [])
+        assert two.asking.move("t", index, str(two.b)) == offline
+    assert two.asking.create("later", 2) == 0
+    assert two.in_(two.a, "later") == [0, 1], "new partitions go where there is a disk"
+
+    # A start with the directory still gone, in whose place a file lies: the others are served.
+    two.broker.stop()
+    two.b.write_text("a disk that could not be mounted")
+    two.broker.start()
+    for index in lost:
+        assert two.asking.produce("t", index, b"x") == ErrorCode.NOT_LEADER_OR_FOLLOWER, "as Kafka after a restart"
+        assert two.asking.partition("t", index) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, [], [1])
+    for index in kept:
+        assert two.asking.fetch("t", index) == (0, [*records[index], b"more"])
+    assert two.asking.log_dirs()[str(two.b)].error_code == offline
+
+    # The disk is back: so are its partitions.
+    two.broker.stop()
+    two.b.unlink()
+    away.rename(two.b)
+    two.broker.start()
+    for index in lost:
+        assert two.asking.fetch("t", index) == (0, records[index])
+        assert two.asking.produce("t", index, b"again") == 0
+        assert two.asking.partition("t", index) == (0, 1, [1], [])
+
+
+def test_without_the_directory_of_the_metadata_the_broker_ends(two: Two, caplog: pytest.LogCaptureFixture) -> None:
+    two.fill()
+    two.a.rename(two.a.with_name("away"))
+    wait_for(lambda: "the metadata log dir" in caplog.text, "it goes on")
+    assert f"Shutdown broker because the metadata log dir {two.a} has failed" in caplog.text
+    with pytest.raises(OSError, match="refused"):
+        two.asking.log_dirs()
+
+
+def test_a_replica_moves_with_all_that_is_appended_meanwhile(two: Two) -> None:
+    two.fill()
+    home = two.home_of("t", 0)
+    target = two.other(home)
+    values = [b"0"]
+    for number in range(300):
+        values.append(b"%d" % number * 500)
+        assert two.asking.produce("t", 0, values[-1]) == 0
+        if number == 100:
+            assert two.asking.move("t", 0, str(target)) == 0
+    two.moved("t", 0, target)
+    assert not (home / "t-0").exists()
+    assert len(list(home.glob("t-0.*-delete"))) == 1
+    assert two.asking.produce("t", 0, b"last") == 0
+    assert two.asking.fetch("t", 0) == (0, [*values, b"last"])
+    assert [p.partition_index for p in two.asking.log_dirs()[str(target)].topics[0].partitions].count(0) == 1
+    two.broker.kill()
+    two.broker.start()
+    assert two.home_of("t", 0) == target
+    assert two.asking.fetch("t", 0) == (0, [*values, b"last"])
+    assert "t 0 " not in (home / "recovery-point-offset-checkpoint").read_text()
+
+
+def test_moves_that_can_not_be_are_refused_as_kafka_refuses_them(two: Two) -> None:
+    two.fill()
+    home = two.home_of("t", 0)
+    assert two.asking.move("t", 0, "/nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert two.asking.move("t", 0, two.a.name) == ErrorCode.LOG_DIR_NOT_FOUND
+    assert two.asking.move("nope", 0, str(two.a)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert two.asking.move("t", 99, str(two.a)) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert two.asking.move("t" * 230, 0, str(two.a)) == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert two.asking.move("t", 0, str(home)) == 0
+    assert two.home_of("t", 0) == home
+
+
+def cordon(two: Two, value: str) -> int:
+    config = IncrementalAlterConfigsRequest.AlterableConfig("cordoned.log.dirs", 0, value)
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(4, "1", [config])
+    return int(two.asking.ask(IncrementalAlterConfigsRequest([resource], False), 1).responses[0].error_code)
+
+
+def test_nothing_new_goes_to_a_cordoned_directory(two: Two) -> None:
+    assert cordon(two, str(two.b)) == 0
+    assert {path: one.is_cordoned for path, one in two.asking.log_dirs().items()} == {
+        str(two.a): False,
+        str(two.b): True,
+    }
+    two.fill()
+    assert two.in_(two.a) == list(range(PARTITIONS))
+    assert two.asking.move("t", 0, str(two.b)) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    two.broker.restart()
+    assert two.asking.log_dirs()[str(two.b)].is_cordoned
+    assert cordon(two, "*") == 0
+    assert two.asking.create("nowhere", 1) == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert cordon(two, "/nowhere") == ErrorCode.INVALID_REQUEST
+    assert cordon(two, "") == 0
+    assert two.asking.move("t", 0, str(two.b)) == 0
+    two.moved("t", 0, two.b)
+
+
+def test_a_deleted_topic_takes_its_move_along(two: Two) -> None:
+    two.fill()
+    for index in range(PARTITIONS):
+        assert two.asking.move("t", index, str(two.other(two.home_of("t", index)))) == 0
+    assert two.asking.ask(DeleteTopicsRequest([], ["t"], 10_000), 5).responses[0].error_code == 0
+    left = lambda: [p for d in (two.a, two.b) for p in d.glob("t-*") if not p.name.endswith("-delete")]  # noqa: E731
+    wait_for(lambda: not left(), "something is left")
+
+
+def test_a_partition_in_two_directories_stops_the_start(two: Two) -> None:
+    two.fill()
+    two.broker.stop()
+    home = two.home_of("t", 0)
+    shutil.copytree(home / "t-0", two.other(home) / "t-0")
+    with pytest.raises(Exception, match="Duplicate log directories for t-0 are found in both"):
+        two.broker.start()
+    shutil.rmtree(two.other(home) / "t-0")
+    two.broker.start()
+    assert two.asking.fetch("t", 0) == (0, [b"0"])
+
+
+def test_what_lies_elsewhere_than_the_metadata_says_is_served_from_there(two: Two) -> None:
+    records = two.fill()
+    two.broker.stop()
+    home = two.home_of("t", 0)
+    shutil.move(home / "t-0", two.other(home) / "t-0")
+    # And an identity that Kafka before 3.7 wrote: without directory.id.
+    meta = two.b / "meta.properties"
+    meta.write_text("".join(line for line in meta.read_text().splitlines(True) if "directory.id" not in line))
+    two.broker.start()
+    for index, values in records.items():
+        assert two.asking.fetch("t", index) == (0, values)
+        assert two.asking.produce("t", index, b"more") == 0
+    assert "directory.id" in meta.read_text()
+
+
+def test_a_directory_more_and_a_directory_less(tmp_path: Path) -> None:
+    two = Two(tmp_path)
+    records = two.fill()
+    kept = two.in_(two.a)
+    two.broker.stop()
+    c = tmp_path / "c"
+    three = InProcessBroker(tmp_path, {**two.configs, "log.dirs": f"{two.a},{two.b},{c}"})
+    three.start()
+    asking = Asking(three.port)
+    assert asking.create("new", 3) == 0
+    assert len(list(c.glob("new-*"))) == 3, "it has the fewest"
+    three.stop()
+    one = InProcessBroker(tmp_path, {**two.configs, "log.dirs": f"{two.a},{c}"})
+    one.start()
+    asking = Asking(one.port)
+    for index, values in records.items():
+        if index in kept:
+            assert asking.fetch("t", index) == (0, values)
+        else:
+            assert asking.partition("t", index) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, [], [1])
+    assert not list(two.a.glob("t-*-stray"))
+    one.stop()
+    two.broker.start()
+    for index, values in records.items():
+        assert two.asking.fetch("t", index) == (0, values), "put back, it is served again"
+    two.broker.stop()
+
+
+def test_directories_of_different_clusters_are_refused(two: Two) -> None:
+    two.broker.stop()
+    meta = two.b / "meta.properties"
+    text = meta.read_text()
+    lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    meta.write_text(text.replace(lines["cluster.id"], "B" * 22))
+    with pytest.raises(Exception, match=r"Invalid cluster\.id in: .*b/meta\.properties"):
+        two.broker.start()
+    meta.write_text((two.a / "meta.properties").read_text())
+    with pytest.raises(Exception, match=r"the same directory\.id"):
+        two.broker.start()
+    meta.write_text(text)
+    two.broker.start()
