@@ -208,8 +208,8 @@ class MetadataImage:
                 yield kept.message, kept.version
 
     def copy(self) -> "MetadataImage":
-        """The image as it is now, which later records don't change: for a snapshot (0.3 us a topic, none a partition's
-        fields, which are shared)."""
+        """The image as it is now, which later records don't change: for a snapshot. Costs 3 us for a topic with ten
+        partitions; what doesn't change by itself is shared."""
         topics = {topic_id: topic.copy() for topic_id, topic in self.topics_by_id.items()}
         return replace(
             self,

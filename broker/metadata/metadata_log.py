@@ -87,7 +87,6 @@ class PendingSnapshot(NamedTuple):
     snapshot_id: SnapshotId
     batches: Iterator[bytes]
     log_bytes: int
-    log_records: int
 
 
 class MetadataLog:
@@ -103,7 +102,6 @@ class MetadataLog:
         """Whether the log ends within a metadata transaction, whose records were left out."""
         self.bytes_since_snapshot = 0
         """What a start would read of the log behind the latest snapshot."""
-        self.records_since_snapshot = 0
         self._log = log
         self._snapshots = snapshots
         self._files = files
@@ -183,6 +181,12 @@ class MetadataLog:
         return self._log.log_end_offset
 
     @property
+    def records_since_snapshot(self) -> int:
+        """How many records lie behind the latest snapshot, NoOps among them."""
+        latest = self._snapshots.latest
+        return self.log_end_offset - (self.log_start_offset if latest is None else latest.end_offset)
+
+    @property
     def snapshot_ids(self) -> list[SnapshotId]:
         """The snapshots there are, oldest first."""
         return list(self._snapshots.ids)
@@ -200,11 +204,8 @@ class MetadataLog:
             yield from records
             offset = max(offset, snapshot_id.end_offset)
             self._last_epoch = snapshot_id.epoch
-        self.records_since_snapshot = 0
         reader = LogReader(self._read, self._take_control_records)
-        for record in reader.whole_transactions(offset):
-            self.records_since_snapshot += 1
-            yield record
+        yield from reader.whole_transactions(offset)
         self.has_open_transaction = reader.has_open_transaction
         self.bytes_since_snapshot = reader.bytes_read
         self._last_epoch = max(self._last_epoch, reader.last_epoch)
@@ -269,7 +270,7 @@ class MetadataLog:
         if snapshot_id in self._snapshots.ids:
             return None
         batches = encode_snapshot(image.copy(), self.kraft_version, self._voters, self.leader_epoch, now_ms)
-        return PendingSnapshot(snapshot_id, batches, self.bytes_since_snapshot, self.records_since_snapshot)
+        return PendingSnapshot(snapshot_id, batches, self.bytes_since_snapshot)
 
     def write_snapshot(self, snapshot_id: SnapshotId, batches: Sequence[bytes]) -> None:
         """Writes its file durably; on any thread. Raises OSError."""
@@ -279,7 +280,6 @@ class MetadataLog:
         """The file is there: the next start reads it, and no longer what lies before it."""
         self._snapshots.add(pending.snapshot_id)
         self.bytes_since_snapshot -= pending.log_bytes
-        self.records_since_snapshot -= pending.log_records
 
     def clean(self, now_ms: int) -> None:
         """Removes the oldest snapshots, and the segments before the oldest that is left.
@@ -338,7 +338,6 @@ class MetadataLog:
         for batch in self._batches(records, metadata_version, now_ms):
             self._log.append_as_follower(batch, now_ms)
             self.bytes_since_snapshot += len(batch)
-        self.records_since_snapshot += len(records)
         self._log.flush()
         return first_offset
 

@@ -10,11 +10,13 @@ import pytest
 
 from odradek.broker.loop_timers import LoopTimers
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.log_reader import MetadataLogError
+from odradek.broker.metadata.log_reader import NO_OP, MetadataLogError
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
 from odradek.protocol.messages.metadata_records import ConfigRecord
-from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.batch import iterate_headers, stamp
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
 from support.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
@@ -98,6 +100,22 @@ def test_snapshot_is_due_by_bytes_and_by_time(tmp_path: Path) -> None:
         assert service.snapshot_reason(NOW_MS + 5000) is not None
     with open_service(tmp_path, bytes_key, "metadata.log.max.snapshot.interval.ms=0") as service:
         assert service.snapshot_reason(NOW_MS + 5000 * DAY_MS) is None
+
+
+def test_snapshot_is_due_where_a_kafka_has_left_many_no_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_service(tmp_path) as service:
+        end_offset = service.log.log_end_offset
+    batch = encode_batch([Record(end_offset + 1, NOW_MS, None, NO_OP, [])], base_offset=end_offset + 1)
+    for number in range(100):
+        path = tmp_path / METADATA / "00000000000000000000.log"
+        data = bytearray(batch)
+        stamp(data, 0, end_offset + 1 + number, 1)
+        path.write_bytes(path.read_bytes() + data)
+    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 90)
+    with open_service(tmp_path) as service:
+        assert "a start would read" in (service.snapshot_reason(NOW_MS) or "")
+        service.write_snapshot(NOW_MS)
+        assert service.snapshot_reason(NOW_MS) is None
 
 
 def test_start_removes_what_is_half_done(tmp_path: Path) -> None:

@@ -321,7 +321,7 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
 
 
 def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 12)
+    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 16)
     found = []
     for index in range(4):
         with open_service(tmp_path) as service:
