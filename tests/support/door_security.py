@@ -76,11 +76,11 @@ def set_up(servers: str, *, with_groups: bool = True) -> None:
     asyncio.run(_set_quotas_and_configs(servers, with_groups))
 
 
-def what_is_there(servers: str) -> dict[str, Any]:
+def what_is_there(servers: str, *, with_groups: bool = True) -> dict[str, Any]:
     """All of it, in one order."""
     admin: Any = AdminClient({"bootstrap.servers": servers})
     users = admin.describe_user_scram_credentials(None).result(TIMEOUT_S)
-    quotas, configs = asyncio.run(_ask_quotas_and_configs(servers))
+    quotas, configs = asyncio.run(_ask_quotas_and_configs(servers, with_groups))
     return {
         "acls": sorted(str(acl) for acl in admin.describe_acls(_filter(None)).result(TIMEOUT_S)),
         "scram": sorted(
@@ -135,7 +135,7 @@ async def _set_quotas_and_configs(servers: str, with_groups: bool) -> None:
         connection.close()
 
 
-async def _ask_quotas_and_configs(servers: str) -> tuple[list[Any], list[Any]]:
+async def _ask_quotas_and_configs(servers: str, with_groups: bool) -> tuple[list[Any], list[Any]]:
     describe = DescribeConfigsRequest
     connection = await _connect(servers)
     try:
@@ -146,7 +146,11 @@ async def _ask_quotas_and_configs(servers: str) -> tuple[list[Any], list[Any]]:
             for entry in answer.entries or ()
             for one in entry.values
         ]
-        asked = [describe.DescribeConfigsResource(kind, name, [key]) for kind, name, key, _ in CONFIGS]
+        asked = [
+            describe.DescribeConfigsResource(kind, name, [key])
+            for kind, name, key, _ in CONFIGS
+            if with_groups or kind != GROUP
+        ]
         described = await connection.call(DescribeConfigsRequest(asked), DescribeConfigsResponse)
         configs = [
             (one.resource_type, one.resource_name, config.name, config.value, config.config_source)
