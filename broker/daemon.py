@@ -48,6 +48,7 @@ from .metadata.snapshot_generator import SnapshotGenerator
 from .offsets_log import OffsetsLog
 from .partition import Partition
 from .partitions import Partitions
+from .retention_warnings import RetentionWarnings
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
@@ -356,14 +357,8 @@ class Daemon:
             dispatcher.serve_otherwise(self._read_only.handlers())
         assert self._timers is not None
         assert self._group_commit is not None
-        self._disk_watch = DiskWatch(
-            self._directories,
-            self._timers,
-            clock_ms,
-            min_free_bytes=self._config.get_int(MIN_FREE_KEY),
-            cap_bytes=self._config.get_int(CAP_KEY),
-        )
-        self._disk_watch.start()
+        if self._read_only is None:
+            self._watch_disks(self._timers)
         for bound in self._bound:
             factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
             for one in bound.sockets:
@@ -374,6 +369,21 @@ class Daemon:
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
         self._snapshots.start()
         self._timers.schedule(OPEN_PAUSE_MS, self._open_rest)
+
+    def _watch_disks(self, timers: LoopTimers) -> None:
+        """Looks after room on the disks from now on, and after groups that are about to lose records."""
+        config = self._config
+        self._disk_watch = DiskWatch(
+            self._directories if self._log_dirs is None else self._log_dirs.all_online,
+            timers,
+            clock_ms,
+            min_free_bytes=config.get_int(MIN_FREE_KEY),
+            cap_bytes=config.get_int(CAP_KEY),
+        )
+        self._disk_watch.start()
+        interval_ms = config.get_int("log.retention.check.interval.ms")
+        partitions, groups = self.broker.partitions, self.broker.group_coordinator
+        RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms).start()
 
     async def stop(self) -> None:
         """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker.

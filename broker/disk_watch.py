@@ -195,6 +195,8 @@ class DiskWatch:
         self._retained_at_ms = self._timers.now_ms()
         for watched in self._watched:
             directory = watched.directory
+            if directory.failure is not None:
+                continue
             try:
                 directory.enforce_retention(self._clock_ms())
                 directory.remove_deleted(FAR_FUTURE_MS)
@@ -244,7 +246,7 @@ class DiskWatch:
 
     def _fill_reserve(self, watched: WatchedDirectory, least_room: int) -> None:
         files = watched.directory.files
-        if not isinstance(files, ReservedFiles):
+        if not isinstance(files, ReservedFiles) or watched.directory.failure is not None:
             return
         try:
             target = reserve_size(watched.total_bytes)

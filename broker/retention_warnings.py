@@ -1,0 +1,120 @@
+"""Names the groups whose next records retention is about to remove, in the log of the broker, before it happens.
+
+Owns: when it looks. Never does: deciding (offsets/retention_risk.py), removing. Source: our own, docs/disk-space.md.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+
+from ..protocol.errors import KafkaError
+from ..storage.log import Log
+from ..storage.log_retention import SegmentFacts
+from .coordinator.group_coordinator import GroupCoordinator
+from .loop_timers import LoopTimers
+from .offsets.retention_risk import GroupAtRisk, Removal, SaidBefore, TopicPartition, groups_at_risk, upcoming_removals
+from .partitions import Partitions
+
+logger = logging.getLogger(__name__)
+
+FIRST_LOOK_MS = 5_000
+
+
+class RetentionWarnings:
+    """Looks once in a retention check interval."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        groups: GroupCoordinator,
+        timers: LoopTimers,
+        clock_ms: Callable[[], int],
+        check_interval_ms: int,
+    ) -> None:
+        """``clock_ms``: ms since 1970; ``check_interval_ms``: log.retention.check.interval.ms."""
+        self._partitions = partitions
+        self._groups = groups
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._check_interval_ms = check_interval_ms
+        self._said = SaidBefore()
+
+    def start(self) -> None:
+        """Looks soon, and then by the interval."""
+        self._timers.schedule(min(FIRST_LOOK_MS, self._check_interval_ms), self._run)
+
+    def _run(self) -> None:
+        self._timers.schedule(self._check_interval_ms, self._run)
+        self.look()
+
+    def look(self) -> None:
+        """Warns of what is new."""
+        now_ms = self._clock_ms()
+        removals: dict[TopicPartition, list[Removal]] = {}
+        starts: dict[TopicPartition, int] = {}
+        for one in self._partitions:
+            log = one.open_log
+            if log is None or log.failure is not None or not log.is_open:
+                continue
+            try:
+                upcoming = self._upcoming(log, now_ms)
+            except (KafkaError, OSError) as error:
+                logger.debug("%s-%d: %s", one.topic, one.index, error)
+                continue
+            if upcoming:
+                removals[one.topic, one.index] = upcoming
+                starts[one.topic, one.index] = log.log_start_offset
+        risks = groups_at_risk(self._committed(removals), removals, starts) if removals else []
+        for risk in self._said.news(risks, now_ms):
+            _say(risk, now_ms)
+
+    def _upcoming(self, log: Log, now_ms: int) -> list[Removal]:
+        segments = list(log.segments)
+        ends = [segment.base_offset for segment in segments[1:]] + [log.log_end_offset]
+        facts = [
+            SegmentFacts(end, segment.size, partial(getattr, segment, "largest_timestamp"))
+            for segment, end in zip(segments, ends, strict=True)
+        ]
+        return upcoming_removals(
+            facts,
+            log.config,
+            log_start_offset=log.log_start_offset,
+            high_watermark=log.high_watermark,
+            check_interval_ms=self._check_interval_ms,
+            now_ms=now_ms,
+        )
+
+    def _committed(self, removals: dict[TopicPartition, list[Removal]]) -> Iterator[tuple[str, str, int, int]]:
+        """(group, topic, partition, committed offset) of what is committed for the partitions in question."""
+        try:
+            shards = self._groups.shards()
+        except KafkaError:
+            return  # the broker stops
+        for shard in shards:
+            offsets = shard.core.offsets
+            for group_id in offsets.groups():
+                for topic, by_partition in offsets.topics_of(group_id).items():
+                    for index, committed in by_partition.items():
+                        if (topic, index) in removals:
+                            yield group_id, topic, index, committed.offset
+
+
+def _say(risk: GroupAtRisk, now_ms: int) -> None:
+    due_ms = risk.removal.due_ms
+    if due_ms is None:
+        when = "soon, as the partition is near retention.bytes"
+    elif due_ms <= now_ms:
+        when = "at the next retention check"
+    else:
+        when = f"after {datetime.fromtimestamp(due_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC, by retention.ms"
+    logger.warning(
+        "group %s has read %s-%d up to offset %d, and retention removes the records before %d %s: what it has not read"
+        " by then is lost to it. Let it catch up, or raise the topic's retention",
+        risk.group_id,
+        risk.topic,
+        risk.partition,
+        risk.committed_offset,
+        risk.removal.end_offset,
+        when,
+    )
