@@ -184,12 +184,11 @@ class LogDirectory:
         now_ms: int,
         *,
         is_stray: Callable[[str, int, bytes | None], bool] | None = None,
-        threads: int = 1,
         progress: Callable[[TopicPartition, int, int], None] | None = None,
     ) -> dict[TopicPartition, Log]:
         """`find_logs`, then `open_found`. Raises StorageError, CorruptCheckpointError."""
         self.find_logs(now_ms, is_stray)
-        self.open_found(config_for, now_ms, threads=threads, progress=progress)
+        self.open_found(config_for, now_ms, progress=progress)
         return self.logs
 
     def open_found(
@@ -263,7 +262,7 @@ class LogDirectory:
             if is_new:
                 if self._offsets.may_be_written(key):
                     # Of a deleted topic of this name: after a crash the new log would begin at the old one's offsets.
-                    self._forget(key)
+                    self._offsets.forget(key)
                     self.write_checkpoints()
                 self._files.make_directory(path)
         except OSError as error:
@@ -370,12 +369,9 @@ class LogDirectory:
             log.abandon()
             del self.logs[key]
             delay_ms = log.config.file_delete_delay_ms
-        self._forget(key)
-        self._removals.add(target, now_ms + (delay_ms or 0))
-
-    def _forget(self, key: TopicPartition) -> None:
         self.found.pop(key, None)
         self._offsets.forget(key)
+        self._removals.add(target, now_ms + (delay_ms or 0))
 
     def _unique(self) -> str:
         return self._chance.randbytes(UNIQUE_BYTES).hex()

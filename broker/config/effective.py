@@ -56,6 +56,8 @@ EFFECTIVE: dict[str, str] = {
     # directories
     "log.dir": "The data directory, if log.dirs is not set; ./data unless set.",
     "log.dirs": "The data directories, separated by commas.",
+    "cordoned.log.dirs": "The data directories in which no new partition is put; * for all.",
+    "num.recovery.threads.per.data.dir": "How many logs of one directory are recovered at a time after a crash.",
     # the metadata log
     "metadata.log.dir": "Where the metadata log lies; in the first of log.dirs unless set.",
     "metadata.log.max.record.bytes.between.snapshots": "A snapshot of the metadata is written after so many bytes.",

@@ -60,7 +60,7 @@ class Two:
 
     def moved(self, topic: str, partition: int, to: Path) -> None:
         """Waits until a partition lies in a directory."""
-        wait_for(lambda: (to / f"{topic}-{partition}").is_dir(), f"{topic}-{partition} did not come to {to}")
+        wait_for((to / f"{topic}-{partition}").is_dir, f"{topic}-{partition} did not come to {to}")
 
 
 def wait_for(condition: Callable[[], bool], complaint: str) -> None:
@@ -194,10 +194,8 @@ def cordon(two: Two, value: str) -> int:
 
 def test_nothing_new_goes_to_a_cordoned_directory(two: Two) -> None:
     assert cordon(two, str(two.b)) == 0
-    assert {path: one.is_cordoned for path, one in two.asking.log_dirs().items()} == {
-        str(two.a): False,
-        str(two.b): True,
-    }
+    cordoned = {path: one.is_cordoned for path, one in two.asking.log_dirs().items()}
+    assert cordoned == {str(two.a): False, str(two.b): True}
     two.fill()
     assert two.in_(two.a) == list(range(PARTITIONS))
     assert two.asking.move("t", 0, str(two.b)) == ErrorCode.INVALID_REPLICA_ASSIGNMENT
@@ -216,8 +214,11 @@ def test_a_deleted_topic_takes_its_move_along(two: Two) -> None:
     for index in range(PARTITIONS):
         assert two.asking.move("t", index, str(two.other(two.home_of("t", index)))) == 0
     assert two.asking.ask(DeleteTopicsRequest([], ["t"], 10_000), 5).responses[0].error_code == 0
-    left = lambda: [p for d in (two.a, two.b) for p in d.glob("t-*") if not p.name.endswith("-delete")]  # noqa: E731
-    wait_for(lambda: not left(), "something is left")
+
+    def has_gone() -> bool:
+        return all(path.name.endswith("-delete") for home in (two.a, two.b) for path in home.glob("t-*"))
+
+    wait_for(has_gone, "something is left")
 
 
 def test_a_partition_in_two_directories_stops_the_start(two: Two) -> None:

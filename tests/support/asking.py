@@ -39,9 +39,8 @@ class Asking:
 
     def create(self, topic: str, partitions: int, **configs: str) -> int:
         """Creates a topic; the error code."""
-        given = [
-            CreateTopicsRequest.CreatableTopicConfig(key.replace("_", "."), value) for key, value in configs.items()
-        ]
+        config = CreateTopicsRequest.CreatableTopicConfig
+        given = [config(key.replace("_", "."), value) for key, value in configs.items()]
         request = CreateTopicsRequest([CreateTopicsRequest.CreatableTopic(topic, partitions, 1, [], given)], 10_000)
         return int(self.ask(request, 7).topics[0].error_code)
 
