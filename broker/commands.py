@@ -10,7 +10,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,7 +24,6 @@ from .logging_setup import set_up_logging
 from .metadata.log_reader import MetadataLogError
 from .read_only import ReadOnlyMode
 
-LEVELS = ("debug", "info", "warning", "error")
 START_ERRORS = (
     BindError,
     ConfigError,
@@ -37,27 +36,11 @@ START_ERRORS = (
 """What keeps a broker from starting and is the user's to mend; anything else is a bug and shows its traceback."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options of ``odradek serve``."""
-    options = argparse.ArgumentParser(
-        prog="odradek serve",
-        description="Serves Kafka clients until SIGTERM or Ctrl-C.",
-        epilog="Keys also come from the environment as ODRADEK_<KEY_WITH_UNDERSCORES>; --override wins over both.",
-    )
-    options.add_argument("configuration", nargs="?", metavar="CONF", help="a properties file with Kafka's keys")
-    options.add_argument(
-        "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one key; may repeat"
-    )
-    options.add_argument("--cluster-id", metavar="ID", help="of a new data directory; one with data keeps its own")
-    options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with the real ports, once it serves")
-    options.add_argument("--log-level", choices=LEVELS, default="info")
-    options.add_argument("--log-format", choices=("text", "json"), default="text")
-    return options
+def serve(options: argparse.Namespace) -> int:
+    """Runs the broker; 0 after a clean stop, 1 where it could not start (with the reason on standard error).
 
-
-def serve(arguments: Sequence[str]) -> int:
-    """Runs the broker; 0 after a clean stop, 1 where it could not start (with the reason on standard error)."""
-    options = parser().parse_args(arguments)
+    ``options`` are those of :mod:`.serve_options`.
+    """
     try:
         text = None if options.configuration is None else Path(options.configuration).read_text()
     except OSError as error:

@@ -35,7 +35,7 @@ NEVER_AT_START = (
 
 SERVE_AND_TELL = """
 import os, pathlib, signal, sys
-from odradek.broker import commands
+from odradek.broker import commands, serve_options
 
 told = pathlib.Path(sys.argv[1])
 write_ready_file = commands.write_ready_file
@@ -46,7 +46,7 @@ def write_and_tell(path, daemon):
     os.kill(os.getpid(), signal.SIGTERM)
 
 commands.write_ready_file = write_and_tell
-sys.exit(commands.serve(sys.argv[2:]))
+sys.exit(serve_options.serve(sys.argv[2:]))
 """
 
 
@@ -63,6 +63,13 @@ def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, s
     assert "odradek.storage.log" in modules
     too_much = [m for m in modules if any(m == never or m.startswith(never + ".") for never in NEVER_AT_START)]
     assert not too_much
+
+
+def test_help_imports_no_broker() -> None:
+    code = "import sys, odradek.broker.serve_options as m; m.parser(); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert not loaded & {"asyncio", "uvloop", "importlib.metadata", "odradek.broker.daemon", "odradek.protocol.codec"}
 
 
 def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path: Path) -> None:
