@@ -25,6 +25,8 @@ from .partition_facts import PartitionFacts, read_transaction_indexes, size_of
 from .retention import LastRecord
 
 LEAST_BUFFER_BYTES = 4096
+END = 1 << 63
+"""Behind every offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +121,7 @@ def _facts(order: CleaningOrder, files: Files) -> PartitionFacts:
         if base_offset < order.offsets.first_uncleanable_offset
     ]
     active = order.active_base_offset
-    next_offsets = dict(zip(bases, [*bases[1:], active], strict=True))
-    next_offsets[active] = 1 << 63
+    next_offsets = dict(zip([*bases, active], [*bases, active, END][1:], strict=True))
     indexes = read_transaction_indexes(files, order.directory, bases)
     indexes.append((active, TransactionIndex(active, order.active_transactions)))
     return PartitionFacts(segments, next_offsets, indexes, order.last_records, None)
