@@ -1,5 +1,6 @@
 """What goes on over the change of brokers: an idempotent producer with its sequence, a group from its offsets."""
 
+import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,11 @@ LIVING_BATCH = 10
 
 
 class LivingProducer:
-    """An idempotent producer that stays while brokers come and go on one port: its sequence must go on."""
+    """An idempotent producer that stays while brokers come and go on one port: its sequence must go on.
+
+    Between :meth:`begin` and :meth:`pause` a broker may be killed: what it had not answered is sent to the next one
+    again, which must know from the log what was taken already.
+    """
 
     def __init__(self, servers: str) -> None:
         settings: dict[str, Any] = {
@@ -30,6 +35,9 @@ class LivingProducer:
         }
         self._producer: Any = Producer(settings)
         self._failed: list[str] = []
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._acknowledged = 0
         self.sent = 0
 
     def send(self, batches: int = 3) -> None:
@@ -41,7 +49,39 @@ class LivingProducer:
             assert not self._failed, self._failed
             self.sent += LIVING_BATCH
 
+    def begin(self) -> None:
+        """Sends without a pause from now on; returns when some of it was acknowledged: the rest is on its way."""
+        assert self._thread is None
+        self._stop.clear()
+        start = self._acknowledged
+        self._thread = threading.Thread(target=self._send_on, daemon=True)
+        self._thread.start()
+        deadline = time.monotonic() + TIMEOUT_S
+        while self._acknowledged < start + 20 * LIVING_BATCH:
+            assert time.monotonic() < deadline, "nothing is acknowledged"
+            time.sleep(0.001)
+
+    def _send_on(self) -> None:
+        while not self._stop.is_set():
+            for number in range(self.sent, self.sent + LIVING_BATCH):
+                self._producer.produce(LIVING, b"%d" % number, partition=0, on_delivery=self._delivered)
+            self.sent += LIVING_BATCH
+            self._producer.poll(0.001)
+
+    def pause(self) -> None:
+        """Makes no more records; what was made waits for a broker."""
+        assert self._thread is not None
+        self._stop.set()
+        self._thread.join()
+        self._thread = None
+
+    def finish(self) -> None:
+        """Waits until the broker there is now has taken everything, what was sent twice only once."""
+        assert self._producer.flush(TIMEOUT_S) == 0, "not acknowledged in time"
+        assert not self._failed, self._failed
+
     def _delivered(self, error: Any, _: Any) -> None:
+        self._acknowledged += 1
         if error is not None:
             self._failed.append(str(error))
 
