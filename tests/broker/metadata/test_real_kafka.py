@@ -8,7 +8,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
-from odradek.protocol.messages.metadata_records import UserScramCredentialRecord
+from odradek.protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.storage.log_directory import LogDirectory
 from support.metadata_images import Topic, numbered_uuids
@@ -56,11 +56,19 @@ def test_dump_log_segments_decodes_our_metadata_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dynamic_quorum", [False, True], ids=["static", "dynamic"])
 def test_real_kafka_starts_on_our_directory_and_we_on_it_again(tmp_path: Path, dynamic_quorum: bool) -> None:
-    with open_service(tmp_path / "logs") as service:
+    # Under the dynamic quorum all that there is of the past, the voter too, is in our latest snapshot.
+    bounds = ("internal.metadata.log.segment.bytes=9000", "metadata.max.retention.bytes=1") if dynamic_quorum else ()
+    with open_service(tmp_path / "logs", *bounds) as service:
         service.ensure_topic("__consumer_offsets", NOW_MS)
         create(service, Topic("ours", 3, 1, configs=[COMPACTED]))
         if dynamic_quorum:
+            for number in range(80):
+                service.commit(
+                    [ConfigRecord(ResourceType.GROUP, "g", "share.heartbeat.interval.ms", str(5000 + number))], NOW_MS
+                )
             service.write_snapshot(NOW_MS)
+            assert len(service.log.snapshot_ids) == 1
+            assert service.log.log_start_offset > 80
         ids = {name: topic.topic_id for name, topic in service.image.topics_by_name.items()}
     with RealKafka(tmp_path, dynamic_quorum=dynamic_quorum) as kafka:
         described = ok(kafka, TOPIC_COMMAND, "--describe", "--topic", "ours")
