@@ -35,6 +35,9 @@ test-long-java: LONG = tests/protocol/test_java_parity.py
 ## test-long-storage: random operations and crashes on logs
 test-long-storage: LONG = tests/storage
 
+## test-long-cleaning: random lives of compacted logs with rounds of the cleaner
+test-long-cleaning: LONG = tests/storage/compaction
+
 ## test-long-groups: the simulator of groups
 test-long-groups: LONG = tests/broker/groups
 
@@ -50,7 +53,7 @@ test-long-disk: LONG = tests/faults/test_full_disk.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage groups parity frames disk door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage cleaning groups parity frames disk door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
