@@ -167,8 +167,12 @@ class LogFiles:
             if segment.base_offset > offset:
                 self._remove_durably(segment)
         active = self.segments.active
-        self.unsynced_paths += active.truncate_to(offset)
-        self._files.sync(active.hold_open().fd)
+        paths = active.truncate_to(offset)
+        flush = Flush(self._files, offset, [active.hold_open()], paths, [])
+        try:
+            flush.sync()
+        finally:
+            flush.release()
 
     def start_anew_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment; an empty one at `offset` remains."""
@@ -221,7 +225,6 @@ class LogFiles:
         It is served as `.swap` until `finish_replacing`. Those who read the others keep what they hold. An OSError
         leaves the files between the old state and the new one.
         """
-        base_offset = sources[0].base_offset
         paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
         for segment in sources:
             segment.forget_files()
@@ -232,9 +235,9 @@ class LogFiles:
                 self.removals.add([target], due_ms)
         self.unsynced_directories.add(self.directory)
         self._indexes_in_use = [segment for segment in self._indexes_in_use if segment not in sources]
-        cleaned_segment = Segment(
+        cleaned = Segment(
             self.directory,
-            base_offset,
+            sources[0].base_offset,
             size,
             self._descriptors,
             index_interval_bytes=self.config.index_interval_bytes,

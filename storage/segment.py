@@ -158,8 +158,8 @@ class Segment:
             times = self._read_index(TIME_INDEX_SUFFIX)
             offset_index = OffsetIndex(self.base_offset, offsets)
             time_index = TimeIndex(self.base_offset, times)
-            if len(offset_index) and offset_index.last_position >= self.size:
-                raise CorruptIndexError(f"{self.path}: index points at {offset_index.last_position} of {self.size}")
+            if not self._fits_the_log(offset_index, time_index):
+                raise CorruptIndexError("the last entry of an index is not what the batches say")
         except (FileNotFoundError, CorruptIndexError) as problem:
             logger.warning("%s: %s; rebuilding the offset and time index", self.path, problem)
             self._rebuild_indexes()
@@ -381,7 +381,7 @@ class Segment:
         newest = times.last_entry
         next_offset = self.base_offset
         try:
-            if not self._is_entry_of_batch(offsets, times):
+            if not self._fits_the_log(offsets, times):
                 return 0
             for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
                 if header.base_offset >= offset:
@@ -396,23 +396,29 @@ class Segment:
         self._bytes_since_index_entry = position - offsets.last_position
         return position
 
-    def _is_entry_of_batch(self, offsets: OffsetIndex, times: TimeIndex) -> bool:
-        """Whether the last entry of each index is what a batch says."""
-        if len(offsets) and self._header_at(offsets.last_position).last_offset != offsets.last_offset:
-            return False
-        timestamp, last_offset = times.last_entry
-        if not len(times):
-            return True
-        for _, header in scan_headers(self._files, self.hold_open().fd, offsets.lookup(last_offset), self.size):
-            if header.last_offset >= last_offset:
-                return header.last_offset == last_offset and header.max_timestamp == timestamp
-        return False
+    def _fits_the_log(self, offsets: OffsetIndex, times: TimeIndex) -> bool:
+        """Whether the last entry of each index is of a batch: a crash may have torn it, for it is written in place.
 
-    def _header_at(self, position: int) -> BatchHeader:
-        """The header of the batch there. Raises CorruptRecordError."""
-        for _, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
-            return header
-        raise CorruptRecordError(f"nothing at {position}")
+        Kafka's followers write an entry for several batches at once, and Kafka before 4 the very record's offset.
+        """
+        entries = [(offsets.last_position, offsets.last_offset, None)] if len(offsets) else []
+        if len(times):
+            timestamp, offset = times.last_entry
+            entries.append((offsets.lookup(offset), offset, timestamp))
+        try:
+            return all(self._is_entry(*entry) for entry in entries)
+        except (CorruptRecordError, UnsupportedForMessageFormatError):
+            return True  # the log is damaged there, of which the index can't be accused
+
+    def _is_entry(self, position: int, offset: int, max_timestamp: int | None) -> bool:
+        """Whether there is a batch that holds `offset`, at that position if `max_timestamp` is None, else behind it."""
+        if position < self.size:
+            for _, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+                if max_timestamp is None:
+                    return header.base_offset <= offset
+                if header.last_offset >= offset:
+                    return header.base_offset <= offset and header.max_timestamp == max_timestamp
+        return False
 
     def finish_recovery(self) -> list[Path]:
         """The last time index entry is made, as when the segment is rolled; indexes are written: the paths to sync."""

@@ -177,8 +177,8 @@ def check_parts(log: Log, found: list[FoundBatch] | None = None, start: int | No
 
 
 def check_indexes(segment: Segment, batches: list[FoundBatch]) -> None:
-    """Every entry points at the batch whose last offset it names, and has the greatest timestamp so far."""
-    by_position = {batch.position: batch.header.last_offset for batch in batches}
+    """Every entry points at a batch not behind the offset it names, and has the greatest timestamp so far."""
+    by_position = {batch.position: batch.header.base_offset for batch in batches}
     greatest: dict[int, int] = {}
     highest = -1
     for batch in batches:
@@ -188,7 +188,7 @@ def check_indexes(segment: Segment, batches: list[FoundBatch]) -> None:
     for at in range(0, len(data), 8):
         offset = segment.base_offset + int.from_bytes(data[at : at + 4], "big")
         position = int.from_bytes(data[at + 4 : at + 8], "big")
-        assert by_position.get(position) == offset, f"{segment}: the offset index says {offset} at {position}"
+        assert by_position.get(position, offset + 1) <= offset, f"{segment}: {offset} is not at {position}"
     data = segment.time_index.to_bytes()
     for at in range(0, len(data), 12):
         timestamp = int.from_bytes(data[at : at + 8], "big")
