@@ -22,7 +22,7 @@ from support.door_topics import Plan
 from support.door_transactions import assert_shown_right, end_the_open_one, fill_with_transactions
 from support.door_workload import CONFIGS, create, fill, fill_more
 from support.java import KAFKA_VERSION, java_or_skip
-from support.kafka_log import SERVING, Allowed, complaints
+from support.kafka_log import SERVING, complaints
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 
@@ -40,18 +40,6 @@ CLEANED = Plan(
         "min.cleanable.dirty.ratio": "0.01",
         "compression.type": "lz4",
     },
-)
-BUSY = (
-    Allowed(
-        "org.apache.kafka.controller.ReplicationControlManager",
-        r"\[QuorumController id=\d+\] processExpiredBrokerHeartbeat: controller event queue overloaded",
-        "the machine is so busy that a heartbeat waited for two seconds",
-    ),
-    Allowed(
-        "org.apache.kafka.server.BrokerLifecycleManager",
-        r"\[BrokerLifecycleManager id=\d+\] Broker \d+ sent a heartbeat request but received error REQUEST_TIMED_OUT",
-        "the same, as the broker sees it",
-    ),
 )
 ROUNDS = 3
 
@@ -93,7 +81,7 @@ class Door:
 
     def end_kafka(self) -> None:
         """Ends Kafka: when it came after us, it has complained of nothing. What it says alone is its own affair."""
-        found = complaints(self.kafka.output[self._logged :], *SERVING, *BUSY) if self._logged else []
+        found = complaints(self.kafka.output[self._logged :], *SERVING) if self._logged else []
         assert not found, found
         self.kafka.stop() if self._way.theirs == "stop" else self.kafka.kill()
 
