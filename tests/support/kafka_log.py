@@ -1,4 +1,4 @@
-"""What a real Kafka has logged: its warnings and errors, but for those that say nothing about the directory.
+"""What a real Kafka has logged: its warnings and errors, but for those that say nothing about its directory.
 
 The tests' Kafka logs from WARN on (support/java.py), a line as ``[thread] LEVEL logger - text``.
 """
@@ -27,6 +27,25 @@ ALWAYS = (
 )
 """Lines of a Kafka that starts on a directory that a Kafka of its own has left, cleanly or killed."""
 
+BUSY = (
+    Allowed(
+        "org.apache.kafka.controller.EventPerformanceMonitor",
+        r"\[QuorumController id=\d+\] Exceptionally slow controller event",
+        "the machine was so busy that an event took seconds",
+    ),
+    Allowed(
+        "org.apache.kafka.controller.ReplicationControlManager",
+        r"\[QuorumController id=\d+\] processExpiredBrokerHeartbeat: controller event queue overloaded",
+        "the machine was so busy that a heartbeat waited for two seconds",
+    ),
+    Allowed(
+        "org.apache.kafka.server.BrokerLifecycleManager",
+        r"\[BrokerLifecycleManager id=\d+\] Broker \d+ sent a heartbeat request but received error REQUEST_TIMED_OUT",
+        "the same, as the broker sees it",
+    ),
+)
+"""What a Kafka says of the machine it runs on."""
+
 SERVING = (
     Allowed(
         "state.change.logger",
@@ -38,12 +57,12 @@ SERVING = (
 
 
 def complaints(output: str, *allowed: Allowed) -> list[str]:
-    """The warnings and errors in what a Kafka has printed, without those that are ``ALWAYS`` or ``allowed``."""
+    """The warnings and errors in what a Kafka has printed, but for those ``ALWAYS`` there, ``BUSY`` or ``allowed``."""
     found = []
     for line in output.splitlines():
         match = _LINE.match(line)
         if match is not None and not any(
-            match["logger"] == one.logger and re.match(one.text, match["text"]) for one in (*ALWAYS, *allowed)
+            match["logger"] == one.logger and re.match(one.text, match["text"]) for one in (*ALWAYS, *BUSY, *allowed)
         ):
             found.append(line)
         elif match is None and re.match(r"\S+(Exception|Error)\b", line):

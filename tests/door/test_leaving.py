@@ -1,0 +1,69 @@
+"""docs/two-way-door.md as a user follows it: the configuration printed there, Kafka's own tools, no complaint."""
+
+import re
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from support.door_rules import violations
+from support.door_topics import Plan
+from support.door_workload import create
+from support.java import java_or_skip
+from support.kafka_log import complaints
+from support.our_broker import OurBroker
+from support.real_kafka import RealKafka
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+PAGE = Path(__file__).parents[2] / "docs" / "two-way-door.md"
+
+
+def printed_configuration(kafka: RealKafka) -> dict[str, str]:
+    """The keys on the page, with the test's directory and ports for the page's."""
+    [block] = re.findall(r"```properties\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    lines = [line.strip() for line in block.splitlines()]
+    keys = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    controller = f"127.0.0.1:{kafka.controller_port}"
+    return keys | {
+        "log.dirs": str(kafka.log_dir),
+        "listeners": f"PLAINTEXT://{kafka.bootstrap_servers},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://{kafka.bootstrap_servers}",
+        "controller.quorum.bootstrap.servers": controller,
+        "odradek.log.dirs.max.bytes": "1000000000",  # a key of our own that somebody left in the file
+    }
+
+
+def test_the_page_leads_to_a_kafka_that_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java_or_skip()
+    with OurBroker(tmp_path, {"node.id": "1"}) as ours:
+        create(AdminClient({"bootstrap.servers": ours.bootstrap_servers}), [Plan("t")])
+        send(ours.bootstrap_servers)
+        ours.stop()
+        kafka = RealKafka(tmp_path)
+        kafka.port = ours.port
+        monkeypatch.setattr(kafka, "properties", lambda: printed_configuration(kafka))
+        with kafka:
+            send(kafka.bootstrap_servers)
+            features = [f"--feature={name}" for name in ("transaction.version=2", "group.version=1")]
+            result = kafka.run_tool(
+                "org.apache.kafka.tools.FeatureCommand",
+                *("--bootstrap-server", kafka.bootstrap_servers, "upgrade", *features),
+            )
+            assert result.returncode == 0, result.stdout + result.stderr
+            assert complaints(kafka.output) == []
+        assert violations(kafka.log_dir, clean=True) == []
+        ours.start()
+        send(ours.bootstrap_servers)
+        assert ours.stop() == 0
+        assert violations(ours.log_dir, clean=True) == []
+
+
+def send(servers: str) -> None:
+    """One record that is acknowledged."""
+    producer = Producer({"bootstrap.servers": servers})
+    failed: list[str] = []
+    producer.produce("t", b"v", on_delivery=lambda error, _: failed.append(str(error)) if error else None)
+    assert producer.flush(30) == 0
+    assert not failed
