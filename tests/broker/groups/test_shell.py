@@ -56,6 +56,32 @@ def test_resigning_answers_parked_requests() -> None:
     assert harness.timers.next_ms() is None
 
 
+def test_a_failed_sync_of_the_log_is_told_to_all_who_wait_and_serves_nothing_further() -> None:
+    """A commit, a read behind it, a follower's assignment that a leader's brought, and a member that is parked."""
+    harness = Harness()
+    protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
+    join = messages.JoinGroupRequest("g", 10_000, 10_000, protocol_type="consumer", protocols=[protocol])
+    harness.send("parked", ApiKey.JOIN_GROUP, 3, join)
+    harness.log.held = True
+    partition = messages.OffsetCommitRequest.OffsetCommitRequestPartition(0, 7)
+    commit = messages.OffsetCommitRequest(
+        "h", topics=[messages.OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=[partition])]
+    )
+    harness.send("commits", ApiKey.OFFSET_COMMIT, 7, commit)
+    fetch = messages.OffsetFetchRequest("h", [messages.OffsetFetchRequest.OffsetFetchRequestTopic("t", [0])])
+    harness.send("reads", ApiKey.OFFSET_FETCH, 5, fetch)
+    assert harness.answers == [], "the commit is in the page cache, and not yet on disk"
+    harness.log.release(ErrorCode.KAFKA_STORAGE_ERROR)
+    answers = dict(harness.answers)
+    told = ErrorCode.NOT_COORDINATOR
+    assert answers["parked"].error_code == told
+    assert answers["commits"].topics[0].partitions[0].error_code == told
+    assert answers["reads"].error_code == told
+    harness.send("late", ApiKey.OFFSET_COMMIT, 7, commit)
+    assert dict(harness.answers)["late"].topics[0].partitions[0].error_code == told
+    assert harness.timers.next_ms() is None
+
+
 def test_a_broken_record_serves_nothing_of_the_partition() -> None:
     harness = Harness()
     builder = BatchBuilder()
