@@ -9,6 +9,7 @@ said; data is kept for ever unless somebody says otherwise. Source: KIP-858 (dir
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeVar
 
 from ..groups.partitioning import partition_for
@@ -91,8 +92,11 @@ def plan_adoption(
     random_uuid: Callable[[], bytes],
     uuid_text: Callable[[bytes], str],
     internal_topics: Iterable[str],
+    committed_topic_ids: Mapping[str, bytes] = MappingProxyType({}),
 ) -> AdoptionPlan:
-    """The plan. ``random_uuid`` gives ids where none were written. Raises AdoptionRefusedError with every problem."""
+    """The plan. ``random_uuid`` gives ids where none were written; ``committed_topic_ids`` are those that the committed
+    offsets of groups name. Raises AdoptionRefusedError with every problem.
+    """
     problems: list[str] = []
     remarks: list[str] = []
     _check_metadata(directories, wishes, problems, remarks)
@@ -101,7 +105,17 @@ def plan_adoption(
     directory_ids = _directory_ids(directories, random_uuid, uuid_text, problems)
     found = _by_topic(directories, problems)
     topics = [
-        _topic(name, partitions, wishes, random_uuid, uuid_text, frozenset(internal_topics), problems, remarks)
+        _topic(
+            name,
+            partitions,
+            wishes,
+            committed_topic_ids,
+            random_uuid,
+            uuid_text,
+            frozenset(internal_topics),
+            problems,
+            remarks,
+        )
         for name, partitions in sorted(found.items())
     ]
     if not topics and not problems:
@@ -202,6 +216,7 @@ def _topic(
     name: str,
     found: Mapping[int, Located],
     wishes: AdoptionWishes,
+    committed_topic_ids: Mapping[str, bytes],
     random_uuid: Callable[[], bytes],
     uuid_text: Callable[[bytes], str],
     internal_topics: frozenset[str],
@@ -218,6 +233,8 @@ def _topic(
             f"topic {name}: its directories are of different topics of that name ({each}): move away those that are "
             "not to be served"
         )
+    elif name in committed_topic_ids and not ids:
+        ids[committed_topic_ids[name]] = []
     elif not ids:
         remarks.append(f"topic {name}: no topic id was written down (Kafka before 2.8); it gets a new one")
     topic = AdoptedTopic(

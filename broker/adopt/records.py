@@ -1,8 +1,10 @@
 """The metadata records of an adoption: what a controller would have written for these topics.
 
-Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition that lies
-nowhere belongs to a broker that does not exist, so that it stays without a leader and nobody makes an empty one in its
-place. Source: ReplicationControlManager; KIP-631, KIP-858.
+Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition is left as an
+unclean end of its last leader leaves it, so that whoever starts next is elected before it serves (Kafka elects nobody
+where a broker that it doesn't know is in sync); one that lies nowhere belongs to a broker that does not exist, so that
+it stays without a leader and nobody makes an empty one in its place.
+Source: ReplicationControlManager, PartitionChangeBuilder; KIP-631, KIP-858, KIP-966.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,8 +59,9 @@ def _record(topic: AdoptedTopic, index: int, node_id: int, leader_epoch: int, di
         partition_id=index,
         topic_id=topic.topic_id,
         replicas=[node_id],
-        isr=[node_id],
-        leader=node_id,
+        isr=[],
+        last_known_elr=[node_id],
+        leader=NO_LEADER,
         leader_epoch=leader_epoch,
         partition_epoch=0,
         directories=[directory_id],

@@ -56,7 +56,9 @@ class Rescue:
         try:
             self._locks = Locks(self._paths, read_only=self._read_only)
             found = survey(self._paths, self._files_for)
-            plan = plan_adoption(found.directories, wishes, random_uuid, uuid_text, INTERNAL_TOPICS)
+            plan = plan_adoption(
+                found.directories, wishes, random_uuid, uuid_text, INTERNAL_TOPICS, found.committed_topic_ids
+            )
             log_dirs = ",".join(map(str, self._paths))
             overrides = [*settings, f"log.dirs={log_dirs}", f"node.id={plan.node_id}"]
             self._config = ServerConfig.load(properties, overrides, environ)

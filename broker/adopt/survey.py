@@ -11,7 +11,9 @@ from itertools import islice
 from pathlib import Path
 from struct import Struct
 
-from ...protocol.errors import KafkaError
+from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
+from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.records.batch import NO_PRODUCER_ID, BatchHeader
 from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ...protocol.records.record import Record, iterate_records
@@ -31,6 +33,7 @@ from ...storage.file_names import (
 from ...storage.files import READ_ONLY, Files
 from ...storage.meta_properties import META_PROPERTIES, parse_uuid
 from ...storage.producer_snapshots import decode_snapshot
+from ..groups.records import decode_record
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from .found import FoundDirectory, FoundIdentity, FoundPartition
 
@@ -50,6 +53,8 @@ class Survey:
     """What was found in all directories."""
 
     directories: list[FoundDirectory] = field(default_factory=list)
+    committed_topic_ids: dict[str, bytes] = field(default_factory=dict)
+    """Topic -> the id that the committed offsets of groups name last."""
     highest_producer_id: int = NO_PRODUCER_ID
     """The highest that any log, snapshot or transaction names."""
 
@@ -168,6 +173,8 @@ def _keys(files: Files, segment: Path, topic: str, result: Survey) -> set[str]:
         key = _hashed_key(record.key, topic)
         if key is not None:
             keys.add(key)
+        if topic == OFFSETS_TOPIC and record.key is not None:
+            _learn_topic_id(record.key, record.value, result)
         if topic == TRANSACTION_STATE_TOPIC and record.value is not None and len(record.value) >= 10:
             producer_id = _INT64.unpack_from(record.value, 2)[0]  # after the version: the producer id, in every one
             result.highest_producer_id = max(result.highest_producer_id, producer_id)
@@ -187,6 +194,21 @@ def _records(files: Files, segment: Path) -> Iterator[Record]:
         return  # torn or damaged: what was read counts
     finally:
         files.close(descriptor)
+
+
+def _learn_topic_id(key: bytes, value: bytes | None, result: Survey) -> None:
+    """The topic's id that a committed offset names since Kafka 4.2: without it the offset would be of another topic."""
+    try:
+        record = decode_record(key, value)
+    except ProtocolError:
+        return  # the group coordinator says it when it loads the record
+    if (
+        record is not None
+        and isinstance(record.key, OffsetCommitKey)
+        and isinstance(record.value, OffsetCommitValue)
+        and record.value.topic_id != ZERO_UUID
+    ):
+        result.committed_topic_ids[record.key.topic] = record.value.topic_id
 
 
 def _hashed_key(key: bytes | None, topic: str) -> str | None:

@@ -63,10 +63,10 @@ def test_names_ids_epochs_and_directories_are_taken_over() -> None:
         TopicRecord, ConfigRecord, ConfigRecord, PartitionRecord, PartitionRecord, PartitionRecord, ProducerIdsRecord
     ]  # fmt: skip
     led = [record for record in records if isinstance(record, PartitionRecord)]
-    assert [(one.leader, one.leader_epoch, one.isr, one.directories) for one in led] == [
-        (3, 7, [3], [DIRECTORY_ID]),
-        (3, 0, [3], [DIRECTORY_ID]),
-        (3, 4, [3], [b"e" * 16]),
+    assert [(one.leader, one.leader_epoch, one.last_known_elr, one.directories) for one in led] == [
+        (-1, 7, [3], [DIRECTORY_ID]),
+        (-1, 0, [3], [DIRECTORY_ID]),
+        (-1, 4, [3], [b"e" * 16]),
     ]
 
 
@@ -80,6 +80,14 @@ def test_what_is_not_written_down_is_new_and_said() -> None:
     assert plan(directory(partition("t", 0), identity=None), node_id=9, cluster_id="mine").node_id == 9
 
 
+def test_a_topic_id_that_only_committed_offsets_know() -> None:
+    found = directory(partition("t", 0, topic_id=None), partition("u", 0))
+    ids = {"t": OTHER_ID, "u": OTHER_ID}
+    topics = plan_adoption([found], AdoptionWishes(), lambda: bytes(16), bytes.hex, {OFFSETS}, ids).topics
+    assert [topic.topic_id for topic in topics] == [OTHER_ID, ID]
+    assert topics[0].partitions[0].lacks_topic_id
+
+
 def test_zookeeper_days() -> None:
     adopted = plan(directory(partition("t", 0), identity=identity(version=0, directory_id=None)))
     assert (adopted.node_id, adopted.cluster_id) == (3, "cluster")
@@ -91,7 +99,7 @@ def test_a_gap_in_the_numbers_is_a_partition_without_a_leader() -> None:
     assert adopted.topics[0].missing == [1]
     assert "partition 1 of 3 lies in none" in adopted.remarks[0]
     led = [one for one in adoption_records(adopted, {}, 0) if isinstance(one, PartitionRecord)]
-    assert [(one.leader, 3 in one.replicas) for one in led] == [(3, True), (-1, False), (3, True)]
+    assert [3 in one.replicas for one in led] == [True, False, True]
     more = plan(directory(partition("t", 0)), partition_counts={"t": 3}).topics[0]
     assert more.missing == [1, 2]
 
@@ -121,7 +129,7 @@ def test_the_offsets_topic_has_as_many_partitions_as_its_groups_say(
     assert topic.partition_count == expected
     assert topic.configs is None
     led = [one for one in adoption_records(plan(directory(*found)), {}, 0) if isinstance(one, PartitionRecord)]
-    assert [one.leader for one in led] == [3] * expected, "groups that come later need a coordinator"
+    assert [one.replicas for one in led] == [[3]] * expected, "groups that come later need a coordinator"
 
 
 def test_the_offsets_topic_is_never_given_another_number() -> None:

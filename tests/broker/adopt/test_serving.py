@@ -10,6 +10,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import PolicyViolationError
 
+from odradek.storage.files import Files
+from odradek.storage.meta_properties import read_meta_properties, read_partition_metadata
 from support.our_broker import OurBroker
 from support.rescue import Adopted, adopt, fingerprint, lose_metadata
 from support.rescued_reading import (
@@ -41,8 +43,8 @@ def dead(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert producer.flush(TIMEOUT_S) == 0
         consumer = KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=GROUP, enable_auto_commit=False)
         consumer.assign([TopicPartition(*partition) for partition in COMMITTED])
-        for partition, offset in COMMITTED.items():
-            consumer.seek(TopicPartition(*partition), offset)
+        for committed, offset in COMMITTED.items():
+            consumer.seek(TopicPartition(*committed), offset)
         consumer.commit()
         consumer.close()
         broker.kill()
@@ -127,6 +129,33 @@ def test_adopted_for_good_the_directory_is_like_any_other(directory: Path, tmp_p
     aside = adopt(home / "logs", "--no-serve", "--set-metadata-aside")
     assert aside.returncode == 0, aside.stderr
     assert [path for path in (home / "logs").iterdir() if path.name.startswith("__cluster_metadata-0.")]
+
+
+def test_a_directory_of_zookeeper_days_becomes_one_of_today(directory: Path, tmp_path: Path) -> None:
+    (directory / "meta.properties").write_text("#Mon Jan 1\nversion=0\nbroker.id=7\ncluster.id=dead-cluster\n")
+    for partition in VALUES:
+        (directory / f"{TOPIC}-{partition}" / "partition.metadata").unlink()
+    with Adopted(tmp_path, directory) as adopted:
+        assert values_of(read_with_kafka_python(adopted.bootstrap_servers, [TOPIC])) == VALUES
+        assert committed_of_kafka_python(adopted.bootstrap_servers, GROUP, COMMITTED) == COMMITTED
+    meta = read_meta_properties(Files(), directory)
+    assert meta is not None
+    assert (meta.node_id, meta.cluster_id, len(meta.directory_id)) == (7, "dead-cluster", 16)
+    ids = {read_partition_metadata(Files(), directory / f"{TOPIC}-{partition}") for partition in VALUES}
+    assert len(ids) == 1, "Kafka takes a partition without its topic's id for a stray"
+    assert None not in ids
+
+
+def test_several_directories_are_served_together(directory: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (directory / f"{TOPIC}-1").rename(other / f"{TOPIC}-1")
+    with Adopted(tmp_path, "--read-only", directory, other) as adopted:
+        assert values_of(read_with_kafka_python(adopted.bootstrap_servers, [TOPIC])) == VALUES
+    shutil.copytree(directory / f"{TOPIC}-0", other / f"{TOPIC}-0")
+    refused = adopt(directory, other)
+    assert refused.returncode == 1
+    assert "lies in two directories" in refused.stderr
 
 
 def test_a_directory_in_use_is_refused_and_left_as_it_is(directory: Path, tmp_path: Path) -> None:
