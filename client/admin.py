@@ -8,6 +8,7 @@ together from one class for each family of requests. Source: ``org.apache.kafka.
 from .admin_base import ClusterDescription
 from .admin_configs import ConfigAdmin, ConfigEntry, ConfigSynonym
 from .admin_groups import GroupAdmin, GroupDescription, GroupListing, MemberDescription
+from .admin_log_dirs import LogDirAdmin, LogDirDescription, ReplicaInfo
 from .admin_records import RecordAdmin
 from .admin_topics import CreatedTopic, NewTopic, TopicAdmin
 
@@ -19,10 +20,12 @@ __all__ = [
     "CreatedTopic",
     "GroupDescription",
     "GroupListing",
+    "LogDirDescription",
     "MemberDescription",
     "NewTopic",
+    "ReplicaInfo",
 ]
 
 
-class Admin(TopicAdmin, ConfigAdmin, RecordAdmin, GroupAdmin):
+class Admin(TopicAdmin, ConfigAdmin, RecordAdmin, GroupAdmin, LogDirAdmin):
     """An asyncio admin client. Times in ms."""

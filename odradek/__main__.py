@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "groups": ("odradek.client.commands.groups:groups", "consumer groups: offsets and lag, members, reset, delete"),
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
+    "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show what lies in the log directories of brokers"),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.commands:dump_log", "print the files of a log directory, say what is corrupt"),

@@ -1,0 +1,93 @@
+"""``odradek log-dirs``: what ``kafka-log-dirs.sh`` does, with its flags and its JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...protocol.errors import ErrorCode
+from .running import CommandError, bootstrap_option, main, run, timeout_option
+
+if TYPE_CHECKING:
+    from ..admin_log_dirs import LogDirAdmin, LogDirDescription
+
+
+EXCEPTIONS = {ErrorCode.KAFKA_STORAGE_ERROR: "org.apache.kafka.common.errors.KafkaStorageException"}
+"""Kafka's tool prints the name of a Java class."""
+
+
+@click.command(
+    help="Show which partitions lie in the log directories of brokers, and how large they are.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@click.option("--describe", is_flag=True, help="Describe the log directories (the only action).")
+@click.option("--topic-list", default="", metavar="TOPIC,...", help="Only these topics; all without it.")
+@click.option("--broker-list", default="", metavar="ID,...", help="Only these brokers; all without it.")
+@timeout_option
+def command(bootstrap_server: str, describe: bool, topic_list: str, broker_list: str, timeout_ms: int) -> int:
+    """Checks the arguments and prints one JSON document, as Kafka's tool does."""
+    if not describe:
+        raise click.UsageError("Command must include the action --describe")
+    topics = {topic.strip() for topic in topic_list.split(",") if topic.strip()}
+    try:
+        brokers = [int(broker) for broker in broker_list.split(",") if broker.strip()]
+    except ValueError:
+        raise click.UsageError(f"--broker-list {broker_list}: must be numbers with commas") from None
+
+    async def work() -> int | None:
+        from ..admin_log_dirs import LogDirAdmin
+
+        async with LogDirAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+            return await print_log_dirs(admin, topics, brokers)
+
+    return run(work)
+
+
+async def print_log_dirs(admin: LogDirAdmin, topics: set[str], brokers: list[int]) -> int:
+    """Asks each broker and prints the document."""
+    known = [broker.node_id for broker in (await admin.describe_cluster()).brokers]
+    unknown = sorted(set(brokers) - set(known))
+    if unknown:
+        raise CommandError(
+            f"The given brokers do not exist from --broker-list: {','.join(map(str, unknown))}. "
+            f"Current existent brokers: {','.join(map(str, sorted(known)))}"
+        )
+    asked = brokers or sorted(known)
+    click.echo("Querying brokers for log directories information")
+    described = await admin.describe_log_dirs(asked)
+    click.echo(f"Received log directory information from brokers {','.join(map(str, described))}")
+    document = {
+        "version": 1,
+        "brokers": [
+            {"broker": broker, "logDirs": [log_dir_document(one, topics) for one in log_dirs]}
+            for broker, log_dirs in described.items()
+        ],
+    }
+    click.echo(json.dumps(document, separators=(",", ":"), ensure_ascii=False))
+    return 0
+
+
+def log_dir_document(log_dir: LogDirDescription, topics: set[str]) -> dict[str, Any]:
+    """One directory as Kafka's tool prints it; of all topics where none are named."""
+    return {
+        "partitions": [
+            {
+                "partition": f"{partition.topic}-{partition.partition}",
+                "size": replica.size,
+                "offsetLag": replica.offset_lag,
+                "isFuture": replica.is_future,
+            }
+            for partition, replica in log_dir.replicas.items()
+            if not topics or partition.topic in topics
+        ],
+        "error": EXCEPTIONS.get(log_dir.error, log_dir.error.name) if log_dir.error else None,
+        "logDir": log_dir.path,
+    }
+
+
+def log_dirs(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek log-dirs``, the exit code back."""
+    return main(command, "log-dirs", arguments)
