@@ -22,6 +22,7 @@ from .log_config import LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
 from .log_loader import LogLoader, RecoveredBytes
+from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .log_retention import oldest_breached
 from .meta_properties import read_partition_metadata, write_partition_metadata
@@ -45,31 +46,27 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 
-class Log:
-    """One partition's log; times are ms since 1970. A disk that fails raises StorageError (KAFKA_STORAGE_ERROR).
-
-    The high watermark is the log end offset until `set_high_watermark` is called for the first time, but for what the
-    configuration's `SyncPromise` keeps from consumers until it is synced.
-    """
+class Log(LogOffsets):
+    """One partition's log; times are ms since 1970. A disk that fails raises StorageError (KAFKA_STORAGE_ERROR)."""
 
     def __init__(
         self, directory: Path, config: LogConfig, descriptors: DescriptorCache, loader: LogLoader, now_ms: int
     ) -> None:
         """Use `Log.open`."""
         loaded = loader.load()
+        super().__init__(
+            loaded.leader_epochs,
+            loaded.producer_state,
+            SyncPromise(config),
+            log_start_offset=loaded.log_start_offset,
+            log_end_offset=loaded.log_end_offset,
+            recovery_point=loaded.recovery_point,
+        )
         self.directory = directory
         self._files = descriptors.files
         self.config = config
         self.topic_id: bytes | None = read_partition_metadata(descriptors.files, directory)
         self.segments = loaded.segments
-        self.leader_epochs = loaded.leader_epochs
-        self.producer_state = loaded.producer_state
-        self.log_start_offset = loaded.log_start_offset
-        self.log_end_offset = loaded.log_end_offset
-        self.recovery_point = loaded.recovery_point
-        self.synced_offset = loaded.recovery_point
-        """Up to where the batches are on the disk; the recovery point, up to where their indexes are too, is lower."""
-        self.promise = SyncPromise(config)
         self.wants_sync = self.promise.asks_for_syncs
         """Whether `GroupCommit` is to hear of appends: the configuration promises something, or a segment rolled."""
         self.last_flushed_ms = now_ms
@@ -83,10 +80,7 @@ class Log:
         self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
         self._appender = LogAppender(self, self._producers, descriptors.files)
-        self._high_watermark: int | None = None
-        self._holds_back = False
         self._is_open = True
-        self.producer_state.forget_unreplicated(self.log_end_offset)
         if loaded.was_recovered and self.log_end_offset > self.recovery_point:
             flush = self.prepare_flush()
             flush.sync()
@@ -171,40 +165,6 @@ class Log:
         self._log_files.unsynced_paths.append(path)
         self._log_files.unsynced_directories.add(self.directory)
 
-    # Offsets -----------------------------------------------------------------
-
-    @property
-    def high_watermark(self) -> int:
-        """Up to where consumers read."""
-        return self.log_end_offset if self._high_watermark is None else self._high_watermark
-
-    @property
-    def last_stable_offset(self) -> int:
-        """Up to where readers of committed data read: no transaction below is undecided."""
-        unstable = self.producer_state.first_unstable_offset
-        high_watermark = self.high_watermark
-        if unstable is None or unstable >= high_watermark:
-            return high_watermark
-        return max(unstable, self.log_start_offset)
-
-    def set_high_watermark(self, offset: int) -> None:
-        """Moves the high watermark, within the log."""
-        self._high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
-        self.producer_state.forget_unreplicated(self._high_watermark)
-
-    @property
-    def latest_epoch(self) -> int:
-        """The latest leader epoch in the log, -1 without any."""
-        return self.leader_epochs.latest
-
-    def epoch_of(self, offset: int) -> int:
-        """The leader epoch of an offset, -1 when unknown."""
-        return self.leader_epochs.epoch_of(offset)
-
-    def epoch_end_offset(self, epoch: int) -> tuple[int, int] | None:
-        """(epoch, end offset) as OffsetForLeaderEpoch answers (`LeaderEpochs.end_offset_for`)."""
-        return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
-
     def assign_epoch(self, epoch: int, start_offset: int | None = None) -> None:
         """A leader takes over: what is appended from now on (or from `start_offset` on) is of this epoch."""
         self.settle()
@@ -270,17 +230,6 @@ class Log:
             self.check_usable()
         if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
             raise StorageError(self.gate.refusal)
-
-    def advance(self, log_end_offset: int) -> None:
-        """The log is longer now; what the promise keeps from consumers is not yet below the high watermark."""
-        self.producer_state.map_end_offset = log_end_offset
-        if self._high_watermark is None:
-            if log_end_offset - self.synced_offset >= self.promise.unseen_from:
-                self._high_watermark = self.log_end_offset
-                self._holds_back = True
-            else:
-                self.producer_state.forget_unreplicated(log_end_offset)
-        self.log_end_offset = log_end_offset
 
     def segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
         """The segment to append to, a new one when the active one is full or old. Raises OSError."""
@@ -391,35 +340,9 @@ class Log:
 
     def _clamp_to(self, offset: int) -> None:
         """The log ends at `offset` now."""
-        self.log_end_offset = offset
-        self.log_start_offset = min(self.log_start_offset, offset)
-        self.recovery_point = min(self.recovery_point, offset)
-        self.synced_offset = min(self.synced_offset, offset)
-        if self._high_watermark is not None:
-            self.set_high_watermark(self._high_watermark)
-        if self._holds_back:
-            self._release_high_watermark()
+        self.cut_offsets(offset)
         expiration_ms = self.config.producer_id_expiration_ms
         self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
-
-    def increment_log_start_offset(self, offset: int) -> bool:
-        """Moves the log's start up (DeleteRecords); whole segments below it go with `delete_old_segments`.
-
-        False when the start is there or further already. Raises OFFSET_OUT_OF_RANGE beyond the high watermark.
-        """
-        if offset > self.high_watermark:
-            raise OffsetOutOfRangeError(
-                f"Cannot increment the log start offset to {offset} since it is larger than the high watermark "
-                f"{self.high_watermark}"
-            )
-        if offset <= self.log_start_offset:
-            return False
-        self.log_start_offset = offset
-        self.leader_epochs.truncate_from_start(offset)
-        state = self.producer_state
-        state.forget_unreplicated(offset)
-        state.map_end_offset = max(state.map_end_offset, offset)
-        return True
 
     @on_disk
     def delete_old_segments(self, now_ms: int) -> int:
@@ -481,11 +404,6 @@ class Log:
 
     # Durability --------------------------------------------------------------
 
-    @property
-    def unflushed_records(self) -> int:
-        """How many offsets lie behind the recovery point."""
-        return self.log_end_offset - self.recovery_point
-
     def prepare_flush(self) -> Flush:
         """The first step of a flush (log_flush.py). Raises OSError."""
         if not self.leader_epochs.is_saved:
@@ -503,24 +421,11 @@ class Log:
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
         """The last step of a flush whose `sync` has returned; consumers see what they were to see only then."""
         flush.release()
-        offset = min(flush.offset, self.log_end_offset)
-        self.synced_offset = max(self.synced_offset, offset)
+        self.note_synced(flush.offset, with_indexes=flush.with_indexes)
         if flush.with_indexes:
-            self.recovery_point = max(self.recovery_point, offset)
             self.last_flushed_ms = now_ms
             if self.recovery_point >= self.segments.active.base_offset:
                 self.wants_sync = self.promise.asks_for_syncs
-        if self._holds_back:
-            self._release_high_watermark()
-
-    def _release_high_watermark(self) -> None:
-        """Lets consumers see what is synced, and all where the promise allows it."""
-        if self.log_end_offset - self.synced_offset < self.promise.unseen_from:
-            self._high_watermark = None
-            self._holds_back = False
-            self.producer_state.forget_unreplicated(self.log_end_offset)
-        else:
-            self.set_high_watermark(max(self.synced_offset, self.high_watermark))
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
         """The last step of a flush whose `sync` has failed: the log is unusable from now on; the error to answer."""
@@ -548,10 +453,8 @@ class Log:
         if not config.is_compacted:
             self._log_files.interrupt_cleaning()
         self.config = self._log_files.config = config
-        self.promise = SyncPromise(config)
+        self.take_promise(SyncPromise(config))
         self.wants_sync = self.promise.asks_for_syncs or self.recovery_point < self.segments.active.base_offset
-        if self._holds_back:
-            self._release_high_watermark()
         for segment in self.segments:
             segment.index_interval_bytes = config.index_interval_bytes
 
