@@ -79,11 +79,12 @@ class LogCleaner:
 
     async def _begin_rounds(self) -> int:
         """Begins what is to be done now; how many rounds may go on at a time."""
-        threads = max(self._config().get_int("log.cleaner.threads"), 1)
+        threads = self._config().get_int("log.cleaner.threads")
         for _ in range(threads - len(self._rounds)):
             if not self._begin_round():
                 break
-        self._delete_old_segments()
+        if threads:
+            self._delete_old_segments()
         await self._checkpoint_what_has_gone()
         return threads
 
@@ -125,8 +126,8 @@ class LogCleaner:
         compacted = set()
         for directory, key, log in self.compacted_logs():
             compacted.add(key)
-            if not self.state.may_clean(key, now_ms):
-                continue
+            if len(log.segments) == 1 or not self.state.may_clean(key, now_ms):
+                continue  # of most logs there is an active segment only
             try:
                 found[key] = directory, log, self._look_at(directory, key, log, now_ms)
             except FAILURES as failure:
@@ -238,7 +239,8 @@ class LogCleaner:
     def _delete_old_segments(self) -> None:
         """Retention of compacted logs; of one with ``compact`` alone only what lies before its start goes."""
         for directory, key, log in self.compacted_logs():
-            if key not in self.state.in_progress:
+            is_below_start = log.segments.first.base_offset < log.log_start_offset
+            if (log.config.is_deleted or is_below_start) and key not in self.state.in_progress:
                 try:
                     log.delete_old_segments(self._clock_ms())
                 except KafkaError as error:
