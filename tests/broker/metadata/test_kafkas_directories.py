@@ -1,6 +1,7 @@
 """Directories as real Kafkas leave them, each different in one thing from the usual one: served, or refused by name."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.daemon import Daemon
+from odradek.broker.metadata.format import bootstrap_checkpoint, control_records
 from odradek.broker.metadata.image import (
     DIRECTORY_LOST,
     DIRECTORY_MIGRATING,
@@ -22,9 +24,11 @@ from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.read_result import FileRegion
 from support.kafka_directory import (
+    DIRECTORY_ID,
     EMPTY_LOG,
     FIRST_CHECKPOINT,
     METADATA,
@@ -38,6 +42,7 @@ from support.kafka_directory import (
     partition,
     registration,
 )
+from support.metadata_service import open_service
 
 Change = Callable[[KafkaDirectory], object]
 
@@ -221,7 +226,24 @@ def test_directory_is_served_under_both_quorum_configurations(tmp_path: Path, dy
     assert ((tmp_path / METADATA / FIRST_CHECKPOINT).exists()) == voters
 
 
-def without_epoch_of(level: int, **levels: int) -> KafkaDirectory:
+def test_voters_that_stand_in_the_log_are_taken_from_there(tmp_path: Path) -> None:
+    """As a quorum that was made dynamic, or whose voter has moved, leaves them: behind the first checkpoint."""
+    KafkaDirectory(voters=False).write(tmp_path)
+    checkpoint = bootstrap_checkpoint(NODE_ID, DIRECTORY_ID, ("CONTROLLER", "127.0.0.1", 19093), NOW_MS)
+    kinds = (ControlRecordType.KRAFT_VERSION, ControlRecordType.KRAFT_VOTERS)
+    found = [(kind, value) for kind, value in control_records(checkpoint) if kind in kinds]
+    path = tmp_path / METADATA / f"{EMPTY_LOG}.log"
+    batch = encode_control_batch(found, timestamp=NOW_MS, base_offset=6, partition_leader_epoch=1)
+    path.write_bytes(path.read_bytes() + batch)
+    assert_served(serve(tmp_path))
+    assert json.loads((tmp_path / METADATA / "quorum-state").read_text())["data_version"] == 1
+    with open_service(tmp_path, node_id=NODE_ID) as service:
+        service.write_snapshot(NOW_MS)
+        snapshot = tmp_path / METADATA / service.log.snapshot_ids[-1].file_name
+    assert [one for one in control_records(snapshot.read_bytes()) if one[0] in kinds] == found
+
+
+def with_levels(level: int, **levels: int) -> KafkaDirectory:
     directory = KafkaDirectory()
     features = [records.FeatureLevelRecord("metadata.version", level)]
     features += [records.FeatureLevelRecord(name.replace("_", "."), value) for name, value in levels.items()]
@@ -237,7 +259,7 @@ def without_epoch_of(level: int, **levels: int) -> KafkaDirectory:
 def test_feature_levels_that_are_not_known_or_do_not_fit_are_refused(
     tmp_path: Path, level: int, levels: dict[str, int]
 ) -> None:
-    without_epoch_of(level, **levels).write(tmp_path)
+    with_levels(level, **levels).write(tmp_path)
     with pytest.raises(ConfigError, match=f"metadata.version.*{level}"):
         serve(tmp_path)
 
