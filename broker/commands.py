@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..protocol.errors import KafkaError
+from ..storage.disk_reserve import FULL
 from ..storage.errors import CorruptCheckpointError, DirectoryLockedError
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
@@ -57,7 +58,7 @@ def serve(options: argparse.Namespace) -> int:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             failure = runner.run(run(config, options.ready_file, options.cluster_id))
     except START_ERRORS as error:
-        return fail(" ".join([str(error), *ownership_hint(error)]))
+        return fail(" ".join([str(error), *ownership_hint(error), *full_disk_hint(error)]))
     return 0 if failure is None else fail(failure)
 
 
@@ -114,6 +115,19 @@ def ownership_hint(error: BaseException) -> Iterator[str]:
         f"(This process is uid {os.geteuid()} with gid {os.getegid()}; {path} belongs to uid {owner.st_uid} and gid "
         f"{owner.st_gid} with mode {owner.st_mode & 0o7777:o}. As root, `chown -R {os.geteuid()} {path}` mends it.)"
     )
+
+
+def full_disk_hint(error: BaseException) -> Iterator[str]:
+    """For a start that had not even the few bytes it needs: what would give it some."""
+    cause: BaseException | None = error
+    while cause is not None and not (isinstance(cause, OSError) and cause.errno in FULL):
+        cause = cause.__cause__
+    if cause is not None:
+        yield (
+            "(The file system is full, and this log directory has no reserve left from an earlier start. A start needs"
+            " a few hundred KiB: remove or move away any other file of that file system, then start again;"
+            " docs/disk-space.md.)"
+        )
 
 
 def write_ready_file(path: Path, daemon: Daemon) -> None:

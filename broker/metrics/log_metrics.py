@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from ...storage.log_directory import LogDirectory
 from ..cleaner_state import CleanerState
+from .space_metrics import space_metrics
 
 PARTITION_LABELS = ("topic", "partition")
 
@@ -33,6 +34,7 @@ class LogMetrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """All metrics with their values of now."""
         yield from self._of_logs()
+        yield from space_metrics(self._directories)
         state = self._cleaner()
         if state is not None:
             yield from self._of_cleaner(state)

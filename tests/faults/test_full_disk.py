@@ -1,14 +1,17 @@
 """A full disk is a state: writers at full rate on 64 MiB, down to 0 bytes free, with starts and stops there."""
 
+import asyncio
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from support.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
+from support.java import java_or_skip, run_class
 from support.our_broker import OurBroker
 from support.small_disk import SmallDisk
 
@@ -16,6 +19,7 @@ MIB = 1 << 20
 REFUSED = "Producers get KAFKA_STORAGE_ERROR"
 SERVED = "there is room again"
 RECORD_BYTES = 4000
+RECORDS = 100
 SEGMENTS = {"segment.bytes": str(MIB)}
 
 
@@ -111,6 +115,86 @@ def recovers_alone(broker: OurBroker, rolling: list[Writer], kept: Writer) -> No
     delete(servers, "kept")
     wait_until("the room of a deleted topic", lambda: broker.log().count(SERVED) > seen)
     kept.give_up()
+
+
+def send_with_kafka_python(servers: str) -> None:
+    from kafka import KafkaProducer
+
+    producer = KafkaProducer(bootstrap_servers=servers)
+    futures = [producer.send("t", b"kafka-python") for _ in range(RECORDS)]
+    assert [future.get(PATIENCE_S) is not None for future in futures]
+    producer.close()
+
+
+def send_with_aiokafka(servers: str) -> None:
+    from aiokafka import AIOKafkaProducer
+
+    async def send() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=servers, request_timeout_ms=int(PATIENCE_S * 1000))
+        await producer.start()
+        await asyncio.gather(*[await producer.send("t", b"aiokafka") for _ in range(RECORDS)])
+        await producer.stop()
+
+    asyncio.run(send())
+
+
+def send_with_confluent(servers: str) -> None:
+    errors = []
+    producer = Producer({"bootstrap.servers": servers})
+    for _ in range(RECORDS):
+        producer.produce("t", b"confluent", on_delivery=lambda error, _: errors.append(error) if error else None)
+    assert producer.flush(PATIENCE_S) == 0
+    assert not errors
+
+
+def send_with_java(servers: str) -> None:
+    result = run_class(
+        "org.apache.kafka.tools.ProducerPerformance",
+        *("--topic", "t", "--num-records", str(RECORDS), "--record-size", "4", "--throughput", "-1"),
+        *("--bootstrap-server", servers),
+    )
+    assert result.returncode == 0, result.stderr
+    assert f"{RECORDS} records sent" in result.stdout
+
+
+@pytest.mark.ci
+def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
+    java_or_skip()
+    with SmallDisk(tmp_path / "disk", 16 * MIB) as disk:
+        configs = {"log.dirs": str(disk.mount_point), "offsets.topic.num.partitions": "5"}
+        with OurBroker(tmp_path, configs, command_prefix=disk.prefix) as broker, ThreadPoolExecutor(4) as pool:
+            servers = broker.bootstrap_servers
+            create(servers, NewTopic("t", 1))
+            wait_until("the reserve", (disk.seen_from_here / ".odradek-reserve").exists)
+            fill(disk.seen_from_here / "filler")
+            wait_until("the disk to be full", lambda: REFUSED in broker.log())
+            senders = (send_with_kafka_python, send_with_aiokafka, send_with_confluent, send_with_java)
+            sent = [pool.submit(send, servers) for send in senders]
+            reader = Reader(servers, "readers", ["t"])
+            try:
+                # Long enough for each client to have been refused; the slowest is Java's, which starts in 2 s.
+                wait([sent[3]], timeout=6)
+                done = [sender.__name__ for sender, one in zip(senders, sent, strict=True) if one.done()]
+            finally:
+                (disk.seen_from_here / "filler").unlink()
+            assert (done, reader.records_count) == ([], 0), "a client was not refused, or has given up"
+            for one in sent:
+                one.result(PATIENCE_S)
+            wait_until("all records", lambda: reader.records_count >= 4 * RECORDS)
+            reader.end()
+            assert broker.stop() == 0
+
+
+@pytest.mark.ci
+def test_a_start_on_a_full_disk_without_a_reserve_says_what_to_do(tmp_path: Path) -> None:
+    with SmallDisk(tmp_path / "disk", MIB) as disk:
+        broker = OurBroker(tmp_path, {"log.dirs": str(disk.mount_point)}, command_prefix=disk.prefix)
+        fill(disk.seen_from_here / "filler")
+        with pytest.raises(AssertionError, match="remove or move away any other file of that file system"):
+            broker.start()
+        (disk.seen_from_here / "filler").unlink()
+        with broker:
+            assert broker.stop() == 0
 
 
 @pytest.mark.ci

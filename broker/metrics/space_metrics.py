@@ -1,0 +1,35 @@
+"""The metrics of room on the disks: free, kept back, and whether producers are refused.
+
+Never does: deciding; the values are read when somebody asks. Kafka has no such metrics, so the names begin with
+``odradek_``. Source: broker/disk_watch.py; docs/disk-space.md.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+
+from ...storage.disk_reserve import ReservedFiles
+from ...storage.log_directory import LogDirectory
+
+LABELS = ("logdirectory",)
+
+
+def space_metrics(directories: Sequence[LogDirectory]) -> Iterable[Metric]:
+    """The metrics of the log directories that are online."""
+    free = GaugeMetricFamily("odradek_log_dir_free_bytes", "Free on the directory's file system.", labels=LABELS)
+    total = GaugeMetricFamily("odradek_log_dir_total_bytes", "Bytes of the directory's file system.", labels=LABELS)
+    reserved = GaugeMetricFamily("odradek_log_dir_reserved_bytes", "Kept back for a full disk.", labels=LABELS)
+    refuses = GaugeMetricFamily(
+        "odradek_log_dir_refuses_produce", "1 while producers are refused for lack of room.", labels=LABELS
+    )
+    for directory in directories:
+        if directory.failure is not None:
+            continue
+        label = (str(directory.path),)
+        free_bytes, total_bytes = directory.files.space(directory.path)
+        free.add_metric(label, free_bytes)
+        total.add_metric(label, total_bytes)
+        refuses.add_metric(label, directory.gate.refusal is not None)
+        if isinstance(directory.files, ReservedFiles):
+            reserved.add_metric(label, directory.files.reserved_bytes)
+    return free, total, reserved, refuses
