@@ -1,0 +1,116 @@
+"""The disks of a dead Kafka, without their metadata, read through `odradek storage adopt --read-only` by three clients.
+
+Filled by real clients on a real Kafka, which is killed while a transaction is open; then `__cluster_metadata-0` and
+`meta.properties` are removed. Records, offsets and committed offsets are what they were; the directory is, byte for
+byte. A second Kafka then serves what `adopt` has written.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.door_snapshot import Seen, Snapshot, take_snapshot
+from support.door_transactions import GROUP, MIXED, OPEN, fill_with_transactions
+from support.door_workload import CONFIGS, fill
+from support.java import java_or_skip
+from support.kafka_log import SERVING, complaints
+from support.real_kafka import RealKafka
+from support.rescue import Adopted, adopt, fingerprint, lose_metadata
+from support.rescued_reading import (
+    committed_of_aiokafka,
+    committed_of_kafka_python,
+    read_with_aiokafka,
+    read_with_kafka_python,
+)
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
+
+
+class View:
+    """What three clients see of a broker."""
+
+    def __init__(self, servers: str) -> None:
+        self.confluent = {level: facts(take_snapshot(servers, isolation_level=level)) for level in ISOLATION_LEVELS}
+        [topics, groups] = self.confluent["read_committed"]
+        names = sorted({name for name, _ in topics if not name.startswith("__")})
+        self.kafka_python = read_with_kafka_python(servers, names)
+        self.aiokafka = read_with_aiokafka(servers, names)
+        partitions = sorted({partition for offsets in groups.values() for partition in offsets})
+        self.offsets_of_kafka_python = {one: committed_of_kafka_python(servers, one, partitions) for one in groups}
+        self.offsets_of_aiokafka = {one: committed_of_aiokafka(servers, one, partitions) for one in groups}
+
+
+Facts = tuple[dict[tuple[str, int], tuple[int, int, list[Seen]]], dict[str, dict[tuple[str, int], Any]]]
+"""Partitions with start, end and records; groups with their committed offsets."""
+
+
+def facts(snapshot: Snapshot) -> Facts:
+    """What must not change: configs and members are gone with the broker."""
+    partitions = {
+        (name, index): (partition.start, partition.end, partition.records)
+        for name, topic in snapshot.topics.items()
+        for index, partition in topic.partitions.items()
+    }
+    return partitions, {name: group.offsets for name, group in snapshot.groups.items() if group.offsets}
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, View]:
+    """The log directory of a Kafka that was killed, without its metadata; and what clients saw of it before."""
+    java_or_skip()
+    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), CONFIGS)
+    with kafka:
+        fill(kafka.bootstrap_servers, seed=9, now_ms=time.time_ns() // 1_000_000)
+        fill_with_transactions(kafka.bootstrap_servers)
+        view = View(kafka.bootstrap_servers)
+        kafka.kill()
+    lose_metadata(kafka.log_dir)
+    return kafka.log_dir, view
+
+
+def same(before: View, after: View) -> None:
+    """Asserts that all three clients see the same."""
+    for level in ISOLATION_LEVELS:
+        partitions, groups = before.confluent[level]
+        found_partitions, found_groups = after.confluent[level]
+        assert found_partitions.keys() == partitions.keys()
+        wrong = [partition for partition, seen in partitions.items() if found_partitions[partition] != seen]
+        assert not wrong, (wrong, partitions[wrong[0]], found_partitions[wrong[0]])
+        assert found_groups == groups
+    assert after.kafka_python == before.kafka_python
+    assert after.aiokafka == before.aiokafka
+    assert after.offsets_of_kafka_python == before.offsets_of_kafka_python
+    assert after.offsets_of_aiokafka == before.offsets_of_aiokafka
+
+
+def test_three_clients_read_everything_and_not_a_byte_changes(dead: tuple[Path, View], tmp_path: Path) -> None:
+    directory, before = dead
+    unchanged = fingerprint(directory)
+    with Adopted(tmp_path, "--read-only", directory) as adopted:
+        after = View(adopted.bootstrap_servers)
+    same(before, after)
+    assert fingerprint(directory) == unchanged
+    assert before.kafka_python[OPEN, 0] != [], "what lies before the open transaction"
+    assert len(before.confluent["read_uncommitted"][0][MIXED, 0][2]) > len(before.kafka_python[MIXED, 0]), "aborted"
+    assert len(before.offsets_of_kafka_python) >= 20
+    assert GROUP in before.offsets_of_kafka_python
+
+
+def test_another_kafka_serves_what_was_adopted(dead: tuple[Path, View]) -> None:
+    directory, before = dead
+    written = adopt(directory, "--no-serve")
+    assert written.returncode == 0, written.stderr
+    kafka = RealKafka(directory.parent, CONFIGS)
+    logged = len(kafka.output)
+    with kafka:
+        after = View(kafka.bootstrap_servers)
+        found = complaints(kafka.output[logged:], *SERVING)
+        kafka.kill()
+    assert not found, found
+    same(before, after)
+    strays = [path.name for path in directory.iterdir() if path.name.endswith("-stray")]
+    assert not strays, "Kafka found every partition's topic"
