@@ -19,6 +19,8 @@ from ...protocol.messages.structure import Message
 from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, check_crc, iterate_headers, read_header
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import iterate_records
+from ...storage.file_names import LOG_SUFFIX, base_offset_of
+from ...storage.files import Files
 from .format import control_records
 from .records import decode_record
 
@@ -184,3 +186,26 @@ def first_whole_batch(data: bytes, start: int, lowest_offset: int) -> int | None
             pass  # no batch begins here
         magic = data.find(2, magic + 1)
     return None
+
+
+def refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
+    """What recovery asks before it cuts the log at damage: a torn end may go, acknowledged records behind may not."""
+
+    def before_cut(path: Path, position: int) -> None:
+        data = files.read_file(path)
+        follows = first_whole_batch(data, position, _next_offset(data, position, path))
+        if follows is not None:
+            raise damaged(path, position, None, f"no whole batch here, but one follows at byte {follows}")
+        for entry in files.list(path.parent):
+            if entry.name.endswith(LOG_SUFFIX) and entry.name > path.name and entry.stat().st_size:
+                raise damaged(path, position, None, f"no whole batch here, but {entry.name} follows")
+
+    return before_cut
+
+
+def _next_offset(data: bytes, position: int, path: Path) -> int:
+    """The offset that the batch at ``position`` should have at least: behind those before it."""
+    offset = base_offset_of(path.name) or 0
+    for _, header in iterate_headers(data, 0, position):
+        offset = header.next_offset
+    return offset

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ...protocol.errors import KafkaError
 from ...protocol.messages.structure import Message
-from ...protocol.records.batch import iterate_headers
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.errors import CorruptRecordError
-from ...storage.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files import Files
 from ...storage.log import Log
 from ...storage.log_config import LogConfig
@@ -41,8 +40,8 @@ from .log_reader import (
     MetadataLogError,
     check_batches,
     damaged,
-    first_whole_batch,
     plain_records,
+    refuse_to_lose,
     snapshot_records,
 )
 from .records import encode_record
@@ -143,7 +142,7 @@ class MetadataLog:
             # As Kafka: what lies behind the latest snapshot is always checked, and it is little.
             clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
-            before_cut=_refuse_to_lose(files),
+            before_cut=refuse_to_lose(files),
             on_failure=directory.fail,
         )
         directory.logs[METADATA_TOPIC, 0] = log
@@ -332,13 +331,20 @@ class MetadataLog:
     def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> int:
         """Appends records in one batch (more only where one can't hold them), flushes; the first one's offset.
 
-        Raises KafkaError where the disk refuses.
+        Raises KafkaError where the disk refuses: then none of them is in the log.
         """
         first_offset = self._log.log_end_offset
-        for batch in self._batches(records, metadata_version, now_ms):
-            self._log.append_as_follower(batch, now_ms)
-            self.bytes_since_snapshot += len(batch)
+        size = 0
+        try:
+            for batch in self._batches(records, metadata_version, now_ms):
+                self._log.append_as_follower(batch, now_ms)
+                size += len(batch)
+        except KafkaError:
+            if size:
+                self._log.truncate_to(first_offset)
+            raise
         self._log.flush()
+        self.bytes_since_snapshot += size
         return first_offset
 
     def _batches(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Iterator[bytes]:
@@ -354,29 +360,6 @@ class MetadataLog:
 
     def _builder(self, base_offset: int) -> BatchBuilder:
         return BatchBuilder(base_offset=base_offset, partition_leader_epoch=self._state.leader_epoch)
-
-
-def _refuse_to_lose(files: Files) -> Callable[[Path, int], None]:
-    """What recovery asks before it cuts the log at damage: a torn end may go, acknowledged records behind may not."""
-
-    def before_cut(path: Path, position: int) -> None:
-        data = files.read_file(path)
-        follows = first_whole_batch(data, position, _next_offset(data, position, path))
-        if follows is not None:
-            raise damaged(path, position, None, f"no whole batch here, but one follows at byte {follows}")
-        for entry in files.list(path.parent):
-            if entry.name.endswith(LOG_SUFFIX) and entry.name > path.name and entry.stat().st_size:
-                raise damaged(path, position, None, f"no whole batch here, but {entry.name} follows")
-
-    return before_cut
-
-
-def _next_offset(data: bytes, position: int, path: Path) -> int:
-    """The offset that the batch at ``position`` should have at least: behind those before it."""
-    offset = base_offset_of(path.name) or 0
-    for _, header in iterate_headers(data, 0, position):
-        offset = header.next_offset
-    return offset
 
 
 def _read_state(files: Files, path: Path) -> QuorumState:

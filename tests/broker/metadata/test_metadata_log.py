@@ -17,6 +17,7 @@ from odradek.protocol.messages.metadata_records import ConfigRecord
 from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.storage.errors import StorageError
 from support.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
@@ -202,6 +203,33 @@ def test_disk_that_refuses_a_snapshot_is_asked_again_a_minute_later(
         assert len(asked) == 1
         generate(service, lambda generator: configure(service, 3))
         assert len(asked) == 2, "not with every change"
+
+
+def test_records_that_need_several_batches_are_written_all_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.broker.metadata.metadata_log.MAX_BATCH_BYTES", 400)
+    records = [ConfigRecord(ResourceType.GROUP, "g", f"key-{number}", "v") for number in range(50)]
+    with open_service(tmp_path) as service:
+        log = service.log._log
+        append, appended = log.append_as_follower, []
+
+        def append_three(*arguments: Any) -> Any:
+            appended.append(1)
+            if len(appended) > 3:
+                raise StorageError("No space left on device")
+            return append(*arguments)
+
+        monkeypatch.setattr(log, "append_as_follower", append_three)
+        end_offset = log.log_end_offset
+        with pytest.raises(StorageError):
+            service.commit(list(records), NOW_MS)
+        assert log.log_end_offset == end_offset
+        assert not service.image.config_of(ResourceType.GROUP, "g")
+        monkeypatch.setattr(log, "append_as_follower", append)
+        service.commit(list(records), NOW_MS)
+    with open_service(tmp_path) as service:
+        assert len(service.image.config_of(ResourceType.GROUP, "g")) == 50
 
 
 # Damage --------------------------------------------------------------------------
