@@ -423,6 +423,8 @@ class Daemon:
         self.broker.connections.abort_all()
         if self._background is not None:
             await self._background.finish()
+        if self._snapshots is not None:
+            await self._snapshots.finish()
         self._give_up()
         # One turn of the loop lets the transports and the listeners close.
         await asyncio.sleep(0)
