@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.daemon import Daemon
 from odradek.broker.loop_timers import LoopTimers
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.log_reader import NO_OP, MetadataLogError
@@ -179,6 +181,28 @@ def test_snapshot_says_what_was_there_when_it_began(tmp_path: Path) -> None:
         assert service.image.config_of(ResourceType.GROUP, "g") == {"k": "2"}
     with open_service(tmp_path) as service:
         assert service.image.config_of(ResourceType.GROUP, "g") == {"k": "2"}
+
+
+def test_daemon_writes_snapshots(tmp_path: Path) -> None:
+    async def run() -> None:
+        keys = [
+            "node.id=1",
+            "listeners=PLAINTEXT://127.0.0.1:0",
+            "offsets.topic.num.partitions=1",
+            f"log.dirs={tmp_path}",
+        ]
+        daemon = Daemon(ServerConfig.load(None, [*keys, "metadata.log.max.record.bytes.between.snapshots=3000"], {}))
+        await daemon.start()
+        metadata = daemon.broker.metadata
+        configure(metadata, 60)
+        assert daemon._snapshots is not None
+        await daemon._snapshots.idle()
+        assert metadata.log.snapshot_ids[-1].end_offset > 30
+        await daemon.stop()
+
+    asyncio.run(run())
+    with open_service(tmp_path) as service:
+        assert service.image.config_of(ResourceType.GROUP, "g") == {"k": "59"}
 
 
 def test_stop_gives_up_a_snapshot_that_is_only_encoded(tmp_path: Path) -> None:
