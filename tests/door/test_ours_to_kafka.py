@@ -30,25 +30,33 @@ ROUNDS = 3
 
 
 class Way(NamedTuple):
-    """How each broker ends before the other one starts, and how Kafka finds its quorum."""
+    """How each broker ends before the other one starts, how Kafka finds its quorum, how many log directories."""
 
     ours: str
     dynamic_quorum: bool
     theirs: str
+    directories: int
 
 
-CI_WAYS = (Way("stop", False, "stop"), Way("kill", True, "kill"))
-LONG_WAYS = (Way("stop", True, "kill"), Way("kill", False, "stop"), *CI_WAYS)
+CI_WAYS = (Way("stop", False, "stop", 2), Way("kill", True, "kill", 1))
+LONG_WAYS = (Way("stop", True, "kill", 1), Way("kill", False, "stop", 2), *CI_WAYS)
 
 
 class Door:
     """One directory, one port, and the two brokers that have them in turn."""
 
     def __init__(self, directory: Path, way: Way) -> None:
-        self.ours = OurBroker(directory, CONFIGS | NODE)
-        self.kafka = RealKafka(directory, CONFIGS | SHORT_SESSION, dynamic_quorum=way.dynamic_quorum)
+        self.others = [directory / f"logs-{number}" for number in range(2, way.directories + 1)]
+        log_dirs = {"log.dirs": ",".join(str(path) for path in (directory / "logs", *self.others))}
+        self.ours = OurBroker(directory, CONFIGS | NODE | log_dirs)
+        self.kafka = RealKafka(directory, CONFIGS | SHORT_SESSION | log_dirs, dynamic_quorum=way.dynamic_quorum)
         self._way = way
         self._logged = 0
+
+    def log_dir_of(self, topic: str) -> Path:
+        """Where the first partition of a topic lies."""
+        [found] = [path for path in (self.ours.log_dir, *self.others) if (path / f"{topic}-0").is_dir()]
+        return found
 
     def start_ours(self) -> None:
         """On the port that stays."""
@@ -63,7 +71,7 @@ class Door:
             producer.begin()
             self.ours.kill()
             producer.pause()
-        found = violations(self.ours.log_dir, clean=self._way.ours == "stop")
+        found = violations(self.ours.log_dir, clean=self._way.ours == "stop", others=self.others)
         assert not found, found
 
     def start_kafka(self) -> None:
@@ -106,14 +114,14 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
                 fill_more(servers, seed=100 + round_, now_ms=now_ms())
                 seen = settled(servers, door, way)
             door.end_kafka(producer)
-            assert_one_sequence(door.kafka.log_dir)
+            assert_one_sequence(door.log_dir_of(LIVING))
             door.start_ours()
             seen = same_after(servers, seen, producer)
             if rounds > 1:
                 fill_more(servers, seed=200 + round_, now_ms=now_ms())
                 seen = settled(servers, door, way)
         door.end_ours(producer)
-        assert_one_sequence(door.ours.log_dir)
+        assert_one_sequence(door.log_dir_of(LIVING))
     finally:
         door.end()
 
@@ -136,7 +144,7 @@ def same_after(servers: str, before: Snapshot, producer: LivingProducer) -> Snap
 def settled(servers: str, door: Door, way: Way) -> Snapshot:
     """What is there now. Before a kill, the log start offsets have to be in their checkpoint: it is written by the
     clock, and a killed Kafka that had not come to it would serve deleted records again too."""
-    checkpoint = door.ours.log_dir / "log-start-offset-checkpoint"
+    checkpoint = door.log_dir_of("records-deleted") / "log-start-offset-checkpoint"
     if "kill" in way:
         wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return take_snapshot(servers)

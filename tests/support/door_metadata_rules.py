@@ -43,17 +43,27 @@ RESERVED_IDS = 100
 """Ids below mean something else: MIGRATING 0, UNASSIGNED 1, LOST 2."""
 
 
+ANYWHERE = (bytes(16), bytes(15) + b"\x01")
+"""MIGRATING and UNASSIGNED: a partition may lie in any directory."""
+
+
 @dataclass(slots=True)
 class MetadataSeen:
-    """What the records say."""
+    """What the records say. ``directory_ids`` are those of the broker's log directories."""
 
+    directory_ids: list[bytes]
     topics: dict[str, bytes] = field(default_factory=dict)
     removed: set[bytes] = field(default_factory=set)
     """Ids of topics that were deleted, as far as the log still says so."""
     leader_epochs: dict[tuple[bytes, int], int] = field(default_factory=dict)
+    replicas: dict[tuple[bytes, int], list[int]] = field(default_factory=dict)
+    directories: dict[tuple[bytes, int], bytes] = field(default_factory=dict)
+    """In which directory this broker's replica of a partition lies."""
     features: dict[str, int] = field(default_factory=dict)
     broker_epoch: int = -1
     fenced: bool = True
+    log_dirs: list[bytes] | None = None
+    """Those of the last registration; None in record versions without them."""
     first_control: list[ControlRecordType] = field(default_factory=list)
     voters: bool = False
     end: int = 0
@@ -78,23 +88,29 @@ def read_directory_id(log_dir: Path) -> bytes:
     return read_uuid(text) if re.fullmatch(r"[\w-]{22}", text) else b""
 
 
-def metadata_violations(log_dir: Path, directory_id: bytes, seen: MetadataSeen, *, clean: bool) -> list[str]:
-    """What is wrong with the directory's identity and its metadata log; ``seen`` is filled."""
-    found = list(_identity(log_dir, directory_id))
+def metadata_violations(log_dir: Path, seen: MetadataSeen, *, clean: bool) -> list[str]:
+    """What is wrong with the metadata log; ``seen`` is filled."""
+    found: list[str] = []
     directory = log_dir / "__cluster_metadata-0"
     if not directory.is_dir():
-        return [*found, "__cluster_metadata-0 is missing"]
+        return ["__cluster_metadata-0 is missing"]
     node_id = int(read_properties(log_dir).get("node.id", "-1"))
-    found += [f"{directory.name}/{line}" for line in _replay(directory, directory_id, node_id, seen)]
-    found += [f"{directory.name}: {line}" for line in _voters(directory, directory_id, node_id, seen)]
+    found += [f"{directory.name}/{line}" for line in _replay(directory, node_id, seen)]
+    found += [f"{directory.name}: {line}" for line in _voters(directory, seen.directory_ids[0], node_id, seen)]
     found += [f"{directory.name}/{line}" for line in _state(directory, node_id, seen)]
     found += _features(seen)
+    if seen.log_dirs is not None and sorted(seen.log_dirs) != sorted(seen.directory_ids):
+        found.append(f"the broker registered with {seen.log_dirs}, meta.properties has {seen.directory_ids}")
     found += _stop(log_dir, seen, clean)
     return found
 
 
-def _identity(log_dir: Path, directory_id: bytes) -> Iterator[str]:
+def identity_violations(log_dir: Path, first: Path) -> Iterator[str]:
+    """What is wrong with a directory's meta.properties; ``first`` is the broker's directory of the metadata."""
     properties = read_properties(log_dir)
+    directory_id = read_directory_id(log_dir)
+    if any(properties.get(key) != read_properties(first).get(key) for key in ("cluster.id", "node.id")):
+        yield f"{log_dir.name}/meta.properties: another node or cluster than {first.name}'s"
     if properties.get("version") != "1":
         yield f"meta.properties: version {properties.get('version')}"
     if not properties.get("node.id", "").isdigit() or not properties.get("cluster.id"):
@@ -112,7 +128,7 @@ def _files(directory: Path) -> list[Path]:
     return [*checkpoints[-1:], *sorted(directory.glob("*.log"))]
 
 
-def _replay(directory: Path, directory_id: bytes, node_id: int, seen: MetadataSeen) -> Iterator[str]:
+def _replay(directory: Path, node_id: int, seen: MetadataSeen) -> Iterator[str]:
     for path in _files(directory):
         snapshot = CHECKPOINT.fullmatch(path.name)
         if snapshot:
@@ -122,15 +138,13 @@ def _replay(directory: Path, directory_id: bytes, node_id: int, seen: MetadataSe
                 if not isinstance(batch, Batch) or not batch.is_valid:
                     yield f"{path.name}: no sound batch: {batch}"
                     return
-                for line in _replay_batch(batch, directory_id, node_id, seen, in_snapshot=snapshot is not None):
+                for line in _replay_batch(batch, node_id, seen, in_snapshot=snapshot is not None):
                     yield f"{path.name}: {line}"
     if ControlRecordType.LEADER_CHANGE not in seen.first_control and (directory / f"{0:020d}.log").exists():
         yield "the log does not begin with a LeaderChange record"
 
 
-def _replay_batch(
-    batch: Batch, directory_id: bytes, node_id: int, seen: MetadataSeen, *, in_snapshot: bool
-) -> Iterator[str]:
+def _replay_batch(batch: Batch, node_id: int, seen: MetadataSeen, *, in_snapshot: bool) -> Iterator[str]:
     header = batch.header
     if not in_snapshot:
         if header.partition_leader_epoch < seen.epoch:
@@ -151,15 +165,13 @@ def _replay_batch(
         if not isinstance(decoded.value, Typed) or record.key is not None:
             yield f"record {record.offset}: {decoded.fault or 'it has a key'}"
             continue
-        for line in _take(decoded.value, record.offset, directory_id, node_id, seen, in_snapshot):
+        for line in _take(decoded.value, record.offset, node_id, seen, in_snapshot):
             yield f"record {record.offset}: {line}"
     if not in_snapshot:
         seen.end = max(seen.end, header.last_offset + 1)
 
 
-def _take(
-    typed: Typed, offset: int, directory_id: bytes, node_id: int, seen: MetadataSeen, in_snapshot: bool
-) -> Iterator[str]:
+def _take(typed: Typed, offset: int, node_id: int, seen: MetadataSeen, in_snapshot: bool) -> Iterator[str]:
     message: Any = typed.message
     level = seen.features.get("metadata.version", 0)
     match message:
@@ -174,28 +186,31 @@ def _take(
             wanted = 2 if level >= 23 else 1 if level >= 17 else 0
             if typed.version != wanted:
                 yield f"a partition's record of version {typed.version} under metadata.version {level}"
-            yield from _take_partition(message, directory_id, node_id, seen)
+            yield from _take_partition(message, node_id, seen)
         case RegisterBrokerRecord() if message.broker_id == node_id:
             wanted = 4 if level >= 30 else 3 if level >= 17 else 2 if level >= 8 else 1
             if typed.version != wanted:
                 yield f"RegisterBroker of version {typed.version} under metadata.version {level}"
             if not in_snapshot and not seen.broker_epoch <= message.broker_epoch <= offset:
                 yield f"broker epoch {message.broker_epoch} after {seen.broker_epoch}"
-            if directory_id not in message.log_dirs and level >= 17:
-                yield f"log directories {message.log_dirs}, meta.properties has {directory_id!r}"
+            seen.log_dirs = message.log_dirs if level >= 17 else None
             seen.broker_epoch, seen.fenced = message.broker_epoch, message.fenced
         case BrokerRegistrationChangeRecord() if message.broker_id == node_id and message.fenced:
             seen.fenced = message.fenced == 1
 
 
-def _take_partition(message: Any, directory_id: bytes, node_id: int, seen: MetadataSeen) -> Iterator[str]:
+def _take_partition(message: Any, node_id: int, seen: MetadataSeen) -> Iterator[str]:
     key = message.topic_id, message.partition_id
     if isinstance(message, PartitionRecord):
         seen.leader_epochs[key] = message.leader_epoch
     elif message.leader != -2:  # -2: no change
         seen.leader_epochs[key] = seen.leader_epochs.get(key, 0) + 1
-    for replica, directory in zip(message.replicas or (), message.directories or (), strict=False):
-        if replica == node_id and directory != directory_id and int.from_bytes(directory, "big") not in (0, 1):
+    if message.replicas is not None and (message.replicas or isinstance(message, PartitionRecord)):
+        seen.replicas[key] = message.replicas
+    for replica, directory in zip(seen.replicas.get(key, []), message.directories or (), strict=False):
+        if replica == node_id:
+            seen.directories[key] = directory
+        if replica == node_id and directory not in (*seen.directory_ids, *ANYWHERE):
             yield f"partition {message.partition_id} lies in directory {directory!r}: Kafka would not serve it"
 
 

@@ -7,7 +7,7 @@ door_metadata_rules.py. ``clean``: the broker was stopped, not killed; then noth
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from struct import Struct
@@ -17,7 +17,14 @@ from crc32c import crc32c
 
 from odradek.protocol.records.batch import BatchHeader
 from odradek.storage.dump.segment_scan import Batch, LogFile
-from support.door_metadata_rules import MetadataSeen, metadata_violations, read_directory_id, read_uuid
+from support.door_metadata_rules import (
+    ANYWHERE,
+    MetadataSeen,
+    identity_violations,
+    metadata_violations,
+    read_directory_id,
+    read_uuid,
+)
 
 OFFSET_ENTRY, TIME_ENTRY, TRANSACTION_ENTRY = Struct(">ii"), Struct(">qi"), Struct(">hqqqq")
 PRODUCER_HEADER, PRODUCER = Struct(">hIi"), Struct(">qhiqiqiq")
@@ -46,12 +53,23 @@ class Bounds(NamedTuple):
     epoch: int
 
 
-def violations(log_dir: Path, *, clean: bool) -> list[str]:
-    """Every rule that the directory breaks, a line each."""
-    found = list(root_violations(log_dir, clean))
-    directory_id = read_directory_id(log_dir)
-    metadata = MetadataSeen()
-    found += metadata_violations(log_dir, directory_id, metadata, clean=clean)
+def violations(log_dir: Path, *, clean: bool, others: Sequence[Path] = ()) -> list[str]:
+    """Every rule that a broker's directory breaks, a line each.
+
+    ``log_dir`` has the metadata log; ``others`` are the broker's further log directories.
+    """
+    ids = [read_directory_id(path) for path in (log_dir, *others)]
+    metadata = MetadataSeen(directory_ids=ids)
+    found = metadata_violations(log_dir, metadata, clean=clean)
+    for path, directory_id in zip((log_dir, *others), ids, strict=True):
+        found += identity_violations(path, log_dir)
+        found += root_violations(path, clean)
+        found += _partitions(path, directory_id, metadata, clean)
+    return found
+
+
+def _partitions(log_dir: Path, directory_id: bytes, metadata: MetadataSeen, clean: bool) -> list[str]:
+    found: list[str] = []
     bounds: dict[Key, Bounds] = {}
     starts, _ = read_offsets(log_dir / "log-start-offset-checkpoint")
     for path in sorted(log_dir.iterdir()):
@@ -60,9 +78,8 @@ def violations(log_dir: Path, *, clean: bool) -> list[str]:
             key = match["topic"], int(match["index"])
             lines, bounds[key] = partition_violations(path, clean, starts.get(key, 0))
             found += lines
-            found += ownership_violations(path, key, bounds[key], metadata, clean)
-    found += checkpoint_violations(log_dir, bounds, clean)
-    return found
+            found += ownership_violations(path, key, bounds[key], metadata, directory_id, clean)
+    return [*found, *checkpoint_violations(log_dir, bounds, clean)]
 
 
 def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
@@ -245,7 +262,9 @@ def _last_of(header: BatchHeader) -> tuple[int, int, int]:
     return header.producer_epoch, last_sequence, header.last_offset
 
 
-def ownership_violations(path: Path, key: Key, bounds: Bounds, metadata: MetadataSeen, clean: bool) -> Iterator[str]:
+def ownership_violations(
+    path: Path, key: Key, bounds: Bounds, metadata: MetadataSeen, directory_id: bytes, clean: bool
+) -> Iterator[str]:
     """The directory is that of a topic of the metadata, under its id, and no epoch of its log is ahead of it.
 
     A kill may come between the record that removes a topic and the renaming of its directory: Kafka renames it then.
@@ -272,6 +291,8 @@ def ownership_violations(path: Path, key: Key, bounds: Bounds, metadata: Metadat
     elif bounds.epoch > metadata.leader_epochs[topic_id, index]:
         epoch = metadata.leader_epochs[topic_id, index]
         yield f"{path.name}: the log's epoch {bounds.epoch} is ahead of the metadata's {epoch}: Kafka would truncate"
+    elif metadata.directories.get((topic_id, index), ANYWHERE[0]) not in (directory_id, *ANYWHERE):
+        yield f"{path.name}: the metadata says it lies in another directory: Kafka would not serve it"
 
 
 # Checkpoints -----------------------------------------------------------------
