@@ -292,7 +292,7 @@ class Log(LogOffsets):
 
     @on_disk
     def max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record that has the log's greatest timestamp; None where no record has one."""
+        """The first record that has the log's greatest timestamp, -1 where none has one; None without records."""
         return self._log_files.max_timestamp()
 
     @on_disk

@@ -558,10 +558,8 @@ class Segment:
         return None
 
     def find_max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record with the greatest timestamp; None where records have none."""
+        """The first record with the greatest timestamp, which is -1 where records have none; None without records."""
         self._load_max_timestamp()
-        if self._max_timestamp < 0:
-            return None
         position = self.offset_index.lookup(self._max_timestamp_offset)
         for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
             if header.max_timestamp != self._max_timestamp:

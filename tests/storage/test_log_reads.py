@@ -11,7 +11,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import RecordValidationError
-from odradek.storage.log import AppendOrigin, FileRegion, Log
+from odradek.storage.log import AppendOrigin, FileRegion, Log, TimestampAndOffset
 from odradek.storage.log_config import LogConfig
 from support.log_model import records_of
 
@@ -118,7 +118,7 @@ def test_an_empty_log_has_no_times(tmp_path: Path) -> None:
     assert log.offset_for_timestamp(0) is None
     assert log.max_timestamp() is None
     log.append_as_leader(batch(-1), 0, NOW)
-    assert log.max_timestamp() is None
+    assert log.max_timestamp() == TimestampAndOffset(-1, 0, 0), "as in Kafka, once there are records"
 
 
 def test_large_reads_are_regions_that_outlive_their_segment(tmp_path: Path) -> None:
