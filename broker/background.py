@@ -13,6 +13,7 @@ from ..protocol.errors import KafkaError
 from ..storage.log_directory import LogDirectory
 from .config.server_config import ServerConfig
 from .group_commit import GroupCommit
+from .listening import BindError
 from .loop_timers import LoopTimers
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Background:
             self._timers.schedule(FIRST_CLEANING_MS, lambda: self._start_cleaner(current_config))
 
     async def show_metrics(self, config: ServerConfig) -> None:
-        """Listens where ``odradek.metrics.listener`` says, if it does. Raises OSError."""
+        """Listens where ``odradek.metrics.listener`` says, if it does. Raises BindError."""
         address = config.get_string("odradek.metrics.listener")
         if not address:
             return
@@ -76,7 +77,10 @@ class Background:
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
         self._metrics = MetricsEndpoint(LogMetrics(self._directories, state, self._clock_ms))
-        await self._metrics.start(*host_and_port(address))
+        try:
+            await self._metrics.start(*host_and_port(address))
+        except OSError as error:
+            raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
 
     async def finish(self) -> None:
         """Ends what the cleaner is doing, and the metrics."""

@@ -8,7 +8,6 @@ done here, never during a round. Source: Kafka's LogCleaner, LogCleanerManager.
 
 import asyncio
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -266,8 +265,3 @@ class LogCleaner:
                 None, write_offset_checkpoint, directory.files, path, offsets
             )
             self._written[directory] = offsets
-
-
-def percent(ratio: float) -> int:
-    """A share as Kafka's gauges show it."""
-    return math.floor(100 * ratio)

@@ -253,6 +253,7 @@ class LogFiles:
 
         Else a power failure could bring an old segment back beside the one that took its records over.
         """
+        cleaned.forget_files()
         for suffix in SEGMENT_SUFFIXES:
             path = segment_path(self.directory, cleaned.base_offset, suffix)
             swapped = path.with_name(path.name + SWAP_SUFFIX)

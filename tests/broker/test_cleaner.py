@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -13,6 +14,8 @@ from odradek.broker.cleaner import LogCleaner
 from odradek.broker.cleaner_state import FIRST_RETRY_MS
 from odradek.broker.cleaner_worker import THREAD_BYTES
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.daemon import Daemon
+from odradek.broker.listening import BindError
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.log_metrics import LogMetrics
 from odradek.protocol.records.batch import iterate_headers
@@ -252,3 +255,14 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
     assert "kafka_log_logcleaner_cleaner_recopy_percent " in answer
     elsewhere = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: None, clock), "/other"), 10)
     assert elsewhere.startswith("HTTP/1.1 404 ")
+
+
+async def test_a_taken_port_of_the_metrics_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        overrides = ["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path}", f"odradek.metrics.listener={address}"]
+        daemon = Daemon(ServerConfig.load(None, overrides))
+        with pytest.raises(BindError, match=f"odradek.metrics.listener={address} can't be bound"):
+            await daemon.start()
