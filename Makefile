@@ -50,10 +50,13 @@ test-long-frames: LONG = tests/faults/test_hostile_frames.py
 ## test-long-disk: ten minutes of writers at full rate on a file system of 64 MiB
 test-long-disk: LONG = tests/faults/test_full_disk.py
 
+## test-long-storage-scale: a partition of 20 GB, starts with 2,000 partitions
+test-long-storage-scale: LONG = tests/scale
+
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage cleaning groups parity frames disk door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage storage-scale cleaning groups parity frames disk door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

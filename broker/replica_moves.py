@@ -10,7 +10,6 @@ import contextlib
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..storage.checkpoints import TopicPartition
@@ -103,9 +102,11 @@ class ReplicaMoves:
             self._begin(partition, source, target)
 
     def _target(self, path: str) -> LogDirectory:
-        target = self._directories.by_path(Path(path))
+        # Named as it is configured, made absolute, letter by letter: Kafka compares texts.
+        named = next((one for one in self._directories.paths if str(one) == path), None)
+        target = None if named is None else self._directories.by_path(named)
         if target is None:
-            if Path(path) in self._directories.offline:
+            if named is not None:
                 raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"Log directory {path} is offline")
             raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"Log dir {path} is not found in the config.")
         if target.path in self._directories.cordoned:

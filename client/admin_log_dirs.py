@@ -22,7 +22,7 @@ from .types import TopicPartition, partitions_by_topic
 
 @dataclass(frozen=True, slots=True)
 class ReplicaInfo:
-    """A replica in a log directory. ``size``: bytes; ``offset_lag``: records to come; ``is_future``: on its way there."""
+    """A replica in a log directory; ``size`` in bytes, ``offset_lag`` in records, ``is_future`` while on its way."""
 
     size: int
     offset_lag: int
