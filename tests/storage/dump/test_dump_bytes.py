@@ -16,6 +16,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.storage.commands import command
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
 from support.dump_log import Dump, kafka_dump
@@ -176,3 +177,13 @@ def test_a_state_without_a_name_is_shown_as_its_number(tmp_path: Path, dump: Dum
     )
     log = write(tmp_path / "t-0", Record(0, 1000, None, bytes((1, 2, 0)) + encode(message, 0), []))
     assert "state=unknown(9), eventTimestampMs=0" in dump("--remote-log-metadata-decoder", log).out[3]
+
+
+@pytest.mark.java
+def test_every_flag_of_kafkas_tool_is_known(dump: Dump) -> None:
+    java_or_skip()
+    help_lines = [line.split() for stream in kafka_dump("--help")[1:] for line in stream]
+    theirs = {words[0] for words in help_lines if words and words[0].startswith("--")}
+    ours = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    assert len(theirs) >= 16
+    assert theirs <= ours, theirs - ours
