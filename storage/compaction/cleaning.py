@@ -172,7 +172,11 @@ class PartitionCleaner:
         position = 0
         fd = self._files.open(path, READ_ONLY)
         try:
+            least = segment.base_offset
             for position, header, batch in scan_batches(self._files, fd, 0, segment.size, self._buffer_bytes):
+                if header.base_offset < least:  # which no CRC covers
+                    raise CorruptRecordError(f"base offset {header.base_offset}, {least} or more was expected")
+                least = header.next_offset
                 check_crc(batch, 0, header)
                 self._pace.read(len(batch))
                 yield position, header, batch

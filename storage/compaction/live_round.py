@@ -89,7 +89,8 @@ class LiveRound:
 
     def sync(self) -> None:
         """After each step, on any thread: the names are made durable. Raises OSError."""
-        self.files.sync_directory(self.order.directory)
+        if self.files.exists(self.order.directory):  # it has another name where the topic was deleted
+            self.files.sync_directory(self.order.directory)
 
     def commit(self, group: CleanedGroup, now_ms: int) -> None:
         """The second step: the group takes the place of its sources, whose files go after file.delete.delay.ms.
@@ -133,6 +134,7 @@ class LiveRound:
             for suffix in reversed(SEGMENT_SUFFIXES):
                 for marker in (SWAP_SUFFIX, CLEANED_SUFFIX):
                     self.files.remove(segment_path(self.order.directory, base_offset, suffix + marker))
+            self.sync()  # or a power failure could bring back what is stale by then
         except OSError as error:
             self._log.failure = error  # the next start would swap in what is stale by then
             raise

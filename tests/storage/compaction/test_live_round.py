@@ -184,7 +184,7 @@ def interruptions() -> list[str]:
 @pytest.mark.parametrize("how", interruptions())
 @pytest.mark.parametrize("step", ["written", "staged", "committed"])
 def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step: str) -> None:
-    log = open_log(tmp_path / "t-0")
+    log = open_log(tmp_path / "t-0", Files())
     written = fill(log, 200, keys=5)
     round_, outcome = begin(log)
     group = outcome.groups[0]
