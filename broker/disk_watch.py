@@ -108,7 +108,7 @@ class DiskWatch:
     def _refused(self, watched: WatchedDirectory) -> None:
         """The file system has refused bytes, on whatever thread."""
         loop = self._loop
-        if loop is None:
+        if loop is None or loop.is_closed():
             return
         watched.was_refused = True
         if watched.directory.gate.refusal is None:

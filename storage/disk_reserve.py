@@ -15,7 +15,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from .file_names import CLEANED_SUFFIX, DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX, LOG_SUFFIX, SNAPSHOT_DELETED_SUFFIX
+from .file_names import (
+    CLEANED_SUFFIX,
+    DELETE_DIRECTORY_SUFFIX,
+    DELETED_SUFFIX,
+    FUTURE_DIRECTORY_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_DELETED_SUFFIX,
+)
 from .files import CREATE, EXISTING, Buffer, Files
 
 logger = logging.getLogger(__name__)
@@ -132,10 +139,12 @@ class ReservedFiles(Files):
                     raise
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        """Opens a file; the log files of clients, and what the cleaner writes, have no part in the reserve."""
+        """Opens a file; log files of clients, of the cleaner and of moves have no part in the reserve."""
         descriptor = self._with_room(0, lambda: Files.open(self, path, flags))
         _, dot, suffixes = path.name.partition(LOG_SUFFIX)
-        if dot and (suffixes.startswith(CLEANED_SUFFIX) or not path.parent.name.startswith(INTERNAL_PREFIX)):
+        partition = path.parent.name
+        is_internal = partition.startswith(INTERNAL_PREFIX) and not partition.endswith(FUTURE_DIRECTORY_SUFFIX)
+        if dot and (suffixes.startswith(CLEANED_SUFFIX) or not is_internal):
             self._unreserved.add(descriptor)
         return descriptor
 

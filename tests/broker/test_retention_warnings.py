@@ -93,7 +93,7 @@ def test_each_is_said_once_an_hour_and_anew_for_another_segment() -> None:
 def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) -> None:
     configs = {"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"}
     with OurBroker(tmp_path, configs) as broker:
-        servers = {"bootstrap.servers": broker.bootstrap_servers}
+        servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
         topic = NewTopic("t", 1, config={"retention.ms": "4000"})
         admin = AdminClient(servers)
         for future in admin.create_topics([topic]).values():
