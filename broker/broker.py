@@ -47,6 +47,7 @@ class Broker:
         self.log_dirs = log_dirs
         self.replica_moves = replica_moves
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
+        self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(
             config.get_int("max.incremental.fetch.session.cache.slots"), SESSION_EVICTION_MS, random
         )

@@ -25,13 +25,14 @@ NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TO
 @dataclass(slots=True, frozen=True)
 class FetchLimits:
     """What bounds one answer. ``max_bytes``: of the whole answer; ``magic``: of the messages that an old client reads,
-    None for record batches as they are.
+    None for record batches as they are. ``check_crcs``: whether each batch is checked first.
     """
 
     max_bytes: int
     isolation_level: int
     from_replica: bool
     magic: int | None = None
+    check_crcs: bool = False
 
 
 class PartitionRead:
@@ -79,6 +80,8 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
             read = _read(partitions, want, limits, left, total == 0)
         except KafkaError as error:
             completes = True
+            if error.error_code == ErrorCode.CORRUPT_MESSAGE:
+                partitions.name_damage(want.resolved_name, want.index, error.message)
             read = PartitionRead(want, None, failed(want.index, error.error_code))
             if error.error_code in NOT_THERE:
                 # Kafka answers these before it reads, with an empty list where the others have null.
@@ -131,15 +134,23 @@ def _read(
             log, want.fetch_offset, min(want.max_bytes, left), bound, limits.magic, min_one_batch=nothing_yet
         )
     elif want.fetch_offset < bound and (left > 0 or nothing_yet):
-        result = log.read(
-            want.fetch_offset, min(want.max_bytes, left), upper_bound_offset=bound, min_one_batch=nothing_yet
-        )
+        max_bytes = min(want.max_bytes, left)
+        if limits.check_crcs:
+            from ..storage.read_check import read_checked  # few ask for it
+
+            result = read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
+        else:
+            result = log.read(want.fetch_offset, max_bytes, upper_bound_offset=bound, min_one_batch=nothing_yet)
         data.records = result.data
     # Where the limit is smaller than the first batch, Kafka answers as if aborted transactions were not asked for.
     if committed_only and (result is None or len(result.data) > 0):
+        found = log.aborted_transactions(want.fetch_offset, bound) if result is not None else []
+        if found and limits.check_crcs:
+            from ..storage.read_check import check_aborted
+
+            check_aborted(log, found)
         data.aborted_transactions = [
-            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset)
-            for aborted in (log.aborted_transactions(want.fetch_offset, bound) if result is not None else ())
+            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found
         ]
     return PartitionRead(want, partition, data)
 

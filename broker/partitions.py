@@ -4,10 +4,13 @@ Owns: which partitions there are. Never does: files (the log directory does), de
 does). Source: ``ReplicaManager``.
 """
 
+import logging
 from collections.abc import Iterator
 
 from ..protocol.errors import ErrorCode, KafkaError
 from .partition import Partition
+
+logger = logging.getLogger(__name__)
 
 ZERO_UUID = bytes(16)
 
@@ -18,6 +21,7 @@ class Partitions:
     def __init__(self) -> None:
         self._by_topic: dict[str, dict[int, Partition]] = {}
         self._name_by_id: dict[bytes, str] = {}
+        self._named_damage: set[tuple[str, int, str]] = set()
 
     def __iter__(self) -> Iterator[Partition]:
         for partitions in self._by_topic.values():
@@ -42,6 +46,12 @@ class Partitions:
     def of_topic(self, topic: str) -> dict[int, Partition]:
         """The partitions of a topic by index; empty where it is not served."""
         return self._by_topic.get(topic, {})
+
+    def name_damage(self, topic: str, index: int, what: str) -> None:
+        """Names what is damaged on disk, once: consumers ask for it again and again."""
+        if (topic, index, what) not in self._named_damage:
+            self._named_damage.add((topic, index, what))
+            logger.error("%s-%d is damaged, consumers get no further: %s", topic, index, what)
 
     def topic_name(self, topic_id: bytes) -> str | None:
         """The name of the topic with this id."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..protocol.records.batch import check_crc
+from ..protocol.records.batch import BatchHeader, check_crc, read_header
 from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
 from .batch_scan import scan_places
 from .descriptors import DescriptorCache
@@ -118,7 +118,14 @@ class LogLoader:
             self._recover()
         log_end_offset = self._settle_ends()
         start = max(self.log_start_offset, self.segments.first.base_offset)
-        if was_recovered or self.epochs_are_lost:
+        if not was_recovered and not self.epochs_are_lost and not self._epochs_fit(start, log_end_offset):
+            logger.warning(
+                "%s is not what the batches say; rebuilding it from the log", self.directory / LEADER_EPOCH_CHECKPOINT
+            )
+            self.leader_epochs.clear()
+            self.epochs_are_lost = True
+        known_from = self.leader_epochs.first_start_offset
+        if was_recovered or self.epochs_are_lost or (known_from is not None and known_from > start):
             self._complete_epochs(start)
         self.leader_epochs.truncate_from_end(log_end_offset)
         self.leader_epochs.truncate_from_start(self.log_start_offset)
@@ -189,12 +196,33 @@ class LogLoader:
             if f"{segment.base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" not in names:
                 continue
             try:
-                segment.transaction_index.to_bytes()
+                entries = segment.transaction_index.entries
+                following = self.segments.after(segment)
+                if following is not None and entries and entries[-1].last_offset >= following.base_offset:
+                    raise CorruptIndexError(f"{entries[-1]} ends behind the segment")
             except CorruptIndexError as damage:
                 logger.warning("%s: %s; recovering from here on", segment.path, damage)
                 self.recovery_point = min(self.recovery_point, segment.base_offset)
                 self.clean_shutdown = False
                 return
+
+    def _epochs_fit(self, start: int, log_end_offset: int) -> bool:
+        """Whether the batches at and in front of the start of each epoch are of the epochs that are written down."""
+        starts = [start_offset for _, start_offset in self.leader_epochs.entries]
+        offsets = {offset for at in starts for offset in (at - 1, at)} | {log_end_offset - 1}
+        try:
+            return all(self._epoch_fits(offset) for offset in sorted(offsets) if start <= offset < log_end_offset)
+        except DAMAGE:
+            return True  # the log is damaged there, of which the checkpoint can't be accused
+
+    def _epoch_fits(self, offset: int) -> bool:
+        segment = self.segments.floor(offset)
+        place = None if segment is None else segment.find(offset)
+        if segment is None or place is None:
+            return True
+        header = read_header(segment.read_bytes(place.position, place.size))
+        epoch = header.partition_leader_epoch
+        return epoch < 0 or self.leader_epochs.epoch_of(max(offset, header.base_offset)) == epoch
 
     def _complete_epochs(self, start: int) -> None:
         """Takes in the epochs between the log's start and the first one known.
@@ -264,29 +292,56 @@ class LogLoader:
     def _recover_segment(self, segment: Segment, valid: int, next_offset: int) -> int:
         """Rebuilds what is known of one segment behind its first `valid` bytes, which end at `next_offset`.
 
-        Returns how many of its bytes are whole, valid batches.
+        Returns how many of its bytes are whole, valid batches. A batch is taken in once the next one's header was seen:
+        no CRC covers base offset and leader epoch, and of two that contradict each other the earlier is the damaged one
+        where the later fits what lies before both.
         """
         told = valid
+        following = self.segments.after(segment)
+        epoch = -1
+        waiting: tuple[int, BatchHeader, memoryview] | None = None
         try:
             for position, header, batch in segment.batches(valid):
                 check_crc(batch, 0, header)
+                if waiting is not None:
+                    _check_order(waiting[1], header, next_offset, epoch, position)
+                    taken, waiting = waiting, None
+                    epoch = taken[1].partition_leader_epoch
+                    next_offset, valid = self._take_in(segment, *taken)
+                    if valid - told >= TOLD_BYTES:
+                        told = self._tell(segment, valid, told)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                     raise CorruptRecordError(f"batch at {position} has offset {header.base_offset}, not {next_offset}")
-                apply_to_producers(self.state, segment, header, batch)
-                segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
-                epoch = header.partition_leader_epoch
-                if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
-                    self.leader_epochs.assign(epoch, header.base_offset)
-                next_offset = header.next_offset
-                valid = position + header.size_in_bytes
-                if valid - told >= TOLD_BYTES:
-                    told = self._tell(segment, valid, told)
+                waiting = position, header, batch
         except DAMAGE as damage:
+            if waiting is not None and not isinstance(damage, _DamagedBeforeError):
+                _, valid = self._take_in(segment, *waiting)
             logger.warning(
                 "Found invalid messages in log segment %s at byte offset %d: %s", segment.path, valid, damage
             )
+        else:
+            if waiting is not None:
+                if following is not None and waiting[1].next_offset > following.base_offset:
+                    logger.warning(
+                        "Found invalid messages in log segment %s at byte offset %d: its offsets reach to %d, into the "
+                        "next segment",
+                        segment.path,
+                        valid,
+                        waiting[1].last_offset,
+                    )
+                else:
+                    _, valid = self._take_in(segment, *waiting)
         self._tell(segment, valid, told)
         return valid
+
+    def _take_in(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
+        """Indexes, producers and epochs learn of a batch; (next offset, where the batch ends)."""
+        apply_to_producers(self.state, segment, header, batch)
+        segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
+        epoch = header.partition_leader_epoch
+        if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
+            self.leader_epochs.assign(epoch, header.base_offset)
+        return header.next_offset, position + header.size_in_bytes
 
     def _tell(self, segment: Segment, valid: int, told: int) -> int:
         if self.recovered is not None:
@@ -323,6 +378,25 @@ class LogLoader:
             )
         )
         return self.log_start_offset
+
+
+class _DamagedBeforeError(CorruptRecordError):
+    """The batch in front of the one that was read is damaged."""
+
+
+def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epoch: int, position: int) -> None:
+    """Raises CorruptRecordError where offsets or leader epochs fall; `next_offset` and `epoch` are before both."""
+    if later.base_offset < earlier.next_offset:
+        problem = f"offset {later.base_offset} at {position} follows {earlier.last_offset}"
+        is_earlier = later.base_offset > next_offset
+    elif 0 <= later.partition_leader_epoch < earlier.partition_leader_epoch:
+        problem = f"leader epoch {later.partition_leader_epoch} at {position} follows {earlier.partition_leader_epoch}"
+        is_earlier = later.partition_leader_epoch >= epoch
+    else:
+        return
+    if is_earlier:
+        raise _DamagedBeforeError(f"{problem}, which must be wrong")
+    raise CorruptRecordError(problem)
 
 
 def finish_interrupted_work(files: Files, directory: Path) -> None:

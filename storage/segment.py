@@ -171,7 +171,9 @@ class Segment:
         transactions = self._transaction_index
         self._reset_indexes()
         self._transaction_index = transactions
-        for position, header in scan_headers(self._files, self.hold_open().fd, 0, self.size):
+        for position, header in self.headers():
+            if not 0 <= header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
+                raise CorruptRecordError(f"{self.path}: the batch at {position} has offset {header.base_offset}")
             self.note_appended(header, header.base_offset, position, header.size_in_bytes)
         self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
 
@@ -383,7 +385,7 @@ class Segment:
         try:
             if not self._fits_the_log(offsets, times):
                 return 0
-            for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+            for place, header in self.headers(position):
                 if header.base_offset >= offset:
                     break
                 newest = max(newest, (header.max_timestamp, header.last_offset), key=lambda entry: entry[0])
@@ -401,7 +403,9 @@ class Segment:
 
         Kafka's followers write an entry for several batches at once, and Kafka before 4 the very record's offset.
         """
-        entries = [(offsets.last_position, offsets.last_offset, None)] if len(offsets) else []
+        entries: list[tuple[int, int, int | None]] = []
+        if len(offsets):
+            entries.append((offsets.last_position, offsets.last_offset, None))
         if len(times):
             timestamp, offset = times.last_entry
             entries.append((offsets.lookup(offset), offset, timestamp))
@@ -413,7 +417,7 @@ class Segment:
     def _is_entry(self, position: int, offset: int, max_timestamp: int | None) -> bool:
         """Whether there is a batch that holds `offset`, at that position if `max_timestamp` is None, else behind it."""
         if position < self.size:
-            for _, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+            for _, header in self.headers(position):
                 if max_timestamp is None:
                     return header.base_offset <= offset
                 if header.last_offset >= offset:
@@ -476,7 +480,10 @@ class Segment:
 
     def _places(self, position: int) -> Iterator[BatchPlace]:
         if position < self.size:
-            yield from scan_places(self._files, self.hold_open().fd, position, self.size)
+            try:
+                yield from scan_places(self._files, self.hold_open().fd, position, self.size)
+            except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+                raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def batches(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:
         """(position, header, bytes) of each batch from a batch's start on. Raises CorruptRecordError."""
@@ -485,7 +492,10 @@ class Segment:
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """(position, header) of each batch from a batch's start on. Raises CorruptRecordError."""
         if position < self.size:
-            yield from scan_headers(self._files, self.hold_open().fd, position, self.size)
+            try:
+                yield from scan_headers(self._files, self.hold_open().fd, position, self.size)
+            except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+                raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def next_offset(self) -> int:
         """The offset behind the last batch; reads from the last index entry on."""
@@ -522,7 +532,7 @@ class Segment:
         timestamp, offset = self.time_index.last_entry
         if self.size:
             start = self.offset_index.last_position
-            for _, header in scan_headers(self._files, self.hold_open().fd, start, self.size):
+            for _, header in self.headers(start):
                 if header.max_timestamp > timestamp:
                     timestamp, offset = header.max_timestamp, header.last_offset
         return timestamp, offset
@@ -531,7 +541,7 @@ class Segment:
     def first_batch_timestamp(self) -> int | None:
         """The greatest timestamp of the first batch; None for an empty segment. Reads its header once."""
         if self._rolling_timestamp is None and self.size:
-            for _, header in scan_headers(self._files, self.hold_open().fd, 0, self.size):
+            for _, header in self.headers():
                 self._rolling_timestamp = header.max_timestamp
                 break
         return self._rolling_timestamp
@@ -549,7 +559,7 @@ class Segment:
         position = self.offset_index.lookup(max(near_offset, starting_offset))
         if position >= self.size:
             return None
-        for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+        for place, header in self.headers(position):
             if header.max_timestamp < timestamp or header.last_offset < starting_offset:
                 continue
             for record in iterate_records(self.read_bytes(place, header.size_in_bytes), header):
@@ -561,7 +571,7 @@ class Segment:
         """The first record with the greatest timestamp, which is -1 where records have none; None without records."""
         self._load_max_timestamp()
         position = self.offset_index.lookup(self._max_timestamp_offset)
-        for place, header in scan_headers(self._files, self.hold_open().fd, position, self.size):
+        for place, header in self.headers(position):
             if header.max_timestamp != self._max_timestamp:
                 continue
             if header.is_log_append_time:

@@ -37,7 +37,8 @@ class TransactionIndex:
             entry = AbortedTransaction(*fields)
             previous = self.entries[-1].last_offset if self.entries else base_offset - 1
             # A marker stands behind what it ends: zeros, which a power failure may leave, are no entry.
-            if version != CURRENT_VERSION or entry.last_offset <= max(previous, entry.first_offset):
+            is_behind = entry.last_offset > max(previous, entry.first_offset)
+            if version != CURRENT_VERSION or not is_behind or entry.last_stable_offset > entry.last_offset + 1:
                 raise CorruptIndexError(f"aborted transaction {entry}, version {version}, at base {base_offset}")
             self.entries.append(entry)
         self.saved_entries = len(self.entries)

@@ -7,8 +7,9 @@ sends in any version with batches. 11: rack. 12: flexible, diverging epochs. 13:
 replica's state is a field of its own. 16: node endpoints. 17, 18: for followers.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID, OFFSET_OUT_OF_RANGE, FENCED_LEADER_EPOCH,
 UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (a replica id from somebody who is none; up to version 5 for
-KAFKA_STORAGE_ERROR too), KAFKA_STORAGE_ERROR, UNSUPPORTED_COMPRESSION_TYPE (zstd up to version 3); for the whole
-request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
+KAFKA_STORAGE_ERROR too), KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE (damage on the disk), UNSUPPORTED_COMPRESSION_TYPE (zstd
+up to version 3); for the whole request FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
+FETCH_SESSION_TOPIC_ID_ERROR.
 Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 
 Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds a GB.
@@ -80,6 +81,10 @@ class Broker(Protocol):
     def fetch_max_bytes(self) -> int:
         """The most that one answer carries (``fetch.max.bytes``)."""
 
+    @property
+    def fetch_check_crcs(self) -> bool:
+        """Whether what is read is checked before it is sent (``odradek.fetch.check.crcs``)."""
+
 
 def handle(
     broker: Broker, request: FetchRequest, context: RequestContext, reply: Callable[[FetchResponse], None]
@@ -98,6 +103,7 @@ def handle(
         isolation_level=request.isolation_level,
         from_replica=replica_id >= 0,
         magic=MAGIC_OF_VERSION[context.api_version] if context.api_version < len(MAGIC_OF_VERSION) else None,
+        check_crcs=broker.fetch_check_crcs,
     )
 
     def answer(read: FetchRead) -> None:

@@ -21,6 +21,15 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "Whether acks=all, and a commit of offsets, is answered only when its records are on disk, as"
             " survives a power failure; consumers see records once they are. One sync serves all that wait.",
         },
+        "odradek.fetch.check.crcs": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "MEDIUM",
+            "what": "Whether every batch is checked (CRC, offsets, leader epoch) before a Fetch sends it: a damaged one"
+            " is answered with CORRUPT_MESSAGE and named in the log. Records are then read into memory, not sent by"
+            " sendfile.",
+        },
         "odradek.log.dirs.max.bytes": {
             "type": "LONG",
             "default": "-1",

@@ -68,7 +68,11 @@ class AppendPath:
             log = self.directory.open_log(TOPIC, index, config, NOW, b"t" * 16)
             self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, partial(_same, log), self.group_commit, writers))
         self.broker = SimpleNamespace(
-            partitions=self.partitions, timers=self.timers, fetch_max_bytes=1 << 20, fetch_sessions=None
+            partitions=self.partitions,
+            timers=self.timers,
+            fetch_max_bytes=1 << 20,
+            fetch_check_crcs=False,
+            fetch_sessions=None,
         )
         self.dispatcher = Dispatcher(self.broker)
 

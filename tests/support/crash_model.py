@@ -270,7 +270,9 @@ def _check_producers(log: Log, found: list[FoundBatch], start: int) -> None:
             f"an aborted transaction of {producer_id} ends at {last_offset}, without a marker"
         )
         expected = aborted.get((producer_id, last_offset))
-        assert expected is None or expected <= first_offset < last_offset, f"{producer_id} from {first_offset}: {aborted}"
+        assert expected is None or expected <= first_offset < last_offset, (
+            f"{producer_id} from {first_offset}: {aborted}"
+        )
     for (producer_id, last_offset), first_offset in aborted.items():
         if first_offset >= start:
             assert entries.get((producer_id, last_offset)) == first_offset, (

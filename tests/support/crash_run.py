@@ -118,7 +118,7 @@ class CrashRun:
 
     def _write_point(self, number: int, what: str) -> None:
         chance = random.Random(f"{self.seed}/{number}")
-        if self.only is not None and number != self.only or chance.random() >= self.often:
+        if (self.only is not None and number != self.only) or chance.random() >= self.often:
             return
         self.points += 1
         with self._replayed_by(f"{self.step}: {what}", number):
@@ -188,7 +188,8 @@ class CrashRun:
                 check_recovered(log, model, has_power=has_power)
         for key, model in self.models.items():
             if key not in directory.logs and key != self.being_deleted:
-                assert model.flushed_to == 0 and not has_power, f"partition {key} is gone"
+                assert not has_power, f"partition {key} is gone"
+                assert model.flushed_to == 0, f"partition {key} is gone"
         if has_power:
             self._send_again(directory)
 

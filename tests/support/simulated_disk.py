@@ -5,7 +5,7 @@ file system. Invariants: every operation that changes anything is one write poin
 `sync_directory` returned for survives every crash.
 
     data of a file        since its last sync, each page of 4 KiB is on its own: as it was, as it is, or as it was in
-                          between; the length likewise, and what lies behind the kept length or was never written is zeros
+                          between; the length likewise; what was kept of neither is zeros
     names of a directory  since its last sync, each creation, renaming and removal has happened or not, on its own
 
 A file system with a journal keeps names in order and seldom shows such states; one that gives no more than POSIX
