@@ -34,7 +34,9 @@ logger = logging.getLogger(__name__)
 MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
 CAP_KEY = "odradek.log.dirs.max.bytes"
 RETENTION_INTERVAL_MS = 250
-"""How often retention runs while room is low."""
+"""How often retention runs while room is low and there is something to remove."""
+IDLE_RETENTION_INTERVAL_MS = 1_000
+"""How often it runs while room is low and the last time removed nothing: thousands of logs are asked each time."""
 COUNT_INTERVAL_MS = 10_000
 """How often files are counted under a cap; between, the logs' own sizes say how much has come."""
 FAR_FUTURE_MS = 1 << 62
@@ -80,6 +82,7 @@ class DiskWatch:
         self._other_bytes = 0
         self._counted_at_ms = -COUNT_INTERVAL_MS
         self._retained_at_ms = -RETENTION_INTERVAL_MS
+        self._has_removed = True
         self._loop: asyncio.AbstractEventLoop | None = None
         self._look_is_due = False
 
@@ -190,18 +193,21 @@ class DiskWatch:
 
     def _make_room(self) -> bool:
         """Runs retention before its time and removes deleted files at once; whether it has done anything."""
-        if self._timers.now_ms() - self._retained_at_ms < RETENTION_INTERVAL_MS and not self._is_over_cap:
+        interval_ms = RETENTION_INTERVAL_MS if self._has_removed else IDLE_RETENTION_INTERVAL_MS
+        if self._timers.now_ms() - self._retained_at_ms < interval_ms and not self._is_over_cap:
             return False
         self._retained_at_ms = self._timers.now_ms()
+        removed = 0
         for watched in self._watched:
             directory = watched.directory
             if directory.failure is not None:
                 continue
             try:
-                directory.enforce_retention(self._clock_ms())
-                directory.remove_deleted(FAR_FUTURE_MS)
+                removed += directory.enforce_retention(self._clock_ms())
+                removed += directory.remove_deleted(FAR_FUTURE_MS)
             except KafkaError as error:
                 logger.error("%s: %s", directory.path, error)
+        self._has_removed = removed > 0
         if self._cap >= 0:
             self._count(anew=True)
             if self._is_over_cap:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from support.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
@@ -182,6 +182,31 @@ def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
                 one.result(PATIENCE_S)
             wait_until("all records", lambda: reader.records_count >= 4 * RECORDS)
             reader.end()
+            assert broker.stop() == 0
+
+
+@pytest.mark.ci
+def test_a_full_directory_leaves_the_others_alone(tmp_path: Path) -> None:
+    with SmallDisk(tmp_path / "disk", 16 * MIB) as disk:
+        configs = {"log.dirs": f"{tmp_path / 'roomy'},{disk.mount_point}"}
+        with OurBroker(tmp_path, configs, command_prefix=disk.prefix) as broker:
+            servers = broker.bootstrap_servers
+            create(servers, NewTopic("t", 2))
+            (full,) = (int(path.name[2:]) for path in disk.seen_from_here.glob("t-*"))
+            fill(disk.seen_from_here / "filler")
+            wait_until("the disk to be full", lambda: REFUSED in broker.log())
+            answers: dict[int, KafkaError | None] = {}
+            producer = Producer({"bootstrap.servers": servers, "message.timeout.ms": 2000})
+            for partition in range(2):
+                producer.produce(
+                    "t",
+                    b"x",
+                    partition=partition,
+                    on_delivery=lambda error, message: answers.update({message.partition(): error}),
+                )
+            assert producer.flush(PATIENCE_S) == 0
+            assert answers[1 - full] is None
+            assert answers[full] is not None
             assert broker.stop() == 0
 
 
