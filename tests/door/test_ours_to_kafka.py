@@ -5,17 +5,17 @@ shows every record, committed offset, config and id; an idempotent producer and 
 """
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from support.door_cleaned import CLEANER, fill_cleaned
 from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
 from support.door_rules import violations
 from support.door_snapshot import Snapshot, differences, take_snapshot
 from support.door_topics import LIVING
-from support.door_workload import CONFIGS, fill, fill_more
+from support.door_workload import CONFIGS, fill, fill_more, wait
 from support.java import java_or_skip
 from support.kafka_log import SERVING, complaints
 from support.our_broker import OurBroker
@@ -48,8 +48,10 @@ class Door:
     def __init__(self, directory: Path, way: Way) -> None:
         self.others = [directory / f"logs-{number}" for number in range(2, way.directories + 1)]
         log_dirs = {"log.dirs": ",".join(str(path) for path in (directory / "logs", *self.others))}
-        self.ours = OurBroker(directory, CONFIGS | NODE | log_dirs)
-        self.kafka = RealKafka(directory, CONFIGS | SHORT_SESSION | log_dirs, dynamic_quorum=way.dynamic_quorum)
+        self.ours = OurBroker(directory, CONFIGS | CLEANER | NODE | log_dirs)
+        self.kafka = RealKafka(
+            directory, CONFIGS | CLEANER | SHORT_SESSION | log_dirs, dynamic_quorum=way.dynamic_quorum
+        )
         self._way = way
         self._logged = 0
 
@@ -104,6 +106,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         servers = door.ours.bootstrap_servers
         producer = LivingProducer(servers)
         fill(servers, seed=1, now_ms=now_ms())
+        fill_cleaned(servers, [door.ours.log_dir, *door.others])
         producer.send()
         seen = settled(servers, door, way)
         for round_ in range(rounds):
@@ -148,13 +151,6 @@ def settled(servers: str, door: Door, way: Way) -> Snapshot:
     if "kill" in way:
         wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return take_snapshot(servers)
-
-
-def wait(what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, f"waited for {what}"
-        time.sleep(0.05)
 
 
 def now_ms() -> int:

@@ -181,7 +181,7 @@ def _delete_and_recreate(admin: AdminClient, producers: Producers, chance: Rando
 def _delete(admin: AdminClient, names: list[str]) -> None:
     for future in admin.delete_topics(names).values():
         future.result(TIMEOUT_S)
-    _wait("the deleted topics to go", lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics))
+    wait("the deleted topics to go", lambda: not set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics))
 
 
 def _change_topics(admin: AdminClient, producers: Producers, chance: Random, now_ms: int) -> None:
@@ -223,7 +223,7 @@ def _pass_retention(admin: AdminClient, producers: Producers, now_ms: int) -> No
             _send(producer, old.name, partition, batch_of(old, Random(partition), now_ms - age_ms))
             _flush(producer)
             if age_ms:
-                _wait(f"retention of {old.name}-{partition}", lambda index=partition: _is_cut(admin, old.name, index))  # type: ignore[misc]
+                wait(f"retention of {old.name}-{partition}", lambda index=partition: _is_cut(admin, old.name, index))  # type: ignore[misc]
 
 
 def _is_cut(admin: AdminClient, topic: str, partition: int) -> bool:
@@ -236,7 +236,8 @@ def _is_cut(admin: AdminClient, topic: str, partition: int) -> bool:
     return bool(found[0] == found[1])
 
 
-def _wait(what: str, condition: Callable[[], bool]) -> None:
+def wait(what: str, condition: Callable[[], bool]) -> None:
+    """Polls a condition; AssertionError with what was waited for when it does not come."""
     deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, f"not seen within {TIMEOUT_S} s: {what}"
