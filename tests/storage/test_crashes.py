@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.crash_run import CrashRun
+from support.simulated_disk import StrictDisk
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -12,6 +13,15 @@ def test_nothing_promised_is_lost_at_any_write_point(tmp_path: Path, seed: int) 
     run = CrashRun(tmp_path, seed, often=0.35)
     run.run()
     assert run.points > 20
+
+
+@pytest.mark.parametrize("seed", range(200, 215))
+def test_no_open_file_is_renamed_or_removed(tmp_path: Path, seed: int) -> None:
+    """Append, roll, retention, truncation, compaction, topic deletion, stop and start, as Windows would have them."""
+    run = CrashRun(tmp_path, seed, often=0, disk=StrictDisk)
+    run.run(60)
+    assert isinstance(run.disk, StrictDisk)
+    assert not run.disk.refused
 
 
 @pytest.mark.long

@@ -35,7 +35,15 @@ EPOCH_OF_BROKER = 7
 class CrashRun:
     """One history. `points` counts the crashes that were looked at."""
 
-    def __init__(self, directory: Path, seed: int, *, only: int | None = None, often: float = 1.0) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        seed: int,
+        *,
+        only: int | None = None,
+        often: float = 1.0,
+        disk: type[SimulatedDisk] = SimulatedDisk,
+    ) -> None:
         self.seed = seed
         self.chance = random.Random(seed)
         self.only = only
@@ -46,7 +54,7 @@ class CrashRun:
         self.image_root.mkdir(parents=True)
         root = directory / "live"
         root.mkdir()
-        self.disk = SimulatedDisk(root)
+        self.disk = disk(root)
         self.configs = self._configs()
         self.models: dict[Key, PartitionModel] = {}
         self.being_created: Key | None = None
@@ -167,7 +175,7 @@ class CrashRun:
         return image, False
 
     def _start(self, disk: SimulatedDisk) -> LogDirectory:
-        directory = LogDirectory.open(disk.root, disk, chance=random.Random(self.seed))
+        directory = LogDirectory.open(disk.root, disk, chance=random.Random(f"{self.seed}/{disk.operations}"))
         try:
             if directory.meta is None:
                 directory.format(CLUSTER_ID, 1, bytes(16))

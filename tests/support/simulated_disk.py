@@ -202,7 +202,7 @@ class SimulatedDisk(Files):
         With power only the process has died: everything is there, and of a write that is about to happen any part;
         what was not synced can still be lost later. Without, what was not synced is there or not.
         """
-        disk = SimulatedDisk(root, self.now_ms)
+        disk = type(self)(root, self.now_ms)
         copies: dict[int, _File] = {}
         luck = _Luck(chance)
         torn = self._half_done
@@ -368,6 +368,8 @@ class SimulatedDisk(Files):
         parent = self._directory(source.parent)
         if source.name not in parent.names:
             raise _error(errno.ENOENT, source)
+        self.check_unused(source)
+        self.check_unused(target)
         self._write_point(f"rename {source} to {target.name}")
         parent.note(source.name, target.name, parent.names[source.name])
 
@@ -375,8 +377,12 @@ class SimulatedDisk(Files):
         parent = self._directory(path.parent)
         node = parent.names.get(path.name)
         if node is not None:
+            self.check_unused(path)
             self._write_point(f"remove {path}")
             parent.note(path.name, None, node)
+
+    def check_unused(self, path: Path) -> None:
+        """Raises OSError where a file may not be renamed or removed now; here it always may."""
 
     def remove_directory(self, path: Path) -> None:
         if self._directory(path).names:
@@ -414,6 +420,28 @@ class SimulatedDisk(Files):
     def copy_attributes(self, owner: Path, times: Path, target: Path) -> None:
         self._file(owner)
         self._file(target).modified_ms = self._file(times).modified_ms
+
+
+class StrictDisk(SimulatedDisk):
+    """Refuses to rename or remove a file that is open, or a directory that holds one, as Windows does.
+
+    `refused` are the attempts: code that goes on after the error must be found all the same.
+    """
+
+    def __init__(self, root: Path, now_ms: int = START_MS) -> None:
+        super().__init__(root, now_ms)
+        self.refused: list[Path] = []
+
+    def check_unused(self, path: Path) -> None:
+        node = self._find(path)
+        if node is not None and any(self._is_below(node, file) for file in self._open.values()):
+            self.refused.append(path)
+            raise _error(errno.EACCES, path)
+
+    def _is_below(self, node: _Node, file: _File) -> bool:
+        if isinstance(node, _Directory):
+            return any(self._is_below(child, file) for child in node.names.values())
+        return node is file
 
 
 def _error(number: int, path: Path) -> OSError:
