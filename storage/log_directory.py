@@ -360,6 +360,8 @@ class LogDirectory:
         key = topic, partition
         log = self.logs.get(key)
         path = self.found[key].path if log is None else log.directory
+        if log is not None:
+            log.release_files()  # an open file is not renamed everywhere
         try:
             target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX)
         except OSError as error:
