@@ -147,7 +147,8 @@ def _replay(directory: Path, node_id: int, seen: MetadataSeen) -> Iterator[str]:
 def _replay_batch(batch: Batch, node_id: int, seen: MetadataSeen, *, in_snapshot: bool) -> Iterator[str]:
     header = batch.header
     if not in_snapshot:
-        if header.partition_leader_epoch < seen.epoch:
+        # The snapshot is read first, and may stand for what is still in the log.
+        if header.last_offset >= seen.end and header.partition_leader_epoch < seen.epoch:
             yield f"batch {header.base_offset}: epoch {header.partition_leader_epoch} after {seen.epoch}"
         if header.base_offset < seen.end and header.last_offset >= seen.end:
             yield f"batch {header.base_offset} lies across the snapshot's end {seen.end}"
