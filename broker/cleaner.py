@@ -108,15 +108,15 @@ class LogCleaner:
         self.state.in_progress.add(to_clean.key)
         task = asyncio.get_running_loop().create_task(self._clean(directory, log, to_clean))
         self._rounds.add(task)
-        task.add_done_callback(partial(self._round_ended, directory, to_clean.key))
+        task.add_done_callback(partial(self._round_ended, directory, to_clean))
         return True
 
-    def _round_ended(self, directory: LogDirectory, key: TopicPartition, task: asyncio.Task[None]) -> None:
+    def _round_ended(self, directory: LogDirectory, to_clean: LogToClean, task: asyncio.Task[None]) -> None:
         """What nobody expected is named too, and the partition waits for its next try."""
         self._rounds.discard(task)
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
-            self._failed(directory, key, failure)
+            self._failed(directory, to_clean.key, failure, to_clean.cleanable_bytes)
             logger.error("A round of the cleaner has failed", exc_info=failure)
 
     def _filthiest(self) -> tuple[LogDirectory, Log, LogToClean] | None:
@@ -130,7 +130,7 @@ class LogCleaner:
             try:
                 found[key] = directory, log, self._look_at(directory, key, log, now_ms)
             except FAILURES as failure:
-                self._failed(directory, key, failure)
+                self._failed(directory, key, failure, 0)
         self.state.forget_missing(compacted)
         candidates = [to_clean for _, _, to_clean in found.values()]
         self.state.max_dirty_ratio = max_dirty_ratio(candidates)
@@ -179,7 +179,7 @@ class LogCleaner:
         except CleaningStoppedError as stop:
             logger.info("%s", stop)
         except FAILURES as failure:
-            self._failed(directory, key, failure)
+            self._failed(directory, key, failure, to_clean.cleanable_bytes)
         else:
             self._report(key, to_clean, outcome, self._clock_ms() - begun_ms)
         finally:
@@ -208,10 +208,12 @@ class LogCleaner:
             finally:
                 round_.end()
 
-    def _failed(self, directory: LogDirectory, key: TopicPartition, failure: BaseException) -> None:
+    def _failed(
+        self, directory: LogDirectory, key: TopicPartition, failure: BaseException, cleanable_bytes: int
+    ) -> None:
         reason = failure.message if isinstance(failure, KafkaError) else str(failure) or repr(failure)
         now_ms = self._clock_ms()
-        refusal = self.state.failed(key, str(directory.path), reason, now_ms)
+        refusal = self.state.failed(key, str(directory.path), reason, cleanable_bytes, now_ms)
         seconds = (refusal.retry_ms - now_ms) // 1000
         logger.error("%s-%d can't be cleaned: %s; it is tried again in %d s", *key, reason, seconds)
 

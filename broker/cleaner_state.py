@@ -16,10 +16,11 @@ LAST_RETRY_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Uncleanable:
-    """Why a partition can't be cleaned, how often it was tried, and when it is tried again."""
+    """Why a partition can't be cleaned, what waits there, how often it was tried, and when it is tried again."""
 
     reason: str
     directory: str
+    cleanable_bytes: int
     attempts: int
     retry_ms: int
 
@@ -61,12 +62,14 @@ class CleanerState:
         self.bytes_read += stats.bytes_read
         self.bytes_written += stats.bytes_written
 
-    def failed(self, key: TopicPartition, directory: str, reason: str, now_ms: int) -> Uncleanable:
+    def failed(
+        self, key: TopicPartition, directory: str, reason: str, cleanable_bytes: int, now_ms: int
+    ) -> Uncleanable:
         """A round, or looking at the partition, has failed; when it is tried again."""
         before = self.uncleanable.get(key)
         attempts = 1 if before is None else before.attempts + 1
         wait_ms = min(FIRST_RETRY_MS << min(attempts - 1, 10), LAST_RETRY_MS)
-        refusal = self.uncleanable[key] = Uncleanable(reason, directory, attempts, now_ms + wait_ms)
+        refusal = self.uncleanable[key] = Uncleanable(reason, directory, cleanable_bytes, attempts, now_ms + wait_ms)
         return refusal
 
     def forget_missing(self, compacted: Container[TopicPartition]) -> None:

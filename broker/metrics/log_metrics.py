@@ -97,9 +97,16 @@ class LogMetrics(Collector):
             "Partitions that could not be cleaned when it was last tried.",
             labels=("logdirectory",),
         )
+        waiting = GaugeMetricFamily(
+            "kafka_log_logcleanermanager_uncleanable_bytes",
+            "Bytes that could be cleaned in these partitions, when it was last tried.",
+            labels=("logdirectory",),
+        )
         for directory in self._directories:
             path = str(directory.path)
-            count.add_metric((path,), sum(refusal.directory == path for refusal in state.uncleanable.values()))
+            refusals = [refusal for refusal in state.uncleanable.values() if refusal.directory == path]
+            count.add_metric((path,), len(refusals))
+            waiting.add_metric((path,), sum(refusal.cleanable_bytes for refusal in refusals))
         attempts = GaugeMetricFamily(
             "odradek_log_cleaner_uncleanable_attempts",
             "How often it was tried to clean a partition that can't be cleaned, and why it can't.",
@@ -107,4 +114,4 @@ class LogMetrics(Collector):
         )
         for (topic, partition), refusal in sorted(state.uncleanable.items()):
             attempts.add_metric((topic, str(partition), refusal.reason), refusal.attempts)
-        return count, attempts
+        return count, waiting, attempts

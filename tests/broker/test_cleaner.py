@@ -155,6 +155,10 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     text = await asyncio.wait_for(scrape(metrics), 10)
     assert f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 1.0' in text
     assert "odradek_log_cleaner_uncleanable_attempts{" in text
+    waiting = next(
+        line for line in text.splitlines() if line.startswith("kafka_log_logcleanermanager_uncleanable_bytes{")
+    )
+    assert float(waiting.split()[-1]) > 90_000
 
     clock.now_ms += FIRST_RETRY_MS
     await cleaner.look_once()
