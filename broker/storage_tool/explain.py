@@ -27,6 +27,7 @@ from ..metadata.replay import MetadataCorruption
 from .configuration import all_directories, load_configuration
 from .explanation import Explanation, OpenTransaction, PartitionOnDisk, SegmentOnDisk, explain_partition
 from .offline import OfflineDirectories
+from .running_broker import directories_of
 
 KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segment.bytes")
 
@@ -44,14 +45,22 @@ def explain(arguments: list[str]) -> int:
 )
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
+@click.option(
+    "--bootstrap-server", "server", help="HOST:PORT of a broker on this machine, whose directories are taken."
+)
 @click.option("--topic", "topics", multiple=True, help="Only this topic; may be given several times.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON document a line, for each partition.")
-def command(directories: tuple[Path, ...], path: Path | None, topics: tuple[str, ...], as_json: bool) -> int:
+def command(
+    directories: tuple[Path, ...], path: Path | None, server: str | None, topics: tuple[str, ...], as_json: bool
+) -> int:
     """Explains; gives the exit code."""
     config = ServerConfig.load() if path is None else load_configuration(path)
-    if path is None and not directories:
-        raise click.UsageError("give the log directories, or --config")
-    chosen = list(directories) or all_directories(config)
+    if path is None and server is None and not directories:
+        raise click.UsageError("give the log directories, --config or --bootstrap-server")
+    if server is not None and directories:
+        raise click.UsageError("give directories or --bootstrap-server, not both")
+    chosen = list(directories) if server is None else directories_of(server)
+    chosen = chosen or all_directories(config)
     now_ms = time.time_ns() // 1_000_000
     try:
         with OfflineDirectories(chosen, config, now_ms) as offline:

@@ -202,7 +202,7 @@ def test_a_full_directory_leaves_the_others_alone(tmp_path: Path) -> None:
                     "t",
                     b"x",
                     partition=partition,
-                    on_delivery=lambda error, message: answers.update({message.partition(): error}),
+                    on_delivery=lambda error, message: answers.update({message.partition() or 0: error}),
                 )
             assert producer.flush(PATIENCE_S) == 0
             assert answers[1 - full] is None

@@ -138,6 +138,8 @@ def test_a_running_broker_is_explained_without_touching_it(tmp_path: Path, capsy
         assert "a broker is running here" in text
         assert "retention.ms=3600000, retention.bytes=1000, segment.ms=604800000 by default" in text
         assert "orders-1: Keeps" in text
+        assert explain(["--bootstrap-server", broker.bootstrap_servers, "--topic", "orders"]) == 0
+        assert capsys.readouterr().out.count("Keeps") == 2
         assert explain([str(broker.log_dir), "--topic", "orders", "--json"]) == 0
         documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert [(one["partition"], one["logEndOffset"]) for one in documents] == [(0, 50), (1, 50)]
@@ -148,4 +150,6 @@ def test_a_running_broker_is_explained_without_touching_it(tmp_path: Path, capsy
 def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
     assert explain([str(tmp_path)]) == 1
     assert explain([]) == 2
+    assert explain(["--bootstrap-server", "nowhere"]) == 2
+    assert explain(["--bootstrap-server", "127.0.0.1:1"]) == 1
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,64 @@
+"""Asks a running broker which log directories it has: one request, one answer.
+
+Never does: looking into them. Any Kafka broker answers; its directories are of use only on its own machine. Source:
+DescribeLogDirs (KIP-113).
+"""
+
+import socket
+from pathlib import Path
+
+import click
+
+from ...protocol.codec import decode
+from ...protocol.errors import ErrorCode, ProtocolError
+from ...protocol.framing import SIZE
+from ...protocol.header import encode_request
+from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+
+VERSION = 1
+"""The oldest that every Kafka since 0.11 serves; not flexible, so the answer's header is the correlation id alone."""
+CORRELATION_ID_BYTES = 4
+TIMEOUT_S = 30.0
+MOST_BYTES = 100 << 20
+
+
+def directories_of(server: str) -> list[Path]:
+    """The log directories of the broker at ``host:port``. Raises click.ClickException with what to do."""
+    host, colon, port = server.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise click.UsageError(f"--bootstrap-server {server}: HOST:PORT is expected")
+    try:
+        answer = _ask(host.strip("[]"), int(port))
+        response, _ = decode(DescribeLogDirsResponse, VERSION, answer, CORRELATION_ID_BYTES)
+    except (OSError, ProtocolError) as problem:
+        raise click.ClickException(
+            f"{server} does not tell its log directories: {problem}; give the directories themselves"
+        ) from problem
+    found = [Path(result.log_dir) for result in response.results if result.error_code == ErrorCode.NONE]
+    missing = [path for path in found if not path.is_dir()]
+    if missing or not found:
+        raise click.ClickException(
+            f"{server} has its data in {', '.join(map(str, missing)) or 'no directory that is online'}, which is not on"
+            " this machine: run this command where the broker runs"
+        )
+    return found
+
+
+def _ask(host: str, port: int) -> bytes:
+    """The answer, without its size. Raises OSError, ProtocolError."""
+    with socket.create_connection((host, port), timeout=TIMEOUT_S) as connection:
+        connection.sendall(encode_request(DescribeLogDirsRequest(None), VERSION, 1, "odradek-storage"))
+        size = SIZE.unpack(_exactly(connection, SIZE.size))[0]
+        if not CORRELATION_ID_BYTES <= size <= MOST_BYTES:
+            raise ProtocolError(f"an answer of {size} bytes; is this a Kafka listener without TLS?", "size")
+        return _exactly(connection, size)
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        chunk = connection.recv(size - len(data))
+        if not chunk:
+            raise OSError("the connection was closed; is this a Kafka listener without TLS and SASL?")
+        data += chunk
+    return bytes(data)
