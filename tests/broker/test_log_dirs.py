@@ -4,16 +4,21 @@ What a real Kafka 4.3.1 answers in the same states was asked once (error codes, 
 tests ask it again.
 """
 
+import errno
+import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
+from odradek.storage.disk_reserve import ReservedFiles
+from odradek.storage.files import Buffer
 from odradek.testing.in_process import InProcessBroker
 from support.asking import PATIENCE_S, Asking
 
@@ -23,7 +28,7 @@ PARTITIONS = 6
 class Two:
     """A broker with two log directories."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, configs: Mapping[str, str] = MappingProxyType({})) -> None:
         self.a, self.b = root / "a", root / "b"
         self.configs = {
             "log.dirs": f"{self.a},{self.b}",
@@ -32,6 +37,7 @@ class Two:
             "log.initial.task.delay.ms": "1",
             "log.retention.ms": "-1",
             "log.segment.delete.delay.ms": "60000",
+            **configs,
         }
         self.broker = InProcessBroker(root, self.configs)
         self.broker.start()
@@ -140,6 +146,57 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: Two) -> Non
         assert two.asking.fetch("t", index) == (0, records[index])
         assert two.asking.produce("t", index, b"again") == 0
         assert two.asking.partition("t", index) == (0, 1, [1], [])
+
+
+class FailingFiles(ReservedFiles):
+    """Fails with EIO in directory b, as a dying disk does."""
+
+    failing = ""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self._is_b = directory.name == "b"
+
+    def _check(self, operation: str) -> None:
+        if self._is_b and operation == FailingFiles.failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
+        self._check("write")
+        return super().write(descriptor, parts, position)
+
+    def sync(self, descriptor: int) -> None:
+        self._check("sync")
+        super().sync(descriptor)
+
+    def read(self, descriptor: int, size: int, position: int) -> bytes:
+        self._check("read")
+        return super().read(descriptor, size, position)
+
+
+@pytest.mark.parametrize("operation", ["write", "sync", "read"])
+def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str) -> None:
+    monkeypatch.setattr("odradek.broker.daemon.ReservedFiles", FailingFiles)
+    two = Two(tmp_path, {"odradek.acks.all.fsync": "true"})
+    try:
+        records = two.fill()
+        [lost, *_], [kept, *_] = two.in_(two.b), two.in_(two.a)
+        FailingFiles.failing = operation
+        if operation == "read":
+            assert two.asking.fetch("t", lost) == (ErrorCode.KAFKA_STORAGE_ERROR, [])
+        else:
+            assert two.asking.produce("t", lost, b"x") == ErrorCode.KAFKA_STORAGE_ERROR
+        wait_for(lambda: two.asking.partition("t", lost)[1] == -1, "it is still led")
+        assert two.asking.produce("t", kept, b"more") == 0
+        assert two.asking.fetch("t", kept) == (0, [*records[kept], b"more"])
+        FailingFiles.failing = ""
+        assert two.asking.produce("t", lost, b"x") == ErrorCode.KAFKA_STORAGE_ERROR, "until the next start"
+        two.broker.restart()
+        code, values = two.asking.fetch("t", lost)
+        assert (code, values[:1]) == (0, records[lost])
+    finally:
+        FailingFiles.failing = ""
+        two.broker.stop()
 
 
 def test_without_the_directory_of_the_metadata_the_broker_ends(two: Two, caplog: pytest.LogCaptureFixture) -> None:
