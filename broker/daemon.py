@@ -32,8 +32,8 @@ from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
 from .directory_failures import DirectoryFailures
 from .directory_identity import cordoned_paths, identify
-from .disk_space import segment_bytes_under
-from .disk_watch import CAP_KEY, MIN_FREE_KEY, DiskWatch
+from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
+from .disk_watch import DiskWatch
 from .dispatch import Dispatcher
 from .group_commit import GroupCommit
 from .groups.config import GroupCoordinatorConfig

@@ -10,6 +10,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
+MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
+CAP_KEY = "odradek.log.dirs.max.bytes"
 MIN_FREE_BYTES = 64 << 20
 MIN_FREE_SHARE = 16
 """The free-space mark where none is set: MIN_FREE_BYTES, or this part of the file system where that is less."""

@@ -16,6 +16,8 @@ from ..storage.disk_usage import allocated_bytes
 from ..storage.log import Log
 from ..storage.log_directory import LogDirectory
 from .disk_space import (
+    CAP_KEY,
+    MIN_FREE_KEY,
     SegmentSize,
     SpaceMarks,
     SpaceState,
@@ -31,8 +33,6 @@ from .loop_timers import LoopTimers
 
 logger = logging.getLogger(__name__)
 
-MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
-CAP_KEY = "odradek.log.dirs.max.bytes"
 RETENTION_INTERVAL_MS = 250
 """How often retention runs while room is low and there is something to remove."""
 IDLE_RETENTION_INTERVAL_MS = 1_000

@@ -33,8 +33,9 @@ SMALL_BYTES = 32 << 20
 @click.option("--json", "as_json", is_flag=True, help="A JSON document a line.")
 def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, jobs: int, as_json: bool) -> int:
     """Checks the directories; gives the exit code."""
-    from .check.directory_check import check_root, lock_holder, partition_tasks
+    from .check.directory_check import check_root, partition_tasks
     from .check.findings import Severity
+    from .lock_holder import lock_holder
 
     tasks: list[PartitionTask] = []
     problems: list[Problem] = []

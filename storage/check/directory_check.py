@@ -3,10 +3,6 @@
 Reads; never writes, never takes the lock. Source: Kafka's LogManager, MetaPropertiesEnsemble.
 """
 
-import fcntl
-import os
-import struct
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +14,6 @@ from ..checkpoints import (
     TopicPartition,
     read_offset_checkpoint,
 )
-from ..directory_lock import LOCK_FILE
 from ..dump import decoders
 from ..dump.events import Finding as DumpFinding
 from ..dump.log_dump import BOOTSTRAP_SNAPSHOT, LogOptions, dump_log
@@ -30,31 +25,10 @@ from ..file_names import (
     parse_partition_directory,
 )
 from ..files import Files
+from ..lock_holder import lock_holder
 from ..meta_properties import META_PROPERTIES, read_clean_shutdown, read_meta_properties
 from .findings import Problem, Severity
 from .partition_check import PartitionTask
-
-LINUX_FLOCK = "hhqqi"
-"""`struct flock`: type, whence, start, length, process id."""
-
-
-def lock_holder(directory: Path) -> int | None:
-    """The process that has the directory's lock; None without one, 0 where that can't be asked on this system.
-
-    Asks, and takes no lock: a broker that starts just now is not disturbed.
-    """
-    try:
-        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    try:
-        if not sys.platform.startswith("linux"):
-            return 0
-        wanted = struct.pack(LINUX_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        kind, _, _, _, process = struct.unpack(LINUX_FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, wanted))
-        return None if kind == fcntl.F_UNLCK else process
-    finally:
-        os.close(descriptor)
 
 
 def check_root(directory: Path) -> list[Problem]:
