@@ -48,10 +48,10 @@ from .metadata.snapshot_generator import SnapshotGenerator
 from .offsets_log import OffsetsLog
 from .partition import Partition
 from .partitions import Partitions
-from .retention_warnings import RetentionWarnings
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
+from .retention_warnings import RetentionWarnings
 
 logger = logging.getLogger(__name__)
 
