@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 class Route:
     """How one version of one API is decoded and served."""
 
-    __slots__ = ("api_key", "decode", "decode_header", "handle", "name", "version")
+    __slots__ = ("api_key", "decode", "decode_header", "handle", "name", "response_version", "version")
 
     def __init__(self, api_key: int, version: int, decode: Callable[..., Any], handle: Handler, name: str) -> None:
         self.decode_header = decoder(RequestHeader, request_header_version(api_key, version))
@@ -40,6 +40,8 @@ class Route:
         self.decode = decode
         self.handle = handle
         self.name = name
+        # The request's, but version 0 for an ApiVersions of a version that is not known.
+        self.response_version = 0 if decode is _skip_body else version
 
 
 class Reply:
@@ -116,7 +118,7 @@ class Dispatcher:
             now_ms,
             owned,
         )
-        reply = Reply(connection, response_version(route), header.correlation_id)
+        reply = Reply(connection, route.response_version, header.correlation_id)
         try:
             route.handle(self._broker, request, context, reply)
         except ConnectionRefusal as refusal:
@@ -137,13 +139,6 @@ class Dispatcher:
         route = Route(api_key, version, decode, self._instead.get(api_key) or handler(api_key), description.name)
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
-
-
-def response_version(route: Route) -> int:
-    """The version that a response is written in: the request's, but 0 for an ApiVersions of an unknown version."""
-    if route.decode is _skip_body:
-        return 0
-    return route.version
 
 
 def _skip_body(frame: memoryview, position: int) -> tuple[None, int]:

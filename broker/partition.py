@@ -8,6 +8,7 @@ replica the high watermark is the log end offset, but for what is to be synced f
 from collections.abc import Callable
 
 from ..protocol.errors import ErrorCode, KafkaError
+from ..protocol.records.batch import BatchHeader
 from ..storage.log import AppendInfo, AppendOrigin, Log
 from .append_queue import Appended, AppendQueue
 from .group_commit import GroupCommit
@@ -111,13 +112,20 @@ class Partition:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
 
-    def append(self, records: bytes | bytearray | memoryview, now_ms: int, origin: AppendOrigin) -> AppendInfo:
-        """Appends a client's or a coordinator's batches; call :meth:`notify` once they can be seen.
+    def append(
+        self,
+        records: bytes | bytearray | memoryview,
+        now_ms: int,
+        origin: AppendOrigin,
+        header: BatchHeader | None = None,
+    ) -> AppendInfo:
+        """Appends a client's or a coordinator's batch; call :meth:`notify_when_seen` once it is answered.
 
+        ``header``: the batch's, where it was read already.
         Raises KafkaError with the error that the client is to be told.
         """
         log = self.log
-        appended = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        appended = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin, header=header)
         if log.wants_sync:
             self.group_commit.appended(log)
         return appended

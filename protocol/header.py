@@ -77,6 +77,10 @@ def encode_response_parts(message: Message, version: int, correlation_id: int) -
     """
     parts = parts_encoder(type(message), version)(message)
     tail = _NO_TAGGED_FIELDS if response_header_version(message.API_KEY, version) == 1 else b""
+    if len(parts) == 1:
+        body = parts[0]
+        parts[0] = _RESPONSE_HEAD.pack(4 + len(tail) + len(body), correlation_id) + tail + body
+        return parts
     size = 4 + len(tail) + sum(len(part) for part in parts)
     head = _RESPONSE_HEAD.pack(size, correlation_id) + tail
     if parts:

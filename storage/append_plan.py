@@ -84,14 +84,21 @@ class AppendPlan(NamedTuple):
 
 
 def plan_append(
-    buffer: Buffer, first_offset: int, leader_epoch: int, now_ms: int, config: LogConfig, origin: AppendOrigin
+    buffer: Buffer,
+    first_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    config: LogConfig,
+    origin: AppendOrigin,
+    header: BatchHeader | None = None,
 ) -> AppendPlan:
-    """Validates the one batch in `buffer` and stamps it for `first_offset`.
+    """Validates the one batch in `buffer`, whose `header` may have been read, and stamps it for `first_offset`.
 
     Bytes behind it that are no whole batch are left out. Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD,
     MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT.
     """
-    header = read_header(buffer)
+    if header is None:
+        header = read_header(buffer)
     size = header.batch_length + 12
     if len(buffer) != size:
         _refuse_second_batch(buffer, size)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from ..protocol.records.batch import BatchHeader
 from .append_plan import AppendInfo, AppendOrigin
 from .descriptors import DescriptorCache
 from .disk_errors import ends_directory, on_disk
@@ -32,16 +33,8 @@ from .segment import Segment
 from .sync_promise import SyncPromise
 from .transaction_index import AbortedTransaction
 
-__all__ = [
-    "AbortedTransaction",
-    "AppendInfo",
-    "AppendOrigin",
-    "FileRegion",
-    "Log",
-    "PendingAppend",
-    "ReadResult",
-    "TimestampAndOffset",
-]
+__all__ = ["AppendInfo", "AppendOrigin", "FileRegion", "Log", "PendingAppend", "ReadResult", "TimestampAndOffset"]
+__all__ += ["AbortedTransaction"]
 
 logger = logging.getLogger(__name__)
 
@@ -187,17 +180,24 @@ class Log(LogOffsets):
     # Appending ---------------------------------------------------------------
 
     def append_as_leader(
-        self, buffer: Buffer, leader_epoch: int, now_ms: int, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        buffer: Buffer,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        header: BatchHeader | None = None,
     ) -> AppendInfo:
         """Validates the one batch in `buffer`, gives it the next offsets and appends it.
 
         The buffer is not changed, and no longer needed afterwards. A batch that an idempotent producer sent before is
-        not appended again: its old offsets are returned. Raises KafkaError with the code for the producer:
+        not appended again: its old offsets are returned. `header`: the batch's, where it was read already; then the
+        buffer holds that batch and no more. Raises KafkaError with the code for the producer:
         `plan_append`'s, `ProducerState.check`'s, KAFKA_STORAGE_ERROR.
         """
         if origin is AppendOrigin.RAFT_LEADER or origin is AppendOrigin.REPLICATION:
             return self._appender.append_as_follower(buffer, now_ms)
-        return self._appender.append(buffer, leader_epoch, now_ms, origin)
+        return self._appender.append(buffer, leader_epoch, now_ms, origin, header)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches whose offsets and leader epochs stand in them already: all of them, or none.

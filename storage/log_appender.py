@@ -15,7 +15,7 @@ A small append is one call. A large one is three, so that the write, by far its 
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from ..protocol.records.batch import NO_TIMESTAMP
+from ..protocol.records.batch import NO_TIMESTAMP, BatchHeader
 from .append_plan import AppendInfo, AppendOrigin, AppendPlan, check_assigned, plan_append
 from .descriptors import Descriptor
 from .errors import RecordListTooLargeError, StorageError
@@ -80,14 +80,16 @@ class LogAppender:
         self._files = files
         self._pending: PendingAppend | None = None
 
-    def append(self, buffer: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> AppendInfo:
+    def append(
+        self, buffer: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin, header: BatchHeader | None
+    ) -> AppendInfo:
         """See `Log.append_as_leader`."""
         if self._pending is not None:
             self.settle()
         log = self._log
         log.check_appendable(origin)
         first_offset = log.log_end_offset
-        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin)
+        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin, header)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
             repeated = self._repeated(plan, first_offset, origin)

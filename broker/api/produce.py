@@ -72,7 +72,7 @@ def handle(
         answer = Answer(data.index, ErrorCode.NONE)
         answered.partition_responses.append(answer)
         try:
-            partition, records = _accept(broker, request, topic, data, batch, context)
+            partition, header, records = _accept(broker, request, topic, data, batch, context)
         except KafkaError as error:
             work.refuse(answer, error)
             continue
@@ -80,7 +80,7 @@ def handle(
             later.append((partition, records, answer))
             continue
         try:
-            appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT)
+            appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT, header)
         except KafkaError as error:
             work.refuse_appended(answer, partition, error)
         else:
@@ -142,7 +142,7 @@ def _accept(
     data: PartitionData,
     batch: Batch,
     context: RequestContext,
-) -> tuple[Partition, memoryview]:
+) -> tuple[Partition, BatchHeader, memoryview]:
     """The partition and its batch; raises KafkaError for what is refused before the log has seen it."""
     name = topic.name
     if context.api_version >= 13:
@@ -160,7 +160,7 @@ def _accept(
     if header.is_transactional:
         # Nobody can have opened a transaction here, so the producer id is not one of this transactional id.
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    return partition, records
+    return partition, header, records
 
 
 def _answer_all(request: ProduceRequest, error: KafkaError, reply: Reply[ProduceResponse]) -> None:

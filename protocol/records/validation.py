@@ -9,7 +9,18 @@ Source: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, Lo
 from typing import NamedTuple
 
 from ..errors import ErrorCode
-from .batch import NO_TIMESTAMP, BatchHeader, Buffer, batch_size, check_crc, read_header
+from .batch import (
+    BATCH_HEADER_SIZE,
+    HEADER,
+    LOG_OVERHEAD,
+    MAGIC,
+    NO_TIMESTAMP,
+    BatchHeader,
+    Buffer,
+    batch_size,
+    check_crc,
+    read_header,
+)
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType
 from .errors import (
     InvalidRecordError,
@@ -30,6 +41,13 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
     is no batch; UnsupportedCompressionTypeError for zstd before version 7. Bytes behind the batch that are no whole
     batch are left to the caller (Kafka trims them): size_in_bytes says where it ends.
     """
+    if len(buffer) >= BATCH_HEADER_SIZE:
+        header = BatchHeader._make(HEADER.unpack_from(buffer))
+        fills_the_buffer = header.magic == MAGIC and header.batch_length == len(buffer) - LOG_OVERHEAD
+        if fills_the_buffer and (
+            header.compression_type != CompressionType.ZSTD or produce_version >= FIRST_PRODUCE_VERSION_WITH_ZSTD
+        ):
+            return header  # as nearly every request has it; what follows finds out what is wrong with the others
     try:
         size = batch_size(buffer)
         if size is None or size > len(buffer):
