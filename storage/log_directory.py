@@ -244,15 +244,13 @@ class LogDirectory:
         Raises StorageError, CorruptCheckpointError.
         """
         key = topic, partition
-        if key in self.logs:
-            log = self.logs[key]
-            if topic_id is not None and log.topic_id is None:
-                log.assign_topic_id(topic_id)
-            return log
-        path = self.path / partition_directory_name(topic, partition)
-        log = self._open(key, path, config, now_ms, topic_id)
-        self.logs[key] = log
-        self.found.pop(key, None)
+        log = self.logs.get(key)
+        if log is None:
+            path = self.path / partition_directory_name(topic, partition)
+            log = self.logs[key] = self._open(key, path, config, now_ms, topic_id)
+            self.found.pop(key, None)
+        elif topic_id is not None and log.topic_id is None:
+            log.assign_topic_id(topic_id)
         return log
 
     def _open(self, key: TopicPartition, path: Path, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
@@ -495,7 +493,5 @@ class LogDirectory:
             log.abandon()
         self.logs = {}
         self.futures = {}
-        if self._sync_pool is not None:
-            self._sync_pool.shutdown(wait=False)
         self.found = {}
         self._lock.release()
