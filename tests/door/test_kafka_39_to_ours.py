@@ -16,7 +16,7 @@ from odradek.protocol.messages.metadata_records import (
     RegisterBrokerRecord,
 )
 from support.door_continuity import LivingProducer, assert_one_sequence
-from support.door_metadata import metadata_records
+from support.door_metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset, metadata_records
 from support.door_security import AUTHORIZER, set_up, what_is_there
 from support.door_snapshot import differences, take_snapshot
 from support.door_topics import LIVING, PLANS, Plan
@@ -72,7 +72,7 @@ def fill_old(servers: str) -> None:
 def test_we_take_a_directory_of_kafka_39_over_and_it_has_it_again(tmp_path: Path) -> None:
     java_or_skip(OLD_KAFKA_VERSION)
     kafka = RealKafka(tmp_path, CONFIGS | AUTHORIZER, version=OLD_KAFKA_VERSION)
-    ours = OurBroker(tmp_path, CONFIGS | {"node.id": "1"})
+    ours = OurBroker(tmp_path, CONFIGS | SNAPSHOTS | {"node.id": "1"})
     ours.port = kafka.port
     servers = kafka.bootstrap_servers
     try:
@@ -83,7 +83,7 @@ def test_we_take_a_directory_of_kafka_39_over_and_it_has_it_again(tmp_path: Path
         secured = what_is_there(servers, with_groups=False)
         before = take_snapshot(servers)
         kafka.stop()
-        written = len(metadata_records(tmp_path / "logs"))
+        written, end_offset = len(metadata_records(tmp_path / "logs")), metadata_end_offset(tmp_path / "logs")
         ours.start()
         assert not differences(before, take_snapshot(servers))
         create(AdminClient({"bootstrap.servers": servers}), [Plan("ours", configs={"retention.ms": "3600000"})])
@@ -91,6 +91,7 @@ def test_we_take_a_directory_of_kafka_39_over_and_it_has_it_again(tmp_path: Path
         before = take_snapshot(servers)
         assert ours.stop() == 0
         assert_written_as_of_39(tmp_path / "logs", written)
+        assert latest_snapshot(tmp_path / "logs") > end_offset, "3.9.1 reads what we have made of all its records"
         assert_one_sequence(ours.log_dir)
         logged = len(kafka.output)
         kafka.start()

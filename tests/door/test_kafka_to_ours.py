@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
+from support.door_metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.door_rules import violations
 from support.door_security import AUTHORIZER, set_up, what_is_there
 from support.door_snapshot import Snapshot, differences, take_snapshot
@@ -64,7 +65,7 @@ class Door:
     ) -> None:
         more = SHORT_SESSION | CLEANER | AUTHORIZER
         self.kafka = RealKafka(directory, {**configs, **more}, version=version, dynamic_quorum=way.dynamic_quorum)
-        self.ours = OurBroker(directory, {**configs, **NODE, **CLEANER})
+        self.ours = OurBroker(directory, {**configs, **NODE, **CLEANER, **SNAPSHOTS})
         self.ours.port = self.kafka.port
         self._way = way
         self._logged = 0
@@ -139,12 +140,14 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         seen = settled(door)
         for round_ in range(rounds):
             door.end_kafka()
+            end_offset = metadata_end_offset(door.ours.log_dir)
             door.ours.start()
             seen = same_after(door, seen, producer, open_ended=round_ > 0)
             if rounds > 1:
                 fill_more(door.servers, seed=300 + round_, now_ms=now_ms())
                 seen = settled(door)
             door.end_ours()
+            assert latest_snapshot(door.ours.log_dir) > end_offset, "Kafka reads what we have made of all its records"
             assert_one_sequence(door.ours.log_dir)
             door.start_kafka()
             seen = same_after(door, seen, producer, open_ended=round_ > 0)
