@@ -35,6 +35,9 @@ test-long-java: LONG = tests/protocol/test_java_parity.py
 ## test-long-storage: random operations and crashes on logs
 test-long-storage: LONG = tests/storage
 
+## test-long-crash: crashes at every write point of a log directory, tens of thousands
+test-long-crash: LONG = tests/storage/test_crashes.py
+
 ## test-long-cleaning: random lives of compacted logs with rounds of the cleaner
 test-long-cleaning: LONG = tests/storage/compaction
 
@@ -56,7 +59,7 @@ test-long-storage-scale: LONG = tests/scale
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage storage-scale cleaning groups parity frames disk door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning groups parity frames disk door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

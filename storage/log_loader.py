@@ -288,6 +288,23 @@ class LogLoader:
                 self.unsynced_paths += segment.finish_recovery()
                 return
             self.unsynced_paths += segment.finish_recovery()
+            if index + 1 < len(unflushed):
+                self._name_hole(segment, unflushed[index + 1].base_offset)
+
+    def _name_hole(self, segment: Segment, following: int) -> None:
+        """Says that offsets are missing in front of the next segment, and keeps that, as Kafka does.
+
+        A power failure may keep a later unsynced segment and lose the end of an earlier one; but a log that was compacted
+        once, or came from a leader whose log was, looks the same, and cutting that would lose what was synced.
+        """
+        if following > self.state.map_end_offset and not self.config.is_compacted:
+            logger.warning(
+                "%s: ends at offset %d, the next segment begins at %d: a power failure took what was between, or it was "
+                "compacted away",
+                segment.path,
+                self.state.map_end_offset,
+                following,
+            )
 
     def _recover_segment(self, segment: Segment, valid: int, next_offset: int) -> int:
         """Rebuilds what is known of one segment behind its first `valid` bytes, which end at `next_offset`.

@@ -229,3 +229,25 @@ def test_a_damaged_transaction_index_is_rebuilt_even_after_a_clean_stop(tmp_path
     assert log.aborted_transactions(0, 2) == aborted
     log.close()
     assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_hole_between_segments_is_named_and_kept(
+    tmp_path: Path, is_compacted: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = LogConfig(cleanup_policy=frozenset({"compact" if is_compacted else "delete"}))
+    log = Log.open(tmp_path / "t-0", config, now_ms=NOW)
+    for value in (b"a", b"b"):
+        log.append_as_leader(batch(value), 0, NOW)
+    first = len(log.read(0, 1).data)
+    log.roll(NOW)
+    log.append_as_leader(batch(b"c"), 0, NOW)
+    log.abandon()
+    with (tmp_path / "t-0" / f"{0:020d}.log").open("r+b") as file:
+        file.truncate(first)
+    log = Log.open(tmp_path / "t-0", config, now_ms=NOW)
+    assert (log.log_end_offset, values_of(log, 0), values_of(log, 1)) == (3, [b"a"], [b"c"])
+    named = [r.getMessage() for r in caplog.records if "the next segment begins at 2" in r.getMessage()]
+    assert len(named) == (not is_compacted)
+    assert all(f"{0:020d}.log: ends at offset 1" in message for message in named)
+    log.close()
