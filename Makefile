@@ -44,6 +44,9 @@ test-long-cleaning: LONG = tests/storage/compaction
 ## test-long-groups: the simulator of groups
 test-long-groups: LONG = tests/broker/groups
 
+## test-long-transactions: the simulator of transactions
+test-long-transactions: LONG = tests/broker/transactions
+
 ## test-long-parity: random requests to ours and to a real Kafka
 test-long-parity: LONG = tests/parity
 
@@ -59,7 +62,7 @@ test-long-storage-scale: LONG = tests/scale
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning groups parity frames disk door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning groups transactions parity frames disk door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -4,14 +4,14 @@ Owns: holding the parts together, and the configuration as it is now. Never does
 """
 
 from random import Random
-from typing import Any
 
 from ..storage.log_directories import LogDirectories
 from .config.server_config import ServerConfig
 from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
+from .coordinator.transaction_coordinator import TransactionCoordinator
+from .coordinators import Coordinators
 from .fetch_session import FetchSessionCache
-from .internal_topics import OFFSETS_TOPIC
 from .loop_timers import LoopTimers
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
@@ -30,7 +30,7 @@ class Broker:
         config: ServerConfig,
         metadata: MetadataService,
         partitions: Partitions,
-        group_coordinator: GroupCoordinator,
+        coordinators: Coordinators,
         timers: LoopTimers,
         connections: Connections,
         random: Random,
@@ -41,7 +41,9 @@ class Broker:
         self.config = config
         self.metadata = metadata
         self.partitions = partitions
-        self.group_coordinator = group_coordinator
+        self.coordinators = coordinators
+        self.group_coordinator: GroupCoordinator = coordinators.groups
+        self.transaction_coordinator: TransactionCoordinator = coordinators.transactions
         self.timers = timers
         self.connections = connections
         self.log_dirs = log_dirs
@@ -64,21 +66,3 @@ class Broker:
         """The configuration as the file and the metadata say together (``DynamicBrokerConfig``)."""
         cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(self.metadata.node_id)))
         self.config = self._static_config.with_dynamic(cluster, own) if cluster or own else self._static_config
-
-
-def coordinator_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]:
-    """The group coordinator's settings by its own names."""
-    # A group stays where its records are, whatever the key says by now (``GroupCoordinator.startup``).
-    offsets_topic = image.topics_by_name.get(OFFSETS_TOPIC)
-    return {
-        "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
-        "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
-        "group_initial_rebalance_delay_ms": config.get_int("group.initial.rebalance.delay.ms"),
-        "group_max_size": config.get_int("group.max.size"),
-        "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
-        "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
-        "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
-        "offsets_topic_num_partitions": (
-            len(offsets_topic.partitions) if offsets_topic else config.get_int("offsets.topic.num.partitions")
-        ),
-    }

@@ -24,19 +24,18 @@ from ..storage.log_config import MAX_INT64, LogConfig
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
 from .background import Background
-from .broker import Broker, coordinator_settings
+from .broker import Broker
 from .config.server_config import ServerConfig
 from .config.topic_config import log_config_for
 from .connection import Connection
 from .connections import Connections
-from .coordinator.group_coordinator import GroupCoordinator
+from .coordinators import Coordinators
 from .directory_failures import DirectoryFailures
 from .directory_identity import cordoned_paths, identify
 from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
 from .disk_watch import DiskWatch
 from .dispatch import Dispatcher
 from .group_commit import GroupCommit
-from .groups.config import GroupCoordinatorConfig
 from .hosting import Hosting
 from .internal_topics import OFFSETS_TOPIC
 from .listening import BoundListener, bind
@@ -45,8 +44,6 @@ from .metadata.directories import cordoned_records
 from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
-from .offsets_log import OffsetsLog
-from .partition import Partition
 from .partitions import Partitions
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
@@ -171,13 +168,7 @@ class Daemon:
             config,
             metadata,
             partitions,
-            GroupCoordinator(
-                GroupCoordinatorConfig(**coordinator_settings(config, image)),
-                self._timers,
-                clock_ms,
-                lambda: str(uuid.uuid4()),
-                self._open_offsets_log,
-            ),
+            Coordinators(config, metadata, partitions, self._timers, clock_ms),
             self._timers,
             self._connections(self._timers),
             Random(),
@@ -201,13 +192,13 @@ class Daemon:
         for topic in metadata.image.topics_by_name.values():
             hosting.host_topic(topic)
         metadata.subscribe(self._metadata_changed)
-        self._load_groups()
+        self.broker.coordinators.load()
         DirectoryFailures(
             self._log_dirs,
             hosting,
             metadata,
             clock_ms,
-            resign=self._resign_groups,
+            resign=self.broker.coordinators.resign,
             end_broker=self._end,
         ).listen()
         self._moves.resume()
@@ -284,14 +275,9 @@ class Daemon:
         assert self._hosting is not None
         self._image = image
         for topic in delta.deleted_topics.values():
-            if topic.name == OFFSETS_TOPIC:
-                # Nobody coordinates what has no log; who asks for a coordinator next has the topic made anew.
-                for index in topic.partitions:
-                    self.broker.group_coordinator.resign(index)
             self.broker.replica_moves.topic_deleted(topic.name)
             self._hosting.drop_topic(topic.name, clock_ms())
-        if delta.deleted_topics:
-            self.broker.group_coordinator.topics_deleted({topic.name for topic in delta.deleted_topics.values()})
+        self.broker.coordinators.topics_deleted(delta.deleted_topics.values())
         if self.broker.configs_changed(image, delta):
             self._hosting.reconfigure_all()
             asyncio.get_running_loop().call_soon(self._cordon)
@@ -302,16 +288,6 @@ class Daemon:
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC:
                 self._hosting.reconfigure_topic(name)
-
-    def _open_offsets_log(self, index: int) -> OffsetsLog | None:
-        partition = self.broker.partitions.find(OFFSETS_TOPIC, index)
-        return None if partition is None else OffsetsLog(partition)
-
-    def _resign_groups(self, partitions: list[Partition]) -> None:
-        """Coordinates no groups of partitions that are refused from now on."""
-        for partition in partitions:
-            if partition.topic == OFFSETS_TOPIC:
-                self.broker.group_coordinator.resign(partition.index)
 
     def _end(self, reason: str) -> None:
         """Nothing can go on: ends as a crash does, and says why."""
@@ -341,12 +317,6 @@ class Daemon:
         assert self._timers is not None
         if self._hosting.open_some(OPEN_AT_ONCE):
             self._timers.schedule(OPEN_PAUSE_MS, self._open_rest)
-
-    def _load_groups(self) -> None:
-        """Loads the groups of every partition of the offsets topic that has files; the others are empty."""
-        for index, partition in self.broker.partitions.of_topic(OFFSETS_TOPIC).items():
-            if partition.open_log is not None:
-                self.broker.group_coordinator.elect(index, OffsetsLog(partition))
 
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
@@ -395,7 +365,7 @@ class Daemon:
         for server in self._servers:
             server.close()
         broker = self.broker
-        broker.group_coordinator.shutdown()
+        broker.coordinators.shutdown()
         broker.connections.close_all()
         # One turn of the loop lets the transports close.
         await asyncio.sleep(0)

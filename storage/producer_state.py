@@ -130,6 +130,13 @@ class ProducerState:
             return None
         return min(itertools.chain(self._ongoing, self._unreplicated))
 
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a producer has written in a transaction, in this epoch, that no marker has ended yet."""
+        entry = self.producers.get(producer_id)
+        return (
+            entry is not None and entry.transaction_first_offset is not None and entry.producer_epoch == producer_epoch
+        )
+
     @property
     def first_undecided_offset(self) -> int | None:
         """The first offset of the oldest transaction without a marker."""

@@ -3,7 +3,7 @@
 Versions: 0 to 2. 2: flexible.
 Errors of each group: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, COORDINATOR_LOAD_IN_PROGRESS,
 NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
-Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupCoordinatorShard.deleteGroups``.
+Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups``.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
-from ..coordinator.group_coordinator import GroupCoordinator
-from ..coordinator.shard import CoordinatorShard
+from ..coordinator.group_coordinator import GroupCoordinator, GroupShard
 from ..groups.core import GroupCore
 from ..groups.describe import delete_groups
 from ..groups.effects import Effects
@@ -38,7 +37,7 @@ def handle(
 ) -> None:
     """Answers when the tombstones of all partitions are stored."""
     results: list[Result] = []
-    by_shard: dict[CoordinatorShard, list[str]] = {}
+    by_shard: dict[GroupShard, list[str]] = {}
     for group_id in dict.fromkeys(request.groups_names):
         try:
             by_shard.setdefault(broker.group_coordinator.shard_of(group_id), []).append(group_id)

@@ -51,7 +51,7 @@ def handle(
     context: RequestContext,
     reply: Callable[[FindCoordinatorResponse], None],
 ) -> None:
-    """Answers at once: a missing offsets topic is created on the spot."""
+    """Answers at once: a missing topic of the coordinator's is created on the spot."""
     if context.api_version >= BATCHES_SINCE:
         found = [_find(broker.metadata, request.key_type, key, context) for key in request.coordinator_keys]
         reply(FindCoordinatorResponse(coordinators=found))
@@ -76,17 +76,13 @@ def _find(metadata: Metadata, key_type: int, key: str, context: RequestContext) 
         topic = TRANSACTION_STATE_TOPIC
     else:
         return _refused(key, ErrorCode.INVALID_REQUEST)
-    if key_type == GROUP and topic not in metadata.image.topics_by_name:
+    if topic not in metadata.image.topics_by_name:
         try:
             metadata.ensure_topic(topic, context.now_ms)
         except KafkaError:
             return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     image = metadata.image
-    topic_image = image.topics_by_name.get(topic)
-    if topic_image is None:
-        # No transaction was ever here. InitProducerId tells the client what it can have; "not available" would make
-        # it ask here for ever.
-        return _any_broker(image, key, context)
+    topic_image = image.topics_by_name[topic]
     partition = topic_image.partitions.get(partition_for(key, len(topic_image.partitions)))
     endpoint = None
     if partition is not None and partition.has_leader:
@@ -94,14 +90,6 @@ def _find(metadata: Metadata, key_type: int, key: str, context: RequestContext) 
     if partition is None or endpoint is None:
         return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return Coordinator(key=key, node_id=partition.leader, host=endpoint.host, port=endpoint.port, error_message=None)
-
-
-def _any_broker(image: MetadataImage, key: str, context: RequestContext) -> Coordinator:
-    for broker, endpoint in image.alive_endpoints(context.listener_name):
-        return Coordinator(
-            key=key, node_id=broker.broker_id, host=endpoint.host, port=endpoint.port, error_message=None
-        )
-    return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 def _refused(key: str, error: ErrorCode) -> Coordinator:

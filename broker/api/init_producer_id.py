@@ -1,9 +1,10 @@
-"""InitProducerId (22): a producer id for idempotent producing.
+"""InitProducerId (22): a producer id and epoch, for idempotent producing and for transactions.
 
 Versions: 0 to 5 (6 of the table is unstable). 2: flexible. 3: the producer id and epoch that the client had. 4: fencing
-is told by PRODUCER_FENCED. 5: transaction protocol version 2.
-Errors: INVALID_REQUEST (an empty transactional id; a producer id without its epoch), UNSUPPORTED_VERSION (a
-transactional id: transactions are not served yet, and a client takes this as final instead of asking for ever).
+is told by PRODUCER_FENCED. 5: for clients that know TRANSACTION_ABORTABLE.
+Errors: INVALID_REQUEST (an empty transactional id; a producer id without its epoch), INVALID_TRANSACTION_TIMEOUT,
+CONCURRENT_TRANSACTIONS (the last transaction is being ended), PRODUCER_FENCED (before version 4
+INVALID_PRODUCER_EPOCH), COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Without a transactional id each request gets a fresh producer id with epoch 0.
 Source: KIP-98, KIP-360; ``TransactionCoordinator.handleInitProducerId``.
 """
@@ -12,13 +13,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..request import RequestContext
+from ..transactions.init_producer_id import ProducerIdAndEpoch, init_producer_id
+from ..transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 API_KEY = ApiKey.INIT_PRODUCER_ID
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
+PRODUCER_FENCED_SINCE = 4
 
 
 class ProducerIds(Protocol):
@@ -35,6 +38,10 @@ class Broker(Protocol):
     def metadata(self) -> ProducerIds:
         """Where producer ids come from: blocks of them are records of the metadata log."""
 
+    @property
+    def transaction_coordinator(self) -> TransactionCoordinator:
+        """The transactions."""
+
 
 def handle(
     broker: Broker,
@@ -42,15 +49,49 @@ def handle(
     context: RequestContext,
     reply: Callable[[InitProducerIdResponse], None],
 ) -> None:
-    """Gives out a fresh producer id."""
+    """Gives out a fresh producer id, or the next epoch of a transactional id's."""
     half_known = (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH)
     if half_known or request.transactional_id == "":
         reply(_refusal(ErrorCode.INVALID_REQUEST))
-    elif request.transactional_id is not None:
-        reply(_refusal(ErrorCode.UNSUPPORTED_VERSION))
-    else:
+    elif request.transactional_id is None:
         producer_id = broker.metadata.next_producer_id(context.now_ms)
         reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+    else:
+        _initialise(broker.transaction_coordinator, request.transactional_id, request, context, reply)
+
+
+def _initialise(
+    coordinator: TransactionCoordinator,
+    transactional_id: str,
+    request: InitProducerIdRequest,
+    context: RequestContext,
+    reply: Callable[[InitProducerIdResponse], None],
+) -> None:
+    expected = None
+    if request.producer_id != NO_PRODUCER_ID:
+        expected = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+
+    def answer(response: ProducerIdAndEpoch | ErrorCode) -> None:
+        if isinstance(response, ProducerIdAndEpoch):
+            reply(InitProducerIdResponse(producer_id=response.producer_id, producer_epoch=response.producer_epoch))
+            return
+        if response is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:
+            response = ErrorCode.INVALID_PRODUCER_EPOCH
+        reply(_refusal(response))
+
+    try:
+        shard = coordinator.shard_of(transactional_id)
+    except KafkaError as error:
+        answer(error.error_code)
+        return
+    shard.write(
+        context.now_ms,
+        lambda core, effects: init_producer_id(
+            core, transactional_id, request.transaction_timeout_ms, expected, effects
+        ),
+        answer,
+        lambda error: error,
+    )
 
 
 def _refusal(error: ErrorCode) -> InitProducerIdResponse:

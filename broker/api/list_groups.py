@@ -33,28 +33,13 @@ def handle(
     broker: Broker, request: ListGroupsRequest, context: RequestContext, reply: Callable[[ListGroupsResponse], None]
 ) -> None:
     """Answers when every partition was asked; one that is led elsewhere has nothing to say."""
+
+    def answer(groups: list[ListedGroup], error: ErrorCode) -> None:
+        reply(ListGroupsResponse(error_code=error, groups=groups))
+
     try:
-        shards = broker.group_coordinator.shards()
-    except KafkaError as error:
-        reply(ListGroupsResponse(error_code=error.error_code))
-        return
-    groups: list[ListedGroup] = []
-    failure = ErrorCode.NONE
-    missing = len(shards)
-
-    def collect(result: list[ListedGroup] | ErrorCode) -> None:
-        nonlocal failure, missing
-        missing -= 1
-        if isinstance(result, list):
-            groups.extend(result)
-        elif result is not ErrorCode.NOT_COORDINATOR:
-            failure = result
-        if not missing:
-            reply(ListGroupsResponse(error_code=failure) if failure else ListGroupsResponse(groups=groups))
-
-    if not shards:
-        reply(ListGroupsResponse())
-    for shard in shards:
-        shard.read(
-            lambda core: list_groups(core, request.states_filter, request.types_filter), collect, lambda error: error
+        broker.group_coordinator.gather(
+            lambda core: list_groups(core, request.states_filter, request.types_filter), answer
         )
+    except KafkaError as error:
+        answer([], error.error_code)

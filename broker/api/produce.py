@@ -6,13 +6,16 @@ AddPartitionsToTxn (KIP-890). 13: topic ids instead of names.
 Errors: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUIRED_ACKS, INVALID_TOPIC_EXCEPTION (internal topics),
 INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP,
 UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH,
-UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_ID_MAPPING (transactional data without a transaction), KAFKA_STORAGE_ERROR.
+INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (not part of the producer's transaction),
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED (transactional data without a transactional id), NOT_ENOUGH_REPLICAS (what happens
+to the transaction is not known yet), KAFKA_STORAGE_ERROR.
 With acks=0 there is no answer; where such a request fails, the connection closes, which is how its client notices.
 Source: ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 
 Cost of a request with one small batch, all in: about 33 us, of which the append is a third (docs/benchmarks.md).
 """
 
+from contextlib import suppress
 from typing import Protocol, cast
 
 from ...protocol.api_keys import ApiKey
@@ -23,9 +26,12 @@ from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
 from ...storage.log import AppendOrigin
 from ..append_queue import LARGE_APPEND_BYTES
+from ..config.server_config import ServerConfig
+from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..internal_topics import is_internal
 from ..partition import Partition
 from ..partitions import Partitions
+from ..produce_transaction import Refusals, join, producer_of
 from ..produce_work import Answer, ProduceWork, refused
 from ..request import ConnectionRefusal, Reply, RequestContext
 
@@ -39,6 +45,7 @@ UNANSWERED_FAILURE = "a Produce request with acks=0 failed, and closing is the o
 TopicData = ProduceRequest.TopicProduceData
 PartitionData = ProduceRequest.PartitionProduceData
 Batch = tuple[BatchHeader, memoryview] | KafkaError
+Batches = list[tuple[TopicData, PartitionData, Batch]]
 
 
 class Broker(Protocol):
@@ -47,6 +54,14 @@ class Broker(Protocol):
     @property
     def partitions(self) -> Partitions:
         """What is served."""
+
+    @property
+    def transaction_coordinator(self) -> TransactionCoordinator:
+        """The transactions."""
+
+    @property
+    def config(self) -> ServerConfig:
+        """The configuration as it is now."""
 
 
 def handle(
@@ -58,9 +73,26 @@ def handle(
     """Appends each partition's batch, answers (once the disk has what it must have), then wakes up who waits."""
     try:
         batches = _check(request, context.api_version)
+        if request.transactional_id is not None:
+            producer = producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
+            if producer is not None:
+                _join_and_append(broker, request, batches, producer, context, reply)
+                return
     except KafkaError as error:
         _answer_all(request, error, reply)
         return
+    _append_all(broker, request, batches, context, reply, {})
+
+
+def _append_all(
+    broker: Broker,
+    request: ProduceRequest,
+    batches: Batches,
+    context: RequestContext,
+    reply: Reply[ProduceResponse],
+    refusals: Refusals,
+) -> None:
+    """Appends what is not refused, and answers."""
     work = ProduceWork(request.acks)
     later: list[tuple[Partition, memoryview, Answer]] = []
     topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
@@ -73,6 +105,8 @@ def handle(
         answered.partition_responses.append(answer)
         try:
             partition, header, records = _accept(broker, request, topic, data, batch, context)
+            if refusals and (partition.topic, partition.index) in refusals:
+                raise refusals[partition.topic, partition.index]
         except KafkaError as error:
             work.refuse(answer, error)
             continue
@@ -91,6 +125,47 @@ def handle(
         _answer(work, topics, reply)
 
 
+def _join_and_append(
+    broker: Broker,
+    request: ProduceRequest,
+    batches: Batches,
+    producer: tuple[int, int],
+    context: RequestContext,
+    reply: Reply[ProduceResponse],
+) -> None:
+    """Makes the partitions part of the transaction first, which may wait for the disk."""
+    assert request.transactional_id is not None, "looked at by _check"
+    partitions = []
+    for topic, data, batch in batches:
+        with suppress(KafkaError):  # what can't be accepted is refused when its turn comes
+            partition, _, _ = _accept(broker, request, topic, data, batch, context)
+            partitions.append(partition)
+    is_known = False
+    kept: Batches = []
+
+    def append(refusals: Refusals) -> None:
+        nonlocal is_known
+        is_known = True
+        _append_all(broker, request, kept or batches, context, reply, refusals)
+
+    join(
+        broker.transaction_coordinator,
+        request.transactional_id,
+        producer,
+        partitions,
+        context,
+        verifies=broker.config.get_boolean("transaction.partition.verification.enable"),
+        then=append,
+    )
+    if not is_known and not context.owns_frame:
+        kept += [(topic, data, _copy(batch)) for topic, data, batch in batches]
+
+
+def _copy(batch: Batch) -> Batch:
+    """The batch, to be appended when its frame is gone."""
+    return batch if isinstance(batch, KafkaError) else (batch[0], memoryview(bytes(batch[1])))
+
+
 def _answer(
     work: ProduceWork,
     topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse],
@@ -107,7 +182,7 @@ def _answer(
         partition.notify_when_seen(end_offset, appended_bytes)
 
 
-def _check(request: ProduceRequest, version: int) -> list[tuple[TopicData, PartitionData, Batch]]:
+def _check(request: ProduceRequest, version: int) -> Batches:
     """The batch of each partition, or what is wrong with it.
 
     Raises KafkaError for what fails the whole request, in Kafka's way: a batch that is none, or transactional data
@@ -157,9 +232,6 @@ def _accept(
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if is_internal(name) and context.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot append to internal topic {name}")
-    if header.is_transactional:
-        # Nobody can have opened a transaction here, so the producer id is not one of this transactional id.
-        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     return partition, header, records
 
 

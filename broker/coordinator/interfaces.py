@@ -1,13 +1,48 @@
-"""What the coordinator's shell needs of the rest of the broker: a log for each partition, timers."""
+"""What the coordinators' shell needs: a core for each partition, and of the rest of the broker a log and timers."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from ...protocol.errors import ErrorCode
+from ..effects import Effects
+
+EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
+
+
+class CoordinatorCore(Protocol[EffectsOf]):
+    """What decides for one partition, without I/O or a clock; state changes in its ``replay…`` methods alone."""
+
+    def effects(self, now_ms: int) -> EffectsOf:
+        """An empty list of effects for an event at ``now_ms``."""
+
+    def load(self, key: bytes, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a stored record; ``producer_id`` of the transaction that it is part of, or -1.
+
+        Raises ProtocolError where the bytes are broken.
+        """
+
+    def replay(self, record: Any, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a record that was just appended at ``offset``."""
+
+    def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
+        """Takes in the marker of a client's transaction."""
+
+    def on_loaded(self, effects: EffectsOf) -> None:
+        """All records were replayed."""
+
+    def on_unloaded(self, effects: EffectsOf) -> None:
+        """The partition goes elsewhere."""
+
+    def handle_timer(self, event: Any, effects: EffectsOf) -> None:
+        """A timer has fired."""
 
 
 class CoordinatorLog(Protocol):
-    """One partition of ``__consumer_offsets``, led by this broker."""
+    """One partition of a coordinator's topic, led by this broker."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch in which this broker leads the partition: to others, the epoch of the coordinator."""
 
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one record batch; the offset of its first record. Raises KafkaError with the reason."""

@@ -11,15 +11,13 @@ A heartbeat costs one decision, one timer set and one reply: no task, no await, 
 import logging
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.records.builder import BatchBuilder
-from ..groups.core import NO_PRODUCER_ID, GroupCore
-from ..groups.effects import Effects, SetTimer, TimerEvent, TimerKey, Token
-from ..groups.records import CoordinatorRecord
+from ..effects import NO_PRODUCER_ID, Effects, OpenTransaction, SetTimer, TimerKey, Token
 from .errors import client_error
-from .interfaces import CoordinatorLog, TimerHandle, Timers
+from .interfaces import CoordinatorCore, CoordinatorLog, TimerHandle, Timers
 from .loading import load_steps
 
 logger = logging.getLogger(__name__)
@@ -27,8 +25,8 @@ logger = logging.getLogger(__name__)
 NON_ATOMIC_BATCH_RECORDS = 1_000
 """Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
 
-Decision = Callable[[GroupCore, Effects], None]
-Query = Callable[[GroupCore], Any]
+Core = TypeVar("Core", bound=CoordinatorCore[Any])
+EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
 Reply = Callable[[Any], None]
 ErrorResponse = Callable[[ErrorCode], Any]
 Replies = list[tuple[Token, Any]]
@@ -43,17 +41,27 @@ class ShardState(Enum):
     UNLOADED = auto()
 
 
-class CoordinatorShard:
-    """The coordinator of the groups of one partition."""
+class CoordinatorShard(Generic[Core, EffectsOf]):
+    """The coordinator of what belongs to one partition: groups, or transactional ids."""
 
-    __slots__ = ("_clock_ms", "_log", "_steps", "_timer_handles", "_timers", "core", "partition", "state")
+    __slots__ = ("_after_stored", "_clock_ms", "_log", "_steps", "_timer_handles", "_timers", "core", "name", "state")
 
     def __init__(
-        self, partition: int, log: CoordinatorLog, core: GroupCore, timers: Timers, clock_ms: Callable[[], int]
+        self,
+        name: str,
+        log: CoordinatorLog,
+        core: Core,
+        timers: Timers,
+        clock_ms: Callable[[], int],
+        after_stored: Callable[[EffectsOf], None] | None = None,
     ) -> None:
-        """``clock_ms``: wall-clock milliseconds since the epoch, for what no request brings about."""
-        self.partition = partition
+        """``name``: topic and partition, for the log. ``clock_ms``: wall-clock milliseconds since the epoch, for what
+        no request brings about. ``after_stored`` gets effects whose records are as durable as configured, for what a
+        coordinator has to do in the world then.
+        """
+        self.name = name
         self.core = core
+        self._after_stored = after_stored
         self.state = ShardState.LOADING
         self._log = log
         self._timers = timers
@@ -82,23 +90,23 @@ class CoordinatorShard:
         try:
             records_count = next(self._steps, None)
         except (KafkaError, ProtocolError):
-            logger.exception("__consumer_offsets-%d cannot be loaded; its groups are not served", self.partition)
+            logger.exception("%s cannot be loaded; what belongs to it is not served", self.name)
             self.state = ShardState.FAILED
             return
         if records_count is not None:
-            logger.debug("__consumer_offsets-%d: %d records read", self.partition, records_count)
+            logger.debug("%s: %d records read", self.name, records_count)
             return
         self._steps = None
         self.state = ShardState.ACTIVE
-        effects = Effects(self._clock_ms())
+        effects = self.core.effects(self._clock_ms())
         self.core.on_loaded(effects)
-        self._carry_out(effects, None, None)
-        logger.info("__consumer_offsets-%d loaded: %d groups", self.partition, len(self.core.groups))
+        self.carry_out(effects)
+        logger.info("%s loaded", self.name)
 
     def unload(self) -> None:
         """Serves no longer; parked requests are told to look for their coordinator."""
         if self.state is ShardState.ACTIVE:
-            effects = Effects(self._clock_ms())
+            effects = self.core.effects(self._clock_ms())
             self.core.on_unloaded(effects)
             _release(effects.replies, None, None)
         self.state = ShardState.UNLOADED
@@ -108,7 +116,9 @@ class CoordinatorShard:
 
     # --- requests
 
-    def write(self, now_ms: int, decide: Decision, reply: Reply, error_response: ErrorResponse) -> None:
+    def write(
+        self, now_ms: int, decide: Callable[[Core, EffectsOf], None], reply: Reply, error_response: ErrorResponse
+    ) -> None:
         """Lets ``decide`` leave its effects, and carries them out.
 
         ``reply`` gets the effects' response when their records are durable, or ``error_response`` of what went wrong.
@@ -117,15 +127,15 @@ class CoordinatorShard:
         if self.state is not ShardState.ACTIVE:
             reply(error_response(self.refusal()))
             return
-        effects = Effects(now_ms)
+        effects = self.core.effects(now_ms)
         try:
             decide(self.core, effects)
         except KafkaError as error:
             reply(error_response(error.error_code))
             return
-        self._carry_out(effects, reply, error_response)
+        self.carry_out(effects, reply, error_response)
 
-    def read(self, query: Query, reply: Reply, error_response: ErrorResponse) -> None:
+    def read(self, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
         """Answers from what is known, once that is as durable as configured."""
         if self.state is not ShardState.ACTIVE:
             reply(error_response(self.refusal()))
@@ -148,18 +158,38 @@ class CoordinatorShard:
 
     # --- effects
 
-    def _carry_out(self, effects: Effects, reply: Reply | None, error_response: ErrorResponse | None) -> None:
+    def write_marker(
+        self, batch: bytes, producer_id: int, committed: bool, now_ms: int, done: Callable[[ErrorCode], None]
+    ) -> None:
+        """Stores the marker of a client's transaction; ``done`` gets NONE when it is durable, or what went wrong."""
+        if self.state is not ShardState.ACTIVE:
+            done(self.refusal())
+            return
+        try:
+            self._log.append(batch, now_ms)
+        except KafkaError as error:
+            done(error.error_code)
+            return
+        self.core.replay_end_transaction(producer_id, committed)
+        self._log.when_durable(done)
+
+    # --- effects
+
+    def carry_out(
+        self, effects: EffectsOf, reply: Reply | None = None, error_response: ErrorResponse | None = None
+    ) -> ErrorCode:
+        """Carries out what was decided; the error if its records could not be appended."""
         self._set_timers(effects)
         response = effects.response
         if not effects.records:
-            if effects.replies or response is not None:
-                self._release_when_durable(effects.replies, response, reply, error_response)
-            return
+            if effects.replies or response is not None or self._after_stored is not None:
+                self._release_when_durable(effects.replies, response, reply, error_response, effects)
+            return ErrorCode.NONE
         if effects.replies:
             # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
             self._release_when_durable(effects.replies, None, None, None)
         error = self._append_all(effects)
-        follow = Effects(effects.now_ms)
+        follow = self.core.effects(effects.now_ms)
         if effects.appended is not None:
             effects.appended(error, follow)
         self._set_timers(follow)
@@ -169,19 +199,27 @@ class CoordinatorShard:
         if error:
             _release(follow.replies, response, reply)
         else:
-            self._release_when_durable(follow.replies, response, reply, error_response)
+            self._release_when_durable(follow.replies, response, reply, error_response, effects)
         if follow.records:
-            followed = Effects(follow.now_ms)
+            followed = self.core.effects(follow.now_ms)
             followed.records = follow.records
             followed.appended = follow.appended
-            self._carry_out(followed, None, None)
+            self.carry_out(followed)
+        return error
 
     def _release_when_durable(
-        self, replies: Replies, response: Any, reply: Reply | None, error_response: ErrorResponse | None
+        self,
+        replies: Replies,
+        response: Any,
+        reply: Reply | None,
+        error_response: ErrorResponse | None,
+        stored: EffectsOf | None = None,
     ) -> None:
         def release(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
                 _release(replies, response, reply)
+                if stored is not None and self._after_stored is not None:
+                    self._after_stored(stored)
                 return
             told = self._failed(error)
             for token, answer in replies:
@@ -195,35 +233,44 @@ class CoordinatorShard:
     def _failed(self, error: ErrorCode) -> ErrorCode:
         """The log can't be used any more: nothing is served, parked requests are told; what a client is told."""
         if self.state is ShardState.ACTIVE:
-            logger.error("__consumer_offsets-%d: its log failed; its groups are not served any more", self.partition)
+            logger.error("%s: its log failed; what belongs to it is not served any more", self.name)
             self.unload()
             self.state = ShardState.FAILED
         return client_error(error)
 
-    def _append_all(self, effects: Effects) -> ErrorCode:
+    def _append_all(self, effects: EffectsOf) -> ErrorCode:
         """Appends in one batch, or in several where the records are not atomic; the first error ends it."""
         if effects.atomic:
-            return self._append(effects.records, effects.now_ms)
+            return self._append(effects.records, effects.transaction, effects.now_ms)
         for start in range(0, len(effects.records), NON_ATOMIC_BATCH_RECORDS):
-            error = self._append(effects.records[start : start + NON_ATOMIC_BATCH_RECORDS], effects.now_ms)
+            records = effects.records[start : start + NON_ATOMIC_BATCH_RECORDS]
+            error = self._append(records, effects.transaction, effects.now_ms)
             if error:
                 return error
         return ErrorCode.NONE
 
-    def _append(self, records: list[CoordinatorRecord], now_ms: int) -> ErrorCode:
-        builder = BatchBuilder()
+    def _append(self, records: list[Any], transaction: OpenTransaction | None, now_ms: int) -> ErrorCode:
+        producer_id = NO_PRODUCER_ID
+        if transaction is None:
+            builder = BatchBuilder()
+        else:
+            producer_id, producer_epoch = transaction
+            # The sequence is always 0 (CoordinatorRuntime): nobody checks a coordinator's.
+            builder = BatchBuilder(
+                producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=0, is_transactional=True
+            )
         for record in records:
             builder.append(now_ms, record.key_bytes(), record.value_bytes())
         try:
             offset = self._log.append(builder.build(), now_ms)
         except KafkaError as error:
-            logger.warning("__consumer_offsets-%d: not appended: %s", self.partition, error)
+            logger.warning("%s: not appended: %s", self.name, error)
             return client_error(error.error_code)
         for index, record in enumerate(records):
-            self.core.replay(record, offset + index, NO_PRODUCER_ID, now_ms)
+            self.core.replay(record, offset + index, producer_id, now_ms)
         return ErrorCode.NONE
 
-    def _set_timers(self, effects: Effects) -> None:
+    def _set_timers(self, effects: EffectsOf) -> None:
         for timer in effects.timers:
             previous = self._timer_handles.pop(timer.key, None)
             if previous is not None:
@@ -241,12 +288,12 @@ class CoordinatorShard:
 
         self._timer_handles[key] = self._timers.schedule(timer.delay_ms, fire)
 
-    def _fire(self, event: TimerEvent) -> None:
+    def _fire(self, event: Any) -> None:
         if self.state is not ShardState.ACTIVE:
             return
-        effects = Effects(self._clock_ms())
+        effects = self.core.effects(self._clock_ms())
         self.core.handle_timer(event, effects)
-        self._carry_out(effects, None, None)
+        self.carry_out(effects)
 
 
 def _release(replies: Replies, response: Any, reply: Reply | None) -> None:

@@ -27,11 +27,9 @@ from .effects import (
 from .group import ClassicGroup
 from .member import ClassicMember
 from .rebalance import prepare
-from .records import CoordinatorRecord
+from .records import CoordinatorRecord, decode_record
 from .states import GroupState
 from .timeouts import initial_join_due, join_due, member_expired, sync_due
-
-NO_PRODUCER_ID = -1
 
 
 class GroupCore:
@@ -47,7 +45,17 @@ class GroupCore:
         self.stored_groups: dict[str, GroupMetadataValue] = {}
         self.offsets = OffsetStore()
 
+    def effects(self, now_ms: int) -> Effects:
+        """An empty list of effects for an event at ``now_ms``."""
+        return Effects(now_ms)
+
     # --- what is durable
+
+    def load(self, key: bytes, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a stored record; one of a protocol that is not served is passed over. Raises ProtocolError."""
+        record = decode_record(key, value)
+        if record is not None:
+            self.replay(record, offset, producer_id, now_ms)
 
     def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, now_ms: int) -> None:
         """Takes in a record of the log at ``offset``, just appended or read when loading."""

@@ -1,34 +1,19 @@
-"""What a decision of the coordinator asks its shell to do.
+"""What a decision of the group coordinator asks its shell to do: its events and the keys of its timers.
 
-Owns: the vocabulary of effects. Never does: any of it. The shell appends the records, replays them, sets the timers and
-delivers the replies; a test or the simulator does the same with a list, a clock of its own and a dictionary.
+The vocabulary itself is :mod:`..effects`.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...protocol.errors import ErrorCode
+from .. import effects
+from ..effects import TimerKey
 from .records import CoordinatorRecord
 
-Token = Any
-"""Names the request that a reply answers; the core keeps it and hands it back, and never looks inside."""
 
-TimerKey = tuple[str, ...]
-"""Names a timer. A new one under the same key replaces the old."""
+class Effects(effects.Effects[CoordinatorRecord]):
+    """What one event leads to."""
 
-
-class SetTimer(NamedTuple):
-    """Sets, or replaces, a timer: after ``delay_ms`` the shell hands ``event`` back to the core."""
-
-    key: TimerKey
-    delay_ms: int
-    event: "TimerEvent"
-
-
-class CancelTimer(NamedTuple):
-    """Takes a timer back; harmless when there is none."""
-
-    key: TimerKey
+    __slots__ = ()
 
 
 class MemberExpired(NamedTuple):
@@ -64,48 +49,6 @@ class ExpirationDue(NamedTuple):
 
 
 TimerEvent = MemberExpired | JoinDue | InitialJoinDue | SyncDue | ExpirationDue
-
-Continuation = Callable[[ErrorCode, "Effects"], None]
-"""Called when the records were appended and replayed (NONE) or could not be appended (the error for the client)."""
-
-
-class Effects:
-    """What one event leads to. ``now_ms`` is the event's time, milliseconds since the epoch.
-
-    ``replies``: answers to whoever waits, independent of the records. ``response``: the answer to the request itself,
-    due when the records are as durable as configured. ``appended``: what follows the append. ``atomic``: the records
-    stand in one batch or not at all; where each means something by itself (tombstones of what has expired), they may be
-    as many as they like.
-    """
-
-    __slots__ = ("appended", "atomic", "now_ms", "records", "replies", "response", "timers")
-
-    def __init__(self, now_ms: int) -> None:
-        self.now_ms = now_ms
-        self.atomic = True
-        self.records: list[CoordinatorRecord] = []
-        self.replies: list[tuple[Token, Any]] = []
-        self.timers: list[SetTimer | CancelTimer] = []
-        self.response: Any = None
-        self.appended: Continuation | None = None
-
-    def append(self, records: list[CoordinatorRecord], appended: Continuation) -> None:
-        """Asks for records, with what follows; one event has one such append."""
-        assert self.appended is None, "one event appends once"
-        self.records += records
-        self.appended = appended
-
-    def reply(self, token: Token, response: Any) -> None:
-        """Answers the request that ``token`` names."""
-        self.replies.append((token, response))
-
-    def set_timer(self, key: TimerKey, delay_ms: int, event: TimerEvent) -> None:
-        """Sets or replaces a timer."""
-        self.timers.append(SetTimer(key, delay_ms, event))
-
-    def cancel_timer(self, key: TimerKey) -> None:
-        """Takes a timer back."""
-        self.timers.append(CancelTimer(key))
 
 
 def session_key(group_id: str, member_id: str) -> TimerKey:

@@ -8,7 +8,7 @@ leave.py and the others do). Invariants: ``awaiting_join_count`` is the number o
 from collections.abc import Iterable
 
 from ...protocol.errors import ErrorCode, KafkaError
-from .effects import Token
+from ..effects import Token
 from .member import ClassicMember, Protocols
 from .states import VALID_PREVIOUS_STATES, GroupState
 from .subscription import subscribed_topics

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from ..effects import Token
 from ..request import RequestContext
-from .effects import Effects, MemberExpired, Token, session_key
+from .effects import Effects, MemberExpired, session_key
 from .group import ClassicGroup
 from .member import ClassicMember, Protocols
 from .rebalance import (

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from .effects import MemberExpired, TimerKey, Token, session_key
+from ..effects import TimerKey, Token
+from .effects import MemberExpired, session_key
 
 Protocols = list[tuple[str, bytes]]
 """The protocols that a member supports with its metadata (subscription) for each, the preferred first."""

@@ -8,8 +8,9 @@ import logging
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from ..effects import Token
 from .config import GroupCoordinatorConfig
-from .effects import Effects, InitialJoinDue, JoinDue, SyncDue, Token, join_key, sync_key
+from .effects import Effects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
 from .group import ClassicGroup
 from .member import ClassicMember
 from .records import group_metadata_record

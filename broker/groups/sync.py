@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
-from .effects import Effects, Token, sync_key
+from ..effects import Token
+from .effects import Effects, sync_key
 from .group import ClassicGroup
 from .rebalance import answer_parked_syncs, assignment_response, prepare_or_complete, reset_assignments
 from .records import group_metadata_record

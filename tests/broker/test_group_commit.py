@@ -203,7 +203,7 @@ async def test_a_commit_is_durable_when_it_is_called_so_and_in_order(tmp_path: P
     files = GatedFiles()
     path = AppendPath(tmp_path, FSYNC, files=files)
     files.gate.clear()
-    offsets = path.offsets_log()
+    offsets = path.partition_log()
     told: list[tuple[str, ErrorCode]] = []
 
     def note(name: str) -> Callable[[ErrorCode], None]:

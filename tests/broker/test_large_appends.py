@@ -95,7 +95,7 @@ async def test_what_needs_the_end_of_the_log_waits_for_the_write(tmp_path: Path)
     files.gate.clear()
     large = path.produce({0: LARGE})
     threading.Timer(0.05, files.gate.set).start()
-    assert path.offsets_log().append(SMALL, NOW) == 1
+    assert path.partition_log().append(SMALL, NOW) == 1
     assert only(await large).base_offset == 0
     files.gate.clear()
     last = path.produce({0: LARGE})

@@ -17,6 +17,8 @@ from support.wire import Wire
 SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "auto.create.topics.enable": "false",
     "log.retention.ms": "-1",  # the records are of 2023, and each broker would look for old ones at its own time
 }

@@ -16,7 +16,7 @@ from odradek.broker.connection import Connection
 from odradek.broker.dispatch import Dispatcher
 from odradek.broker.group_commit import GroupCommit
 from odradek.broker.loop_timers import LoopTimers
-from odradek.broker.offsets_log import OffsetsLog
+from odradek.broker.coordinator_log import PartitionLog
 from odradek.broker.partition import Partition
 from odradek.broker.partitions import Partitions
 from odradek.broker.writer_threads import WriterThreads
@@ -82,8 +82,8 @@ class AppendPath:
     def log(self, index: int = 0) -> Log:
         return self.partition(index).log
 
-    def offsets_log(self, index: int = 0) -> OffsetsLog:
-        return OffsetsLog(self.partition(index))
+    def partition_log(self, index: int = 0) -> PartitionLog:
+        return PartitionLog(self.partition(index))
 
     def send(self, api_key: ApiKey, version: int, request: Any, *, owned: bool = True) -> "asyncio.Future[Any]":
         """Sends a request over a connection of its own; the answer (None for none, an error where it is refused)."""

@@ -106,6 +106,10 @@ class MemoryLog:
         self.held = False
         self._waiting.clear()
 
+    @property
+    def leader_epoch(self) -> int:
+        return 0
+
     def read_batches(self) -> Iterator[bytes]:
         yield from self.batches
 

@@ -1,4 +1,4 @@
-"""A partition of ``__consumer_offsets`` as the group coordinator sees it.
+"""A partition of the log as a coordinator sees it: of its own topic, or one that a transaction has written to.
 
 Owns: nothing; it turns the coordinator's batches into appends to the partition. Invariant: what is read back at start
 is all that is stored, in order.
@@ -15,11 +15,16 @@ from .partition import Partition
 READ_BYTES = 1 << 20
 
 
-class OffsetsLog:
+class PartitionLog:
     """The coordinator's log over one partition (``CoordinatorLog``)."""
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch in which this broker leads the partition."""
+        return self._partition.leader_epoch
 
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one batch; its first offset. Raises KafkaError."""

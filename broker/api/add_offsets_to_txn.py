@@ -1,0 +1,74 @@
+"""AddOffsetsToTxn (25): a transaction is going to commit offsets of a group.
+
+Versions: 0 to 4. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: for clients that know TRANSACTION_ABORTABLE.
+Errors: INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2
+INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+COORDINATOR_NOT_AVAILABLE.
+The group's partition of ``__consumer_offsets`` becomes part of the transaction. Source: KIP-98;
+``KafkaApis.handleAddOffsetsToTxnRequest``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from ..coordinator.group_coordinator import GroupCoordinator
+from ..coordinator.transaction_coordinator import TransactionCoordinator
+from ..internal_topics import OFFSETS_TOPIC
+from ..request import RequestContext
+from ..transactions.add_partitions import add_partitions
+
+API_KEY = ApiKey.ADD_OFFSETS_TO_TXN
+PRODUCER_FENCED_SINCE = 2
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+    @property
+    def transaction_coordinator(self) -> TransactionCoordinator:
+        """The transactions."""
+
+
+def handle(
+    broker: Broker,
+    request: AddOffsetsToTxnRequest,
+    context: RequestContext,
+    reply: Callable[[AddOffsetsToTxnResponse], None],
+) -> None:
+    """Answers when the group's partition is stored as part of the transaction."""
+
+    def answer(error: ErrorCode) -> None:
+        if error is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:
+            error = ErrorCode.INVALID_PRODUCER_EPOCH
+        reply(AddOffsetsToTxnResponse(error_code=error))
+
+    if not request.transactional_id:
+        answer(ErrorCode.INVALID_REQUEST)
+        return
+    partition = (OFFSETS_TOPIC, broker.group_coordinator.partition_for(request.group_id))
+    try:
+        shard = broker.transaction_coordinator.shard_of(request.transactional_id)
+    except KafkaError as error:
+        answer(error.error_code)
+        return
+    shard.write(
+        context.now_ms,
+        lambda core, effects: add_partitions(
+            core,
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            frozenset({partition}),
+            0,
+            effects,
+        ),
+        answer,
+        lambda error: error,
+    )

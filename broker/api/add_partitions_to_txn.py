@@ -1,0 +1,149 @@
+"""AddPartitionsToTxn (24): which partitions a transaction is going to write to.
+
+Versions: 0 to 5. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: several transactions at once, and asking
+only whether partitions are part of them, between brokers (KIP-890). 5: TRANSACTION_ABORTABLE for what is not.
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED (internal topics),
+OPERATION_NOT_ATTEMPTED (another one has one of these), INVALID_REQUEST (no transactional id),
+INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS,
+TRANSACTION_ABORTABLE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from ..coordinator.transaction_coordinator import TransactionCoordinator
+from ..internal_topics import is_internal
+from ..metadata.image import MetadataImage
+from ..request import RequestContext
+from ..transactions.add_partitions import add_partitions, verify_partitions
+from ..transactions.transaction import EPOCH_BUMP_SINCE, TopicPartition
+
+API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
+PRODUCER_FENCED_SINCE = 2
+BATCHES_SINCE = 4
+
+Errors = Mapping[TopicPartition, ErrorCode]
+TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
+
+
+class Metadata(Protocol):
+    """What this handler needs of the metadata."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it is now."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
+
+    @property
+    def transaction_coordinator(self) -> TransactionCoordinator:
+        """The transactions."""
+
+
+def handle(
+    broker: Broker,
+    request: AddPartitionsToTxnRequest,
+    context: RequestContext,
+    reply: Callable[[AddPartitionsToTxnResponse], None],
+) -> None:
+    """Answers when every transaction is stored with its partitions."""
+    if context.api_version < BATCHES_SINCE:
+        single = Transaction(
+            request.v3_and_below_transactional_id,
+            request.v3_and_below_producer_id,
+            request.v3_and_below_producer_epoch,
+            topics=request.v3_and_below_topics,
+        )
+        _add(broker, single, context, lambda errors: reply(_single_response(errors)))
+        return
+    results: dict[str, Errors] = {}
+    transactions = {transaction.transactional_id: transaction for transaction in request.transactions}
+
+    def collect(transactional_id: str, errors: Errors) -> None:
+        results[transactional_id] = errors
+        if len(results) == len(transactions):
+            reply(
+                AddPartitionsToTxnResponse(
+                    results_by_transaction=[
+                        AddPartitionsToTxnResponse.AddPartitionsToTxnResult(one, _topic_results(results[one]))
+                        for one in transactions
+                    ]
+                )
+            )
+
+    if not transactions:
+        reply(AddPartitionsToTxnResponse())
+    for transactional_id, transaction in transactions.items():
+        _add(broker, transaction, context, partial(collect, transactional_id))
+
+
+def _add(broker: Broker, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]) -> None:
+    """Adds, or verifies, the partitions of one transaction; ``done`` gets the error of each."""
+    partitions = frozenset((topic.name, index) for topic in transaction.topics for index in topic.partitions)
+    problems = _problems(broker.metadata.image, partitions, from_client=context.api_version < BATCHES_SINCE)
+
+    def refused(error: ErrorCode) -> Errors:
+        if error is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:
+            error = ErrorCode.INVALID_PRODUCER_EPOCH
+        return dict.fromkeys(partitions, error)
+
+    def answer(result: Errors | ErrorCode) -> None:
+        done(refused(result) if isinstance(result, ErrorCode) else result)
+
+    if problems:
+        done({**refused(ErrorCode.OPERATION_NOT_ATTEMPTED), **problems})
+        return
+    if not transaction.transactional_id:
+        done(refused(ErrorCode.INVALID_REQUEST))
+        return
+    try:
+        shard = broker.transaction_coordinator.shard_of(transaction.transactional_id)
+    except KafkaError as error:
+        done(refused(error.error_code))
+        return
+    who = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
+    if transaction.verify_only:
+        shard.read(lambda core: verify_partitions(core, *who, partitions), answer, refused)
+        return
+    version = EPOCH_BUMP_SINCE if context.api_version >= BATCHES_SINCE else 0
+    shard.write(
+        context.now_ms,
+        lambda core, effects: add_partitions(core, *who, partitions, version, effects),
+        answer,
+        refused,
+    )
+
+
+def _problems(image: MetadataImage, partitions: Iterable[TopicPartition], *, from_client: bool) -> Errors:
+    """The partitions that can't be part of a client's transaction, and why: then none of the others is added."""
+    problems = {}
+    for topic, index in partitions:
+        if from_client and is_internal(topic):
+            problems[topic, index] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif image.partition(topic, index) is None:
+            problems[topic, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return problems
+
+
+def _single_response(errors: Errors) -> AddPartitionsToTxnResponse:
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_topic_results(errors))
+
+
+def _topic_results(errors: Errors) -> list[TopicResult]:
+    topics: dict[str, TopicResult] = {}
+    for (topic, index), error in sorted(errors.items()):
+        result = topics.setdefault(topic, TopicResult(topic))
+        result.results_by_partition.append(AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult(index, error))
+    return list(topics.values())

@@ -1,0 +1,68 @@
+"""DescribeProducers (61): who writes to partitions with a producer id, and which transactions are open there.
+
+Versions: 0.
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, KAFKA_STORAGE_ERROR.
+Source: KIP-664; ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.activeProducerState``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
+from ...storage.producer_state import ProducerEntry
+from ..partitions import Partitions
+from ..request import RequestContext
+
+API_KEY = ApiKey.DESCRIBE_PRODUCERS
+NO_OFFSET = -1
+
+PartitionResponse = DescribeProducersResponse.PartitionResponse
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def partitions(self) -> Partitions:
+        """What is served."""
+
+
+def handle(
+    broker: Broker,
+    request: DescribeProducersRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeProducersResponse], None],
+) -> None:
+    """Answers from the producer state of each partition."""
+    reply(
+        DescribeProducersResponse(
+            topics=[
+                DescribeProducersResponse.TopicResponse(
+                    topic.name, [_describe(broker.partitions, topic.name, index) for index in topic.partition_indexes]
+                )
+                for topic in request.topics
+            ]
+        )
+    )
+
+
+def _describe(partitions: Partitions, topic: str, index: int) -> PartitionResponse:
+    try:
+        producers = partitions.get(topic, index).log.producer_state.producers
+    except KafkaError as error:
+        return PartitionResponse(index, error.error_code, error.error_code.message)
+    return PartitionResponse(index, active_producers=[_producer(entry) for entry in producers.values()])
+
+
+def _producer(entry: ProducerEntry) -> DescribeProducersResponse.ProducerState:
+    first_offset = entry.transaction_first_offset
+    return DescribeProducersResponse.ProducerState(
+        producer_id=entry.producer_id,
+        producer_epoch=entry.producer_epoch,
+        last_sequence=entry.last_sequence,
+        last_timestamp=entry.last_timestamp,
+        coordinator_epoch=entry.coordinator_epoch,
+        current_txn_start_offset=NO_OFFSET if first_offset is None else first_offset,
+    )

@@ -1,0 +1,57 @@
+"""DescribeTransactions (65): the state of transactional ids.
+
+Versions: 0.
+Errors of each id: INVALID_REQUEST (an empty one), TRANSACTIONAL_ID_NOT_FOUND, COORDINATOR_LOAD_IN_PROGRESS,
+NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: KIP-664; ``KafkaApis.handleDescribeTransactionsRequest``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+from ..coordinator.transaction_coordinator import HasTransactions
+from ..request import RequestContext
+from ..transactions.describe import describe
+
+API_KEY = ApiKey.DESCRIBE_TRANSACTIONS
+
+State = DescribeTransactionsResponse.TransactionState
+
+
+def handle(
+    broker: HasTransactions,
+    request: DescribeTransactionsRequest,
+    context: RequestContext,
+    reply: Callable[[DescribeTransactionsResponse], None],
+) -> None:
+    """Answers when every id was looked up."""
+    found: dict[str, State] = {}
+    wanted = list(dict.fromkeys(request.transactional_ids))
+
+    def collect(transactional_id: str, state: State) -> None:
+        found[transactional_id] = state
+        if len(found) == len(wanted):
+            reply(DescribeTransactionsResponse(transaction_states=[found[one] for one in wanted]))
+
+    if not wanted:
+        reply(DescribeTransactionsResponse())
+    for transactional_id in wanted:
+        _look_up(broker, transactional_id, partial(collect, transactional_id))
+
+
+def _look_up(broker: HasTransactions, transactional_id: str, found: Callable[[State], None]) -> None:
+    def refused(error: ErrorCode) -> State:
+        return State(error_code=error, transactional_id=transactional_id)
+
+    if not transactional_id:
+        found(refused(ErrorCode.INVALID_REQUEST))
+        return
+    try:
+        shard = broker.transaction_coordinator.shard_of(transactional_id)
+    except KafkaError as error:
+        found(refused(error.error_code))
+        return
+    shard.read(lambda core: describe(core, transactional_id), found, refused)

@@ -1,0 +1,66 @@
+"""EndTxn (26): commits or aborts a transaction.
+
+Versions: 0 to 5. 1: throttled answers. 2: PRODUCER_FENCED. 3: flexible. 4: for clients that know TRANSACTION_ABORTABLE.
+5: transaction version 2: each end gives the client its next epoch (KIP-890).
+Errors: INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before version 2
+INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS (the markers of this or the last end are being written),
+INVALID_TXN_STATE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: KIP-98, KIP-890; ``KafkaApis.handleEndTxnRequest``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import EndTxnRequest, EndTxnResponse
+from ..coordinator.transaction_coordinator import HasTransactions
+from ..request import RequestContext
+from ..transactions.core import TransactionCore
+from ..transactions.effects import TransactionEffects
+from ..transactions.end_transaction import end_transaction
+from ..transactions.init_producer_id import ProducerIdAndEpoch
+from ..transactions.transaction import EPOCH_BUMP_SINCE
+
+API_KEY = ApiKey.END_TXN
+PRODUCER_FENCED_SINCE = 2
+TRANSACTION_VERSION_2_SINCE = 5
+
+
+def handle(
+    broker: HasTransactions,
+    request: EndTxnRequest,
+    context: RequestContext,
+    reply: Callable[[EndTxnResponse], None],
+) -> None:
+    """Answers when the outcome is stored; the markers follow."""
+
+    def decide(core: TransactionCore, effects: TransactionEffects) -> None:
+        end_transaction(
+            core,
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            commit=request.committed,
+            client_transaction_version=EPOCH_BUMP_SINCE if context.api_version >= TRANSACTION_VERSION_2_SINCE else 0,
+            effects=effects,
+        )
+
+    def refused(error: ErrorCode) -> EndTxnResponse:
+        if error is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:
+            error = ErrorCode.INVALID_PRODUCER_EPOCH
+        return EndTxnResponse(error_code=error)
+
+    def answer(response: ProducerIdAndEpoch | EndTxnResponse) -> None:
+        if isinstance(response, ProducerIdAndEpoch):
+            response = EndTxnResponse(producer_id=response.producer_id, producer_epoch=response.producer_epoch)
+        reply(response)
+
+    if not request.transactional_id:
+        reply(refused(ErrorCode.INVALID_REQUEST))
+        return
+    try:
+        shard = broker.transaction_coordinator.shard_of(request.transactional_id)
+    except KafkaError as error:
+        reply(refused(error.error_code))
+        return
+    shard.write(context.now_ms, decide, answer, refused)

@@ -1,0 +1,42 @@
+"""ListTransactions (66): the transactional ids that this broker coordinates.
+
+Versions: 0 to 2. 1: only what has been open for longer than a duration (KIP-994). 2: only ids that match a pattern.
+Errors: COORDINATOR_LOAD_IN_PROGRESS (until every partition is loaded), COORDINATOR_NOT_AVAILABLE,
+INVALID_REGULAR_EXPRESSION.
+Source: KIP-664; ``KafkaApis.handleListTransactionsRequest``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
+from ..coordinator.transaction_coordinator import HasTransactions
+from ..request import RequestContext
+from ..transactions.describe import ListFilter, listed
+
+API_KEY = ApiKey.LIST_TRANSACTIONS
+
+
+def handle(
+    broker: HasTransactions,
+    request: ListTransactionsRequest,
+    context: RequestContext,
+    reply: Callable[[ListTransactionsResponse], None],
+) -> None:
+    """Answers when every partition was asked."""
+    try:
+        wanted = ListFilter(
+            request.state_filters,
+            request.producer_id_filters,
+            request.duration_filter,
+            request.transactional_id_pattern,
+        )
+
+        def answer(states: list[ListTransactionsResponse.TransactionState], error: ErrorCode) -> None:
+            unknown = [] if error else wanted.unknown_states
+            reply(ListTransactionsResponse(error_code=error, unknown_state_filters=unknown, transaction_states=states))
+
+        broker.transaction_coordinator.gather(lambda core: listed(core, wanted, context.now_ms), answer)
+    except KafkaError as error:
+        reply(ListTransactionsResponse(error_code=error.error_code))

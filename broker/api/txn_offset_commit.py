@@ -1,0 +1,152 @@
+"""TxnOffsetCommit (28): stores how far a group has read, as part of a transaction.
+
+Versions: 0 to 5. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: for clients that
+know TRANSACTION_ABORTABLE. 5: the group's partition is added to the transaction on the way (KIP-890).
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,
+FENCED_INSTANCE_ID, INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_ABORTABLE,
+CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
+``GroupCoordinatorService.commitTransactionalOffsets``.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from ..coordinator.group_coordinator import GroupCoordinator, GroupShard
+from ..coordinator.transaction_coordinator import TransactionCoordinator
+from ..coordinator.transaction_membership import Errors, Membership, Support
+from ..internal_topics import OFFSETS_TOPIC
+from ..metadata.image import MetadataImage
+from ..offsets.transactional_commit import (
+    PartitionResponse,
+    TopicResponse,
+    TransactionalTopicCommit,
+    commit_transactional_offsets,
+)
+from ..partitions import Partitions
+from ..request import RequestContext
+
+API_KEY = ApiKey.TXN_OFFSET_COMMIT
+ABORTABLE_ERROR_SINCE = 4
+ADDS_IMPLICITLY_SINCE = 5
+
+
+class Metadata(Protocol):
+    """What this handler needs of the metadata."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it is now."""
+
+
+class Broker(Protocol):
+    """What this handler needs."""
+
+    @property
+    def group_coordinator(self) -> GroupCoordinator:
+        """The groups."""
+
+    @property
+    def transaction_coordinator(self) -> TransactionCoordinator:
+        """The transactions."""
+
+    @property
+    def partitions(self) -> Partitions:
+        """What is served."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata service."""
+
+
+def handle(
+    broker: Broker,
+    request: TxnOffsetCommitRequest,
+    context: RequestContext,
+    reply: Callable[[TxnOffsetCommitResponse], None],
+) -> None:
+    """Answers when what can be committed is stored; topics that are not there are errors of their own."""
+    commits, unknown = _look_up(broker.metadata.image, request)
+    if not commits:
+        reply(TxnOffsetCommitResponse(topics=unknown))
+        return
+
+    def answer(response: TxnOffsetCommitResponse) -> None:
+        response.topics = _merged(response.topics, unknown)
+        reply(response)
+
+    def refused(error: ErrorCode) -> TxnOffsetCommitResponse:
+        return TxnOffsetCommitResponse(topics=[_failed(commit.name, commit.partitions, error) for commit in commits])
+
+    def write(shard: GroupShard) -> None:
+        shard.write(
+            context.now_ms,
+            lambda core, effects: commit_transactional_offsets(core, request, commits, effects),
+            answer,
+            refused,
+        )
+
+    try:
+        shard = broker.group_coordinator.shard_of(request.group_id)
+        index = broker.group_coordinator.partition_for(request.group_id)
+        producers = broker.partitions.get(OFFSETS_TOPIC, index).log.producer_state
+    except KafkaError as error:
+        answer(refused(error.error_code))
+        return
+    producer = (request.producer_id, request.producer_epoch)
+    if not request.transactional_id or producers.has_open_transaction(*producer):
+        write(shard)
+        return
+
+    def added(errors: Errors) -> None:
+        if errors:
+            answer(refused(next(iter(errors.values()))))
+        else:
+            write(shard)
+
+    membership = Membership(
+        broker.transaction_coordinator, request.transactional_id, producer, _support(context.api_version)
+    )
+    membership.ensure(frozenset({(OFFSETS_TOPIC, index)}), context.now_ms, added)
+
+
+def _support(api_version: int) -> Support:
+    if api_version >= ADDS_IMPLICITLY_SINCE:
+        return Support.ADDS_IMPLICITLY
+    return Support.ABORTABLE_ERROR if api_version >= ABORTABLE_ERROR_SINCE else Support.OLD_ERRORS
+
+
+def _look_up(
+    image: MetadataImage, request: TxnOffsetCommitRequest
+) -> tuple[list[TransactionalTopicCommit], list[TopicResponse]]:
+    """What can be committed, and the errors of what cannot."""
+    commits = []
+    unknown = []
+    for topic in request.topics:
+        found = image.topics_by_name.get(topic.name)
+        known = [one for one in topic.partitions if found is not None and one.partition_index in found.partitions]
+        strange = [one for one in topic.partitions if found is None or one.partition_index not in found.partitions]
+        if strange:
+            unknown.append(_failed(topic.name, strange, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if found is not None and known:
+            commits.append(TransactionalTopicCommit(found.name, found.topic_id, known))
+    return commits, unknown
+
+
+def _failed(
+    name: str, partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition], error: ErrorCode
+) -> TopicResponse:
+    return TopicResponse(name, [PartitionResponse(one.partition_index, error) for one in partitions])
+
+
+def _merged(topics: list[TopicResponse], more: list[TopicResponse]) -> list[TopicResponse]:
+    """Both, with one entry for each topic."""
+    by_topic: dict[str, TopicResponse] = {}
+    for topic in [*more, *topics]:
+        known = by_topic.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    return list(by_topic.values())

@@ -1,0 +1,68 @@
+"""WriteTxnMarkers (27): ends transactions in partitions, on behalf of a coordinator or of an operator.
+
+Versions: 1 to 2. 1: flexible. 2: the transaction version of the client.
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED,
+KAFKA_STORAGE_ERROR, and for partitions of ``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+``kafka-transactions --abort`` sends it to end what hangs. Source: KIP-98, KIP-664;
+``KafkaApis.handleWriteTxnMarkersRequest``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from ..coordinator.transaction_coordinator import HasTransactions
+from ..request import RequestContext
+from ..transactions.effects import MarkerOrder
+from ..transactions.transaction import TopicPartition
+
+API_KEY = ApiKey.WRITE_TXN_MARKERS
+
+TopicResult = WriteTxnMarkersResponse.WritableTxnMarkerTopicResult
+PartitionResult = WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult
+Key = tuple[int, str, int]
+
+
+def handle(
+    broker: HasTransactions,
+    request: WriteTxnMarkersRequest,
+    context: RequestContext,
+    reply: Callable[[WriteTxnMarkersResponse], None],
+) -> None:
+    """Answers when every marker is durable, or refused."""
+    orders: list[tuple[MarkerOrder, int]] = []
+    for marker in request.markers:
+        partitions = frozenset((topic.name, index) for topic in marker.topics for index in topic.partition_indexes)
+        order = MarkerOrder("", marker.producer_id, marker.producer_epoch, marker.transaction_result, partitions)
+        orders.append((order, marker.coordinator_epoch))
+    results: dict[Key, ErrorCode] = {}
+    missing = sum(len(order.partitions) for order, _ in orders)
+
+    def written(producer_id: int, topic_partition: TopicPartition, error: ErrorCode) -> None:
+        nonlocal missing
+        results[producer_id, *topic_partition] = error
+        missing -= 1
+        if not missing:
+            reply(_response(results))
+
+    if not missing:
+        reply(WriteTxnMarkersResponse())
+    for order, coordinator_epoch in orders:
+        for topic_partition in sorted(order.partitions):
+            done = partial(written, order.producer_id, topic_partition)
+            broker.transaction_coordinator.markers.write(topic_partition, order, coordinator_epoch, done)
+
+
+def _response(results: dict[Key, ErrorCode]) -> WriteTxnMarkersResponse:
+    by_producer: dict[int, dict[str, TopicResult]] = {}
+    for (producer_id, topic, index), error in results.items():
+        answered = by_producer.setdefault(producer_id, {}).setdefault(topic, TopicResult(topic))
+        answered.partitions.append(PartitionResult(index, error))
+    return WriteTxnMarkersResponse(
+        [
+            WriteTxnMarkersResponse.WritableTxnMarkerResult(producer_id, list(topics.values()))
+            for producer_id, topics in by_producer.items()
+        ]
+    )

@@ -1,0 +1,130 @@
+"""What a coordinator is made of: a shard for each partition of its topic that this broker leads.
+
+Owns: which partition is served by which shard. Never does: deciding, I/O. Source: ``CoordinatorRuntime``.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ..effects import Effects
+from ..groups.partitioning import partition_for
+from .interfaces import CoordinatorCore, CoordinatorLog, Timers
+from .shard import CoordinatorShard
+
+logger = logging.getLogger(__name__)
+
+_partition_for = lru_cache(maxsize=16_384)(partition_for)
+
+Core = TypeVar("Core", bound=CoordinatorCore[Any])
+EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
+LogOpener = Callable[[int], CoordinatorLog | None]
+"""Partition -> its log, or None where this broker does not lead it."""
+
+
+class Coordinator(Generic[Core, EffectsOf]):
+    """Finds the shard of a group or a transactional id; shards come with :meth:`elect`, go with :meth:`resign`.
+
+    A partition that nobody elected us for is asked of ``open_log`` when it is first needed: so the topic may come into
+    being partition by partition.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        partition_count: int,
+        new_core: Callable[[], Core],
+        timers: Timers,
+        clock_ms: Callable[[], int],
+        open_log: LogOpener,
+    ) -> None:
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_core`` makes an empty core."""
+        self.partition_count = partition_count
+        self._topic = topic
+        self._new_core = new_core
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._open_log = open_log
+        self._shards: dict[int, CoordinatorShard[Core, EffectsOf]] = {}
+        self._active = True
+
+    def partition_for(self, key: str) -> int:
+        """The partition of the topic that a group id or a transactional id belongs to."""
+        return _partition_for(key, self.partition_count)
+
+    def shard_of(self, key: str) -> CoordinatorShard[Core, EffectsOf]:
+        """The shard of a key. Raises KafkaError NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE at shutdown."""
+        return self.shard_at(self.partition_for(key))
+
+    def shard_at(self, partition: int) -> CoordinatorShard[Core, EffectsOf]:
+        """The shard of a partition. Raises KafkaError NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE at shutdown."""
+        shard = self._shards.get(partition)
+        if shard is not None:
+            return shard
+        self._check_active()
+        log = self._open_log(partition)
+        if log is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return self.elect(partition, log)
+
+    def shards(self) -> list[CoordinatorShard[Core, EffectsOf]]:
+        """All shards. Raises KafkaError COORDINATOR_NOT_AVAILABLE at shutdown."""
+        self._check_active()
+        return list(self._shards.values())
+
+    def gather(self, query: Callable[[Core], list[Any]], reply: Callable[[list[Any], ErrorCode], None]) -> None:
+        """What all partitions have to say together, or the error of one that is loading or cannot be served.
+
+        A partition that is led elsewhere meanwhile has nothing to say. Raises KafkaError COORDINATOR_NOT_AVAILABLE.
+        """
+        shards = self.shards()
+        found: list[Any] = []
+        failure = ErrorCode.NONE
+        missing = len(shards)
+
+        def collect(result: list[Any] | ErrorCode) -> None:
+            nonlocal failure, missing
+            missing -= 1
+            if isinstance(result, list):
+                found.extend(result)
+            elif result is not ErrorCode.NOT_COORDINATOR:
+                failure = result
+            if not missing:
+                reply([] if failure else found, failure)
+
+        if not shards:
+            reply([], ErrorCode.NONE)
+        for shard in shards:
+            shard.read(query, collect, lambda error: error)
+
+    def elect(self, partition: int, log: CoordinatorLog, in_turns: bool = False) -> CoordinatorShard[Core, EffectsOf]:
+        """This broker leads the partition now: loads it, at once or ``in_turns`` of the event loop."""
+        self.resign(partition)
+        shard = self._new_shard(f"{self._topic}-{partition}", log)
+        self._shards[partition] = shard
+        if in_turns:
+            shard.load_in_turns()
+        else:
+            shard.load()
+        return shard
+
+    def _new_shard(self, name: str, log: CoordinatorLog) -> CoordinatorShard[Core, EffectsOf]:
+        return CoordinatorShard(name, log, self._new_core(), self._timers, self._clock_ms)
+
+    def resign(self, partition: int) -> None:
+        """This broker no longer leads the partition."""
+        shard = self._shards.pop(partition, None)
+        if shard is not None:
+            shard.unload()
+
+    def shutdown(self) -> None:
+        """Serves nobody any more; parked requests are answered NOT_COORDINATOR."""
+        self._active = False
+        for partition in list(self._shards):
+            self.resign(partition)
+
+    def _check_active(self) -> None:
+        if not self._active:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

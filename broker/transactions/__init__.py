@@ -1,0 +1,3 @@
+"""The transaction coordinator's decisions: transactional ids, their producers and the transactions they have open.
+Pure.
+"""

@@ -1,0 +1,147 @@
+"""The transaction coordinator of one partition of ``__transaction_state``, without anything that waits or writes.
+
+Owns: the transactions of the partition's transactional ids. Never does: I/O, reading a clock. Invariants: a transaction
+changes in :meth:`TransactionCore.replay` alone; an outcome that was stored once (PrepareCommit, PrepareAbort) never
+changes, and nothing else happens under its transactional id until every marker is written. Source:
+``TransactionCoordinator``, ``TransactionStateManager``.
+
+Kafka marks what is being appended as pending and refuses what comes meanwhile with CONCURRENT_TRANSACTIONS. Here a
+decision, its append and its replay are one step, so only the time in which markers are written is refused so.
+"""
+
+from collections.abc import Callable
+
+from .config import TransactionCoordinatorConfig
+from .effects import (
+    ID_EXPIRATION_KEY,
+    TIMED_OUT_CHECK_KEY,
+    IdExpirationDue,
+    MarkerOrder,
+    TimedOutCheckDue,
+    TransactionEffects,
+)
+from .records import TransactionRecord, decode_record, value_version
+from .states import TransactionState
+from .transaction import EPOCH_BUMP_SINCE, Transaction, completed, fenced, prepared
+
+
+class TransactionCore:
+    """The transactional ids of one partition."""
+
+    __slots__ = ("config", "new_producer_id", "transaction_version", "transactions")
+
+    def __init__(
+        self,
+        config: TransactionCoordinatorConfig,
+        new_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
+    ) -> None:
+        """``new_producer_id``: gives a producer id that nobody ever had; ``transaction_version``: the level of the
+        feature that is finalised now. Under 2 every transaction has an epoch of its own (KIP-890).
+        """
+        self.config = config
+        self.new_producer_id = new_producer_id
+        self.transaction_version = transaction_version
+        self.transactions: dict[str, Transaction] = {}
+
+    def effects(self, now_ms: int) -> TransactionEffects:
+        """An empty list of effects for an event at ``now_ms``."""
+        return TransactionEffects(now_ms)
+
+    # --- what is durable
+
+    def load(self, key: bytes, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a stored record; one of an unknown type is passed over. Raises ProtocolError."""
+        record = decode_record(key, value)
+        if record is not None:
+            self.replay(record, offset, producer_id, now_ms)
+
+    def replay(self, record: TransactionRecord, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a record of the log, just appended or read when loading."""
+        if record.transaction is None:
+            self.transactions.pop(record.transactional_id, None)
+        else:
+            self.transactions[record.transactional_id] = record.transaction
+
+    def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
+        """This topic is part of no client's transaction: a marker in it says nothing."""
+
+    def record_of(self, transaction: Transaction) -> TransactionRecord:
+        """The record that makes a transactional id what ``transaction`` says."""
+        version = value_version(self.transaction_version())
+        return TransactionRecord(transaction.transactional_id, transaction, version)
+
+    # --- loading
+
+    def on_loaded(self, effects: TransactionEffects) -> None:
+        """All records were replayed: what was decided before is carried through."""
+        for transaction in self.transactions.values():
+            if transaction.state.is_prepared:
+                effects.markers.append(marker_order(transaction))
+        self._check_time_outs_later(effects)
+        self._expire_ids_later(effects)
+
+    def on_unloaded(self, effects: TransactionEffects) -> None:
+        """The partition goes elsewhere: nobody waits here, and whoever loads it carries through what is decided."""
+
+    # --- the end of a transaction
+
+    def abort_from_here(self, transaction: Transaction, effects: TransactionEffects) -> None:
+        """The coordinator itself ends an open transaction, and fences its producer."""
+        version = self.transaction_version()
+        if version < EPOCH_BUMP_SINCE:
+            transaction = fenced(transaction)  # otherwise the abort itself brings an epoch that no client has
+        self.decide(
+            prepared(transaction, commit=False, now_ms=effects.now_ms, client_transaction_version=version), effects
+        )
+
+    def decide(self, transaction: Transaction, effects: TransactionEffects) -> None:
+        """Stores the outcome of a transaction, and has its markers written."""
+        effects.records.append(self.record_of(transaction))
+        effects.markers.append(marker_order(transaction))
+
+    def markers_written(self, order: MarkerOrder, effects: TransactionEffects) -> None:
+        """Every partition has its marker: the transaction is complete."""
+        transaction = self.transactions.get(order.transactional_id)
+        if transaction is not None and transaction.state.is_prepared and marker_order(transaction) == order:
+            effects.records.append(self.record_of(completed(transaction, effects.now_ms)))
+
+    # --- time
+
+    def handle_timer(self, event: TimedOutCheckDue | IdExpirationDue, effects: TransactionEffects) -> None:
+        """A timer has fired."""
+        match event:
+            case TimedOutCheckDue():
+                for transaction in self.transactions.values():
+                    if transaction.is_timed_out(effects.now_ms):
+                        self.abort_from_here(transaction, effects)
+                effects.atomic = False
+                self._check_time_outs_later(effects)
+            case IdExpirationDue():
+                oldest_ms = effects.now_ms - self.config.transactional_id_expiration_ms
+                effects.records += [
+                    TransactionRecord(transaction.transactional_id, None, 0)
+                    for transaction in self.transactions.values()
+                    if transaction.state.is_settled and transaction.last_update_timestamp_ms <= oldest_ms
+                ]
+                effects.atomic = False
+                self._expire_ids_later(effects)
+
+    def _check_time_outs_later(self, effects: TransactionEffects) -> None:
+        delay_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        effects.set_timer(TIMED_OUT_CHECK_KEY, delay_ms, TimedOutCheckDue())
+
+    def _expire_ids_later(self, effects: TransactionEffects) -> None:
+        delay_ms = self.config.transaction_remove_expired_transaction_cleanup_interval_ms
+        effects.set_timer(ID_EXPIRATION_KEY, delay_ms, IdExpirationDue())
+
+
+def marker_order(transaction: Transaction) -> MarkerOrder:
+    """The markers that a decided transaction needs."""
+    return MarkerOrder(
+        transaction.transactional_id,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.state is TransactionState.PREPARE_COMMIT,
+        transaction.partitions,
+    )

@@ -1,0 +1,73 @@
+"""DescribeTransactions and ListTransactions, for people and tools.
+
+Pure. Source: ``TransactionCoordinator.handleDescribeTransactions``, ``TransactionStateManager.listTransactionStates``;
+KIP-664, KIP-994.
+"""
+
+import re
+from collections.abc import Collection
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
+from .core import TransactionCore
+from .records import by_topic
+from .states import BY_LABEL, TransactionState
+
+
+def describe(core: TransactionCore, transactional_id: str) -> DescribeTransactionsResponse.TransactionState:
+    """All about one transactional id. Raises KafkaError TRANSACTIONAL_ID_NOT_FOUND."""
+    transaction = core.transactions.get(transactional_id)
+    if transaction is None:
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    return DescribeTransactionsResponse.TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=transaction.state.label,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.start_timestamp_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=[
+            DescribeTransactionsResponse.TopicData(topic, partitions)
+            for topic, partitions in by_topic(transaction.partitions).items()
+        ],
+    )
+
+
+class ListFilter:
+    """What ListTransactions asks for: each condition that is given must hold."""
+
+    __slots__ = ("duration_ms", "pattern", "producer_ids", "states", "states_are_given", "unknown_states")
+
+    def __init__(
+        self,
+        state_names: Collection[str] = (),
+        producer_ids: Collection[int] = (),
+        duration_ms: int = -1,
+        pattern: str | None = None,
+    ) -> None:
+        """``duration_ms``: only what has been open for longer, -1 for all; ``pattern``: matched by the whole id.
+
+        Raises KafkaError INVALID_REGULAR_EXPRESSION.
+        """
+        self.states: frozenset[TransactionState] = frozenset(BY_LABEL[name] for name in state_names if name in BY_LABEL)
+        self.states_are_given = bool(state_names)
+        self.unknown_states = [name for name in state_names if name not in BY_LABEL]
+        self.producer_ids = frozenset(producer_ids)
+        self.duration_ms = duration_ms
+        try:
+            self.pattern = re.compile(pattern) if pattern else None
+        except re.error as malformed:
+            raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, str(malformed)) from None
+
+
+def listed(core: TransactionCore, wanted: ListFilter, now_ms: int) -> list[ListTransactionsResponse.TransactionState]:
+    """The transactional ids that a filter lets through."""
+    return [
+        ListTransactionsResponse.TransactionState(transaction.transactional_id, transaction.producer_id, state.label)
+        for transaction in core.transactions.values()
+        for state in (transaction.state,)
+        if (not wanted.producer_ids or transaction.producer_id in wanted.producer_ids)
+        and (not wanted.states_are_given or state in wanted.states)
+        and (wanted.duration_ms < 0 or now_ms - transaction.start_timestamp_ms > wanted.duration_ms)
+        and (wanted.pattern is None or wanted.pattern.fullmatch(transaction.transactional_id))
+    ]

@@ -1,0 +1,127 @@
+"""EndTxn: a client commits or aborts.
+
+Pure. Under transaction version 2 each end gives the client its next epoch, so the same epoch again is the next
+transaction, and an epoch less by one the repetition of a request whose answer was lost:
+
+    |                | abort again | abort    | commit again | commit   |
+    |----------------|-------------|----------|--------------|----------|
+    | Empty          | fenced      | new epoch| fenced       | refused  |
+    | CompleteAbort  | as before   | new epoch| refused      | refused  |
+    | CompleteCommit | refused     | new epoch| as before    | refused  |
+
+("refused" is INVALID_TXN_STATE, "as before" the answer that was lost.) Source:
+``TransactionCoordinator.endTransaction``, ``endTransactionWithTV1``; KIP-98, KIP-890.
+"""
+
+from ...protocol.errors import ErrorCode, KafkaError
+from .core import TransactionCore
+from .effects import TransactionEffects
+from .init_producer_id import ProducerIdAndEpoch
+from .states import TransactionState
+from .transaction import (
+    EPOCH_BUMP_SINCE,
+    LAST_USABLE_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    Transaction,
+    completed,
+    prepared,
+)
+
+UNCHANGED = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+"""The answer to a client whose epoch stays: it is not told one."""
+
+_COMPLETE = {True: TransactionState.COMPLETE_COMMIT, False: TransactionState.COMPLETE_ABORT}
+
+
+def end_transaction(
+    core: TransactionCore,
+    transactional_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    *,
+    commit: bool,
+    client_transaction_version: int,
+    effects: TransactionEffects,
+) -> None:
+    """Decides the outcome; the response is the ProducerIdAndEpoch with which the client goes on.
+
+    Raises KafkaError: INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS, INVALID_TXN_STATE.
+    """
+    transaction = core.transactions.get(transactional_id)
+    if transaction is None:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if client_transaction_version >= EPOCH_BUMP_SINCE:
+        _end_with_new_epoch(core, transaction, producer_id, producer_epoch, commit, effects)
+    else:
+        _end_in_same_epoch(core, transaction, producer_id, producer_epoch, commit, effects)
+
+
+def _end_in_same_epoch(
+    core: TransactionCore,
+    transaction: Transaction,
+    producer_id: int,
+    producer_epoch: int,
+    commit: bool,
+    effects: TransactionEffects,
+) -> None:
+    if transaction.producer_id != producer_id:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if transaction.producer_epoch != producer_epoch:
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+    if transaction.state.is_prepared:
+        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    effects.response = UNCHANGED
+    if transaction.state is TransactionState.ONGOING:
+        core.decide(prepared(transaction, commit=commit, now_ms=effects.now_ms, client_transaction_version=0), effects)
+    elif transaction.state is not _COMPLETE[commit]:
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+
+
+def _end_with_new_epoch(
+    core: TransactionCore,
+    transaction: Transaction,
+    producer_id: int,
+    producer_epoch: int,
+    commit: bool,
+    effects: TransactionEffects,
+) -> None:
+    has_new_id = (
+        transaction.previous_producer_id == producer_id
+        and producer_epoch == LAST_USABLE_EPOCH
+        and transaction.producer_epoch == 0
+    )
+    is_repeated = has_new_id or transaction.producer_epoch == producer_epoch + 1
+    if transaction.producer_id != producer_id and not has_new_id:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if not _is_epoch_of_client(transaction, producer_epoch, is_repeated):
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+    state = transaction.state
+    if state.is_prepared:
+        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    if is_repeated:
+        if state is not _COMPLETE[commit]:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+        effects.response = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
+        return
+    if commit and state is not TransactionState.ONGOING:
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+    decided = prepared(
+        transaction,
+        commit=commit,
+        now_ms=effects.now_ms,
+        client_transaction_version=EPOCH_BUMP_SINCE,
+        next_producer_id=core.new_producer_id() if transaction.is_epoch_exhausted else NO_PRODUCER_ID,
+    )
+    core.decide(decided, effects)
+    continued = completed(decided, effects.now_ms)
+    effects.response = ProducerIdAndEpoch(continued.producer_id, continued.producer_epoch)
+
+
+def _is_epoch_of_client(transaction: Transaction, producer_epoch: int, is_repeated: bool) -> bool:
+    """Whether the epoch is the client's newest, or the one before where the answer with the newest may be lost."""
+    if transaction.state.is_prepared:
+        return transaction.producer_epoch == producer_epoch + 1
+    if transaction.state in _COMPLETE.values():
+        return is_repeated or transaction.producer_epoch == producer_epoch
+    return transaction.producer_epoch == producer_epoch

@@ -1,0 +1,126 @@
+"""The records of ``__transaction_state``: one for each transactional id, the latest counts.
+
+A key is its type as int16 (0), then TransactionLogKey; a value its version as int16, then TransactionLogValue; no value
+is a tombstone. Value version 1 (with the tagged fields of KIP-890) is written where transaction.version is finalised at
+1 or more. Pure. Source: ``TransactionLog``, ``TransactionCoordinatorRecordSerde``.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+
+from ...protocol.codec import decode, encode
+from ...protocol.errors import ProtocolError
+from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
+from .states import TransactionState
+from .transaction import TopicPartition, Transaction
+
+KEY_TYPE = 0
+KEY_VERSION = 0
+TAGGED_FIELDS_SINCE = 1
+
+_INT16 = Struct(">h")
+
+
+class TransactionRecord:
+    """One record: the state of a transactional id, or (None) that it is forgotten."""
+
+    __slots__ = ("transaction", "transactional_id", "value_version")
+
+    def __init__(self, transactional_id: str, transaction: Transaction | None, value_version: int) -> None:
+        self.transactional_id = transactional_id
+        self.transaction = transaction
+        self.value_version = value_version
+
+    def __repr__(self) -> str:
+        return f"TransactionRecord({self.transactional_id!r}, {self.transaction!r}, {self.value_version})"
+
+    def key_bytes(self) -> bytes:
+        """The key as it is stored."""
+        return _INT16.pack(KEY_TYPE) + encode(TransactionLogKey(self.transactional_id), KEY_VERSION)
+
+    def value_bytes(self) -> bytes | None:
+        """The value as it is stored; None is a tombstone."""
+        if self.transaction is None:
+            return None
+        return _INT16.pack(self.value_version) + encode(
+            _value(self.transaction, self.value_version), self.value_version
+        )
+
+
+def value_version(transaction_version: int) -> int:
+    """The version of values under a finalised level of transaction.version."""
+    return 1 if transaction_version >= 1 else 0
+
+
+def decode_record(key: bytes, value: bytes | None) -> TransactionRecord | None:
+    """Reads a stored record; None for a key type that we do not know. Raises ProtocolError where the bytes
+    are broken.
+    """
+    if len(key) < _INT16.size or _INT16.unpack_from(key)[0] != KEY_TYPE:
+        return None
+    transactional_id = decode(TransactionLogKey, KEY_VERSION, key, _INT16.size)[0].transactional_id
+    if value is None:
+        return TransactionRecord(transactional_id, None, 0)
+    version = _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else -1
+    lowest, highest = TransactionLogValue.VERSIONS
+    if not lowest <= version <= highest:
+        # To skip it would be to forget a transaction; Kafka refuses to load the partition too.
+        raise ProtocolError(
+            f"TransactionLogValue of {transactional_id!r} has version {version}, not {lowest} to {highest}"
+        )
+    stored = decode(TransactionLogValue, version, value, _INT16.size)[0]
+    return TransactionRecord(transactional_id, _transaction(transactional_id, stored), version)
+
+
+def _value(transaction: Transaction, version: int) -> TransactionLogValue:
+    value = TransactionLogValue(
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_status=transaction.state,
+        transaction_partitions=None
+        if transaction.state is TransactionState.EMPTY
+        else [
+            TransactionLogValue.PartitionsSchema(topic, partitions)
+            for topic, partitions in by_topic(transaction.partitions).items()
+        ],
+        transaction_last_update_timestamp_ms=transaction.last_update_timestamp_ms,
+        transaction_start_timestamp_ms=transaction.start_timestamp_ms,
+    )
+    if version >= TAGGED_FIELDS_SINCE:
+        value.previous_producer_id = transaction.previous_producer_id
+        value.next_producer_id = transaction.next_producer_id
+        value.client_transaction_version = transaction.client_transaction_version
+    return value
+
+
+def _transaction(transactional_id: str, value: TransactionLogValue) -> Transaction:
+    try:
+        state = TransactionState(value.transaction_status)
+    except ValueError:
+        raise ProtocolError(f"{transactional_id!r} has transaction status {value.transaction_status}") from None
+    return Transaction(
+        transactional_id=transactional_id,
+        producer_id=value.producer_id,
+        producer_epoch=value.producer_epoch,
+        timeout_ms=value.transaction_timeout_ms,
+        state=state,
+        partitions=frozenset(
+            (entry.topic, partition)
+            for entry in value.transaction_partitions or ()
+            for partition in entry.partition_ids
+        ),
+        start_timestamp_ms=value.transaction_start_timestamp_ms,
+        last_update_timestamp_ms=value.transaction_last_update_timestamp_ms,
+        previous_producer_id=value.previous_producer_id,
+        next_producer_id=value.next_producer_id,
+        client_transaction_version=value.client_transaction_version,
+    )
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Partitions by topic, in a stable order."""
+    grouped: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        grouped.setdefault(topic, []).append(partition)
+    return grouped

@@ -1,0 +1,179 @@
+"""What is known of one transactional id, and how it changes: each change is a new value.
+
+Owns: the rules of producer epochs. Never does: deciding whether a client may ask (the modules beside it do).
+Invariants: an epoch never goes back for a producer id; the epoch of a marker is never one that a client may still write
+with, under transaction version 2. Source: ``TransactionMetadata``; KIP-98, KIP-360, KIP-890.
+"""
+
+from dataclasses import dataclass, replace
+
+from ...protocol.errors import ErrorCode, KafkaError
+from .states import SETTLED, VALID_PREVIOUS, TransactionState
+
+TopicPartition = tuple[str, int]
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_TIMESTAMP = -1
+MAX_EPOCH = 0x7FFF
+LAST_USABLE_EPOCH = MAX_EPOCH - 1
+"""No client gets a later epoch, so that its producer can always be fenced by one more."""
+EPOCH_BUMP_SINCE = 2
+"""The transaction version under which every transaction has an epoch of its own (KIP-890)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A transactional id's producer and its last transaction; times are ms since 1970, -1 for none.
+
+    ``last_producer_epoch`` is the epoch that a client had before the one it was last given; it is not stored, so a
+    retry over a restart of the coordinator is fenced. ``client_transaction_version`` is the protocol of the client that
+    began or ended the transaction.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    state: TransactionState
+    partitions: frozenset[TopicPartition]
+    start_timestamp_ms: int
+    last_update_timestamp_ms: int
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    last_producer_epoch: int = NO_PRODUCER_EPOCH
+    client_transaction_version: int = 0
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether the producer id has no further epoch for a client: the next one comes with a new producer id."""
+        return is_epoch_exhausted(self.producer_epoch)
+
+    def is_timed_out(self, now_ms: int) -> bool:
+        """Whether the open transaction has been open for longer than its client allowed."""
+        return self.state is TransactionState.ONGOING and self.start_timestamp_ms + self.timeout_ms < now_ms
+
+
+def is_epoch_exhausted(epoch: int) -> bool:
+    """Whether an epoch is the last that a client may have, or later."""
+    return epoch >= LAST_USABLE_EPOCH
+
+
+def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, now_ms: int) -> Transaction:
+    """A transactional id that was never seen, before it is initialised for the first time."""
+    state = TransactionState.EMPTY
+    return Transaction(
+        transactional_id, producer_id, NO_PRODUCER_EPOCH, timeout_ms, state, frozenset(), NO_TIMESTAMP, now_ms
+    )
+
+
+def increment_epoch(transaction: Transaction, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transaction:
+    """InitProducerId: the next epoch, which fences every other producer of this id.
+
+    ``expected_epoch`` is the one the client had (KIP-360), None when it just started. A client that asks again because
+    it missed the answer gets the same epoch again. Raises KafkaError PRODUCER_FENCED for a client that had another.
+    """
+    epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
+    if expected_epoch is None:
+        epoch, last_epoch = epoch + 1, NO_PRODUCER_EPOCH
+    elif epoch in (NO_PRODUCER_EPOCH, expected_epoch):
+        epoch, last_epoch = epoch + 1, epoch
+    elif expected_epoch != last_epoch:
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+    return replace(
+        _to(transaction, TransactionState.EMPTY, now_ms),
+        producer_epoch=epoch,
+        last_producer_epoch=last_epoch,
+        timeout_ms=timeout_ms,
+        partitions=frozenset(),
+        start_timestamp_ms=NO_TIMESTAMP,
+    )
+
+
+def rotate_producer_id(
+    transaction: Transaction, producer_id: int, timeout_ms: int, now_ms: int, *, client_had_epoch: bool
+) -> Transaction:
+    """InitProducerId where the epochs of the producer id are used up: a new one, from epoch 0 on."""
+    return replace(
+        _to(transaction, TransactionState.EMPTY, now_ms),
+        producer_id=producer_id,
+        producer_epoch=0,
+        last_producer_epoch=transaction.producer_epoch if client_had_epoch else NO_PRODUCER_EPOCH,
+        timeout_ms=timeout_ms,
+        partitions=frozenset(),
+        start_timestamp_ms=NO_TIMESTAMP,
+    )
+
+
+def with_partitions(
+    transaction: Transaction, partitions: frozenset[TopicPartition], now_ms: int, client_transaction_version: int
+) -> Transaction:
+    """AddPartitionsToTxn: the transaction, begun if none is open, reaches more partitions."""
+    begins = transaction.state in SETTLED
+    return replace(
+        _to(transaction, TransactionState.ONGOING, now_ms),
+        partitions=transaction.partitions | partitions,
+        start_timestamp_ms=now_ms if begins else transaction.start_timestamp_ms,
+        client_transaction_version=client_transaction_version,
+    )
+
+
+def fenced(transaction: Transaction) -> Transaction:
+    """The coordinator takes the transaction away from its producer, by an epoch that no client ever gets.
+
+    The state is as before: an abort must follow in the same step.
+    """
+    epoch = min(transaction.producer_epoch + 1, MAX_EPOCH)
+    return replace(transaction, producer_epoch=epoch, last_producer_epoch=NO_PRODUCER_EPOCH)
+
+
+def prepared(
+    transaction: Transaction,
+    *,
+    commit: bool,
+    now_ms: int,
+    client_transaction_version: int,
+    next_producer_id: int = NO_PRODUCER_ID,
+) -> Transaction:
+    """EndTxn: the outcome is decided, the markers are to be written.
+
+    Under transaction version 2 they carry the next epoch, so that nothing the producer sends late joins what follows;
+    ``next_producer_id`` is what the client goes on with where no epoch is left for it.
+    """
+    epoch, last_epoch = transaction.producer_epoch, transaction.last_producer_epoch
+    if client_transaction_version >= EPOCH_BUMP_SINCE:
+        epoch, last_epoch = min(epoch + 1, MAX_EPOCH), epoch
+    never_began = transaction.state is not TransactionState.ONGOING
+    return replace(
+        _to(transaction, TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT, now_ms),
+        producer_epoch=epoch,
+        last_producer_epoch=last_epoch,
+        # An abort of what never began has no time of a beginning, and needs one.
+        start_timestamp_ms=now_ms if never_began else transaction.start_timestamp_ms,
+        next_producer_id=next_producer_id,
+        client_transaction_version=client_transaction_version,
+    )
+
+
+def completed(transaction: Transaction, now_ms: int) -> Transaction:
+    """Every marker is written; where the epochs are used up, the client goes on under its next producer id."""
+    commits = transaction.state is TransactionState.PREPARE_COMMIT
+    done = replace(
+        _to(transaction, TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT, now_ms),
+        partitions=frozenset(),
+        next_producer_id=NO_PRODUCER_ID,
+    )
+    if transaction.next_producer_id == NO_PRODUCER_ID or transaction.client_transaction_version < EPOCH_BUMP_SINCE:
+        return done
+    return replace(done, producer_id=transaction.next_producer_id, producer_epoch=0)
+
+
+def _to(transaction: Transaction, state: TransactionState, now_ms: int) -> Transaction:
+    assert transaction.state in VALID_PREVIOUS[state], f"{transaction} can't become {state.label}"
+    return replace(
+        transaction,
+        state=state,
+        previous_producer_id=transaction.producer_id,
+        next_producer_id=NO_PRODUCER_ID,
+        last_update_timestamp_ms=now_ms,
+    )

@@ -1,0 +1,257 @@
+"""The traps of transactions: the same steps to ours and to a real Kafka, by fixed scripts and by random ones."""
+
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from odradek.protocol.messages.transactions import DescribeTransactionsRequest, ListTransactionsRequest
+from parity.side import Side, same
+from parity.transactional import Transactional
+from parity.two_brokers import TwoBrokers
+
+pytestmark = pytest.mark.java
+
+Scene = Callable[[Transactional], Any]
+
+
+def a_commit(tx: Transactional) -> Any:
+    return [tx.init(), tx.add("a", 0, 1), tx.produce(), tx.produce("a", 1), tx.end()]
+
+
+def an_abort(tx: Transactional) -> Any:
+    return [tx.init(), tx.add(), tx.produce(), tx.produce(), tx.end(commit=False), tx.add(), tx.produce(), tx.end()]
+
+
+def offsets(tx: Transactional) -> Any:
+    return [tx.init(), tx.offsets(), tx.commit("a", 7), tx.end(), tx.offsets(), tx.commit("a", 9), tx.end(commit=False)]
+
+
+def a_zombie(tx: Transactional) -> Any:
+    begun = [tx.init("a"), tx.add("a"), tx.produce("a"), tx.init("b")]
+    late = [tx.produce("a"), tx.add("a"), tx.add("a", version=1), tx.offsets("a"), tx.offsets("a", version=1)]
+    return [*begun, *late, tx.commit("a"), tx.end("a"), tx.end("a", version=1), tx.init("a", known=True)]
+
+
+def a_zombie_of_old_versions(tx: Transactional) -> Any:
+    return [
+        tx.init("a", version=1),
+        tx.init("b", version=1),
+        tx.init("a", known=True, version=3),
+        tx.end("a", version=0),
+    ]
+
+
+def epochs_that_a_client_had(tx: Transactional) -> Any:
+    first = [tx.init("a"), tx.init("a", known=True), tx.init("a", known=True)]
+    tx.who("a").producer_epoch = 1
+    return [*first, tx.init("a", known=True), tx.init("b"), tx.init("a", known=True)]
+
+
+def an_id_that_is_somebody_elses(tx: Transactional) -> Any:
+    tx.init("a")
+    tx.who("b").take(tx.who("a").producer_id + 1_000_000, 0)
+    return [tx.add("b"), tx.offsets("b"), tx.end("b"), tx.commit("b"), tx.produce("b"), tx.init("b", known=True)]
+
+
+def nothing_was_begun(tx: Transactional) -> Any:
+    return [tx.end(), tx.add(), tx.offsets(), tx.init(), tx.end(), tx.end(commit=False), tx.commit(), tx.produce()]
+
+
+def twice(tx: Transactional) -> Any:
+    begun = [tx.init(), tx.add(), tx.add(), tx.add("a", 0, 1), tx.produce(), tx.end(), tx.end(), tx.end(commit=False)]
+    return [*begun, tx.add(), tx.end(commit=False), tx.end(commit=False), tx.end()]
+
+
+def times(tx: Transactional) -> Any:
+    return [tx.init(timeout_ms=0), tx.init(timeout_ms=-1), tx.init(timeout_ms=900_001), tx.init(timeout_ms=900_000)]
+
+
+def partitions_that_are_not_there(tx: Transactional) -> Any:
+    return [tx.init(), tx.add("a", 0, 9), tx.add("a", topic="no-such-topic"), tx.add("a", topic="__consumer_offsets")]
+
+
+def a_partition_that_was_not_added(tx: Transactional) -> Any:
+    begun = [tx.init(), tx.produce(version=10), tx.produce(version=11), tx.add("a", 1), tx.produce(version=11)]
+    return [*begun, tx.commit(version=3), tx.commit(version=4), tx.end(commit=False)]
+
+
+def sequences(tx: Transactional) -> Any:
+    begun = [tx.init(), tx.add(), tx.produce(sequence=0), tx.produce(sequence=0), tx.produce(sequence=5)]
+    return [*begun, tx.end(), tx.add(), tx.produce(sequence=1), tx.produce(sequence=2), tx.end()]
+
+
+def version_2(tx: Transactional) -> Any:
+    first = [tx.init(), tx.produce(version=12), tx.commit("a", 3, version=5), tx.end(version=5)]
+    second = [tx.produce(version=12), tx.produce("a", 1, version=12), tx.end(commit=False, version=5)]
+    return [*first, *second, tx.commit("a", 4, version=5), tx.end(version=5)]
+
+
+def version_2_without_a_transaction(tx: Transactional) -> Any:
+    begun = [tx.init(), tx.end(version=5), tx.end(commit=False, version=5), tx.end(commit=False, version=5)]
+    tx.who("a").producer_epoch -= 1
+    return [*begun, tx.end(commit=False, version=5), tx.end(version=5)]
+
+
+def version_2_repeated(tx: Transactional) -> Any:
+    begun = [tx.init(), tx.produce(version=12), tx.end(version=5)]
+    tx.who("a").producer_epoch -= 1
+    again = [tx.end(version=5)]
+    tx.who("a").producer_epoch -= 1
+    return [*begun, *again, tx.end(commit=False, version=5), tx.produce(version=12)]
+
+
+def version_2_beside_a_zombie(tx: Transactional) -> Any:
+    begun = [
+        tx.init("a"),
+        tx.produce("a", version=12),
+        tx.init("b"),
+        tx.produce("a", version=12),
+        tx.end("a", version=5),
+    ]
+    return [*begun, tx.commit("a", version=5), tx.produce("b", version=12), tx.end("b", version=5)]
+
+
+def too_late(tx: Transactional) -> Any:
+    begun = [tx.init("a", timeout_ms=1), tx.add("a"), tx.wait_until_it_is_aborted()]
+    return [*begun, tx.end("a"), tx.produce("a"), tx.init("a", known=True), tx.add("a"), tx.end("a", commit=False)]
+
+
+def versions_mixed(tx: Transactional) -> Any:
+    first = [tx.init(), tx.add(), tx.produce(), tx.end(version=5), tx.add(), tx.produce(version=12), tx.end()]
+    return [*first, tx.produce(version=12), tx.end(version=3)]
+
+
+SCENES: list[Scene] = [
+    a_commit,
+    an_abort,
+    offsets,
+    a_zombie,
+    a_zombie_of_old_versions,
+    epochs_that_a_client_had,
+    an_id_that_is_somebody_elses,
+    nothing_was_begun,
+    twice,
+    times,
+    partitions_that_are_not_there,
+    a_partition_that_was_not_added,
+    sequences,
+    version_2,
+    version_2_without_a_transaction,
+    version_2_repeated,
+    version_2_beside_a_zombie,
+    too_late,
+    versions_mixed,
+]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=[scene.__name__ for scene in SCENES])
+def test_transactions(both: TwoBrokers, scene: Scene) -> None:
+    def play(side: Side) -> Any:
+        tx = Transactional(side, scene.__name__)
+        return [scene(tx), tx.seen()]
+
+    same(both, play)
+
+
+def test_described_and_listed(both: TwoBrokers) -> None:
+    def scene(side: Side) -> Any:
+        tx = Transactional(side, "listed-transaction")
+        tx.init()
+        tx.add()
+        described = side.ask(DescribeTransactionsRequest(["no-such-transaction", ""]), 0)
+        filters: list[dict[str, Any]] = [
+            {"state_filters": ["Ongoing"]},
+            {"state_filters": ["Ongoing", "NoSuchState"]},
+            {"state_filters": ["ongoing"]},
+            {"producer_id_filters": [tx.who("a").producer_id]},
+            {"transactional_id_pattern": "listed-.*"},
+            {"transactional_id_pattern": "listed"},
+            {"transactional_id_pattern": "("},
+            {"duration_filter": 600_000},
+        ]
+        listed = []
+        for wanted in filters:
+            body = side.ask(ListTransactionsRequest(**wanted), 2)
+            names = sorted(
+                one["transactionalId"] for one in body["transactionStates"] if one["transactionalId"] == tx.name
+            )
+            listed.append((body["errorCode"], body["unknownStateFilters"], names))
+        return [described, listed, tx.end()]
+
+    same(both, scene)
+
+
+def random_steps(seed: int, count: int) -> list[tuple[str, dict[str, Any]]]:
+    """Steps of two producers that share a transactional id."""
+    rng = random.Random(seed)
+    speaks = {"a": rng.choice((1, 2)), "b": rng.choice((1, 2))}
+    steps: list[tuple[str, dict[str, Any]]] = [("init", {"who": "a"})]
+    for _ in range(count):
+        who = rng.choice("aaab")
+        new = speaks[who] == 2
+        steps.append(
+            rng.choice(
+                (
+                    (
+                        "produce",
+                        {"who": who, "index": rng.randrange(2), "version": 12 if new else rng.choice((10, 11))},
+                    ),
+                    (
+                        "produce",
+                        {"who": who, "index": rng.randrange(2), "version": 12 if new else rng.choice((10, 11))},
+                    ),
+                    ("add", {"who": who, "version": rng.choice((1, 3))}),
+                    ("offsets", {"who": who, "version": rng.choice((1, 3))}),
+                    (
+                        "commit",
+                        {"who": who, "offset": rng.randrange(9), "version": 5 if new else rng.choice((2, 3, 4))},
+                    ),
+                    ("end", {"who": who, "commit": rng.random() < 0.6, "version": 5 if new else rng.choice((1, 3))}),
+                    ("end", {"who": who, "commit": rng.random() < 0.6, "version": 5 if new else rng.choice((1, 3))}),
+                    ("init", {"who": who, "known": rng.random() < 0.5, "version": rng.choice((3, 4))}),
+                )
+            )
+        )
+    return steps
+
+
+def play_random(both: TwoBrokers, seed: int, count: int) -> None:
+    def scene(side: Side) -> Any:
+        tx = Transactional(side, f"random-{seed}")
+        seen = []
+        for name, arguments in random_steps(seed, count):
+            who = arguments["who"]
+            if tx.who(who).producer_id < 0 and name != "init":
+                continue
+            more = dict(arguments)
+            del more["who"]
+            index = more.pop("index", None)
+            positional = (who,) if index is None else (who, index)
+            seen.append((name, arguments, getattr(tx, name)(*positional, **more)))
+        return [seen, tx.seen()]
+
+    try:
+        same(both, scene)
+    except AssertionError as failure:
+        failure.add_note(
+            f"again: TRANSACTION_SEED={seed} pytest tests/parity/{os.path.basename(__file__)} -k given_seed"
+        )
+        raise
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_transactions(both: TwoBrokers, seed: int) -> None:
+    play_random(both, seed, 15)
+
+
+def test_given_seed(both: TwoBrokers) -> None:
+    play_random(both, int(os.environ.get("TRANSACTION_SEED", "4711")), 15)
+
+
+@pytest.mark.ci
+def test_more_random_transactions(both: TwoBrokers) -> None:
+    for seed in range(1_000, 1_150):
+        play_random(both, seed, 15)

@@ -1,0 +1,219 @@
+"""Transactions on one side: producers by name under transactional ids, and what each request was answered.
+
+Producer ids differ between two brokers, so they are told by the order in which they were first seen. Kafka writes
+markers after it has answered: what it refuses with CONCURRENT_TRANSACTIONS meanwhile is asked again.
+"""
+
+import time
+from typing import Any
+
+from odradek.protocol.messages.fetch import FetchRequest
+from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.transactions import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    DescribeProducersRequest,
+    DescribeTransactionsRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TxnOffsetCommitRequest,
+)
+from odradek.protocol.records.batch import iterate_headers
+from parity.side import DEADLINE_S, Side, batch, fetch_request
+
+CONCURRENT_TRANSACTIONS = 51
+NOT_ENOUGH_REPLICAS = 19
+TIMEOUT_MS = 60_000
+
+
+class Producer:
+    """What a client knows: its id and epoch, and where its sequences are."""
+
+    def __init__(self) -> None:
+        self.producer_id = self.producer_epoch = -1
+        self.sequences: dict[int, int] = {}
+
+    def take(self, producer_id: int, producer_epoch: int) -> None:
+        if (producer_id, producer_epoch) != (self.producer_id, self.producer_epoch):
+            self.producer_id, self.producer_epoch = producer_id, producer_epoch
+            self.sequences = {}
+
+
+class Transactional:
+    """Everything about one transactional id, its topic and its group, on one side."""
+
+    def __init__(self, side: Side, name: str, partitions: int = 2) -> None:
+        self.side = side
+        self.name = name
+        self.topic = side.topic(f"{name}-topic", partitions)
+        self.group = side.group(f"{name}-group")
+        self.producers: dict[str, Producer] = {}
+        self._ids: dict[int, str] = {-1: "none"}
+        deadline = time.monotonic() + DEADLINE_S
+        while side.ask(FindCoordinatorRequest(name, 1), 3)["errorCode"] or self.describe()["errorCode"] not in (0, 105):
+            assert time.monotonic() < deadline, f"no coordinator of {name}"
+
+    def who(self, name: str) -> Producer:
+        return self.producers.setdefault(name, Producer())
+
+    def _id(self, producer_id: int) -> str:
+        return self._ids.setdefault(producer_id, f"id {len(self._ids)}")
+
+    def _ask(self, request: Message, version: int) -> Any:
+        """The answer, once no other one of this transactional id is under way."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            body = self.side.ask(request, version)
+            if CONCURRENT_TRANSACTIONS not in _errors(body) or time.monotonic() > deadline:
+                return body
+
+    def init(
+        self, who: str = "a", *, known: bool = False, version: int = 4, timeout_ms: int = TIMEOUT_MS
+    ) -> tuple[int, str, int]:
+        """InitProducerId; ``known``: with the id and epoch that the client has."""
+        producer = self.who(who)
+        had = (producer.producer_id, producer.producer_epoch) if known else (-1, -1)
+        body = self._ask(InitProducerIdRequest(self.name, timeout_ms, *had), version)
+        if not body["errorCode"]:
+            producer.take(body["producerId"], body["producerEpoch"])
+        return body["errorCode"], self._id(body["producerId"]), body["producerEpoch"]
+
+    def add(self, who: str = "a", *indexes: int, version: int = 3, topic: str | None = None) -> Any:
+        """AddPartitionsToTxn, as clients ask it."""
+        producer = self.who(who)
+        wanted = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(topic or self.topic, list(indexes or (0,)))
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=self.name,
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.producer_epoch,
+            v3_and_below_topics=[wanted],
+        )
+        results = self._ask(request, version)["resultsByTopicV3AndBelow"]
+        return sorted(
+            (result["partitionIndex"], result["partitionErrorCode"])
+            for one in results
+            for result in one["resultsByPartition"]
+        )
+
+    def produce(self, who: str = "a", index: int = 0, *, version: int = 11, sequence: int | None = None) -> Any:
+        """One record with the next sequence; the error and the offset."""
+        producer = self.who(who)
+        first = producer.sequences.get(index, 0) if sequence is None else sequence
+        data = batch(
+            first,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            base_sequence=first,
+            is_transactional=True,
+        )
+        partition = ProduceRequest.PartitionProduceData(index, data)
+        request = ProduceRequest(
+            self.name, -1, 10_000, [ProduceRequest.TopicProduceData(self.topic, partition_data=[partition])]
+        )
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            answer = self.side.ask(request, version)["responses"][0]["partitionResponses"][0]
+            busy = answer["errorCode"] in (CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS)
+            if not busy or time.monotonic() > deadline:
+                break
+        if not answer["errorCode"]:
+            producer.sequences[index] = first + 1
+        return answer["errorCode"], answer["baseOffset"]
+
+    def offsets(self, who: str = "a", *, version: int = 3) -> int:
+        """AddOffsetsToTxn."""
+        producer = self.who(who)
+        request = AddOffsetsToTxnRequest(self.name, producer.producer_id, producer.producer_epoch, self.group)
+        return int(self._ask(request, version)["errorCode"])
+
+    def commit(self, who: str = "a", offset: int = 1, *, version: int = 3, **fields: Any) -> int:
+        """TxnOffsetCommit."""
+        producer = self.who(who)
+        partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, offset)
+        topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(self.topic, [partition])
+        request = TxnOffsetCommitRequest(
+            self.name, self.group, producer.producer_id, producer.producer_epoch, topics=[topic], **fields
+        )
+        return int(self._ask(request, version)["topics"][0]["partitions"][0]["errorCode"])
+
+    def end(self, who: str = "a", *, commit: bool = True, version: int = 3) -> Any:
+        """EndTxn; from version 5 on with the epoch that the client goes on with."""
+        producer = self.who(who)
+        body = self._ask(EndTxnRequest(self.name, producer.producer_id, producer.producer_epoch, commit), version)
+        if version < 5:
+            return body["errorCode"]
+        if not body["errorCode"]:
+            producer.take(body["producerId"], body["producerEpoch"])
+        return body["errorCode"], self._id(body["producerId"]), body["producerEpoch"]
+
+    def describe(self) -> Any:
+        """DescribeTransactions, once nothing is under way."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            state = self.side.ask(DescribeTransactionsRequest([self.name]), 0)["transactionStates"][0]
+            if not state["transactionState"].startswith("Prepare") or time.monotonic() > deadline:
+                break
+        state["producerId"] = "none" if state["errorCode"] else self._id(state["producerId"])
+        state["transactionStartTimeMs"] = state["transactionStartTimeMs"] > 0
+        state["topics"] = sorted((topic["topic"], sorted(topic["partitions"])) for topic in state["topics"])
+        return state
+
+    def wait_until_it_is_aborted(self) -> Any:
+        """The state once the coordinator has ended the transaction, because its time is over."""
+        deadline = time.monotonic() + DEADLINE_S
+        while (state := self.describe())["transactionState"] == "Ongoing":
+            assert time.monotonic() < deadline
+        return state
+
+    def _log(self, index: int) -> Any:
+        """A partition as a reader of committed data sees it: its ends, its batches, what was aborted."""
+        batches: list[tuple[int, bool, int]] = []
+        aborted: set[tuple[str, int]] = set()
+        offset = 0
+        while True:
+            partition = FetchRequest.FetchPartition(index, fetch_offset=offset, partition_max_bytes=1 << 20)
+            wanted = [FetchRequest.FetchTopic(self.topic, self.side.topic_ids[self.topic], [partition])]
+            response: Any = self.side.raw(fetch_request(wanted, isolation_level=1), 11)
+            fetched = response.responses[0].partitions[0]
+            aborted |= {(self._id(one.producer_id), one.first_offset) for one in fetched.aborted_transactions or ()}
+            headers = [header for _, header in iterate_headers(bytes(fetched.records or b""))]
+            batches += [(one.base_offset, one.is_control, one.producer_epoch) for one in headers]
+            if not headers:
+                return fetched.high_watermark, fetched.last_stable_offset, batches, sorted(aborted)
+            offset = headers[-1].next_offset
+
+    def seen(self) -> Any:
+        """What is there in the end: the state, the logs as committed readers see them, the committed offset."""
+        state = self.describe()
+        logs = [self._log(index) for index in range(2)]
+        topic = DescribeProducersRequest.TopicRequest(self.topic, [0, 1])
+        producers = [
+            [
+                (
+                    self._id(one["producerId"]),
+                    one["producerEpoch"],
+                    one["lastSequence"],
+                    one["coordinatorEpoch"],
+                    one["currentTxnStartOffset"],
+                )
+                for one in partition["activeProducers"]
+            ]
+            for partition in self.side.ask(DescribeProducersRequest([topic]), 0)["topics"][0]["partitions"]
+        ]
+        group = OffsetFetchRequest(self.group, None, require_stable=False)
+        committed = [
+            (one["partitionIndex"], one["committedOffset"])
+            for topic_offsets in self.side.ask(group, 7)["topics"]
+            for one in topic_offsets["partitions"]
+        ]
+        return [state, logs, producers, committed]
+
+
+def _errors(body: Any) -> set[int]:
+    """Every error code in an answer."""
+    if isinstance(body, dict):
+        found = {int(value) for key, value in body.items() if key in ("errorCode", "partitionErrorCode")}
+        return found.union(*(_errors(value) for value in body.values()))
+    return set().union(*map(_errors, body)) if isinstance(body, list) else set()
