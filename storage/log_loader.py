@@ -294,13 +294,13 @@ class LogLoader:
     def _name_hole(self, segment: Segment, following: int) -> None:
         """Says that offsets are missing in front of the next segment, and keeps that, as Kafka does.
 
-        A power failure may keep a later unsynced segment and lose the end of an earlier one; but a log that was compacted
-        once, or came from a leader whose log was, looks the same, and cutting that would lose what was synced.
+        A power failure may keep a later unsynced segment and lose the end of an earlier one; but a log that was once
+        compacted, or came from a leader whose log was, looks the same, and cutting that would lose what was synced.
         """
         if following > self.state.map_end_offset and not self.config.is_compacted:
             logger.warning(
-                "%s: ends at offset %d, the next segment begins at %d: a power failure took what was between, or it was "
-                "compacted away",
+                "%s: ends at offset %d, the next segment begins at %d: a power failure took what was between, or it "
+                "was compacted away",
                 segment.path,
                 self.state.map_end_offset,
                 following,

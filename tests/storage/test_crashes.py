@@ -1,5 +1,7 @@
 """Crashes at every write point of everything that a log directory does: what was promised is there afterwards."""
 
+import errno
+import random
 from pathlib import Path
 
 import pytest
@@ -8,11 +10,20 @@ from support.crash_run import CrashRun
 from support.simulated_disk import StrictDisk
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(6, 20))])
 def test_nothing_promised_is_lost_at_any_write_point(tmp_path: Path, seed: int) -> None:
     run = CrashRun(tmp_path, seed, often=0.35)
     run.run()
     assert run.points > 20
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("seed", range(400, 410))
+def test_a_disk_that_refuses_anything_once_costs_nothing_acknowledged(tmp_path: Path, seed: int, error: int) -> None:
+    """One operation of the disk fails, whichever it is, a write after half of its bytes; what was answered is there."""
+    run = CrashRun(tmp_path, seed, often=0)
+    run.disk.faults = {run.disk.operations + 20 + random.Random(seed).randrange(250): error}
+    run.run(40)
 
 
 @pytest.mark.parametrize("seed", range(200, 215))

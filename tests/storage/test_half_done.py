@@ -114,7 +114,7 @@ ALL = [*STATES, *LEFTOVERS]
 @pytest.mark.parametrize("is_clean", [True, False])
 @pytest.mark.parametrize("name", ALL)
 def test_the_old_log_or_the_new_one(cleaned: Path, tmp_path: Path, name: str, is_clean: bool) -> None:
-    results = []
+    results: list[str] = []
     for state in (ALL[0], name, ALL[len(STATES) - 1]):
         directory = make_state(cleaned, tmp_path / str(len(results)), state)
         log = Log.open(directory, CONFIG, now_ms=NOW, clean_shutdown=is_clean)

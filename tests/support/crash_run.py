@@ -18,6 +18,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
 from odradek.storage.compaction.partition_facts import read_partition
+from odradek.storage.errors import StorageError
 from odradek.storage.files import Files
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
@@ -89,9 +90,20 @@ class CrashRun:
             for key in (PLAIN, COMPACTED, SHORT_LIVED):
                 self._create(key)
             for _ in range(steps):
-                self._step()
+                self._attempt(self._step)
             self.step = "close"
-            self.directory.close(EPOCH_OF_BROKER)
+            self._attempt(lambda: self.directory.close(EPOCH_OF_BROKER))
+            self.directory.abandon()
+
+    def _attempt(self, action: Callable[[], None]) -> None:
+        """What an operation that fails leaves must be as safe as what a crash leaves."""
+        try:
+            action()
+        except (OSError, StorageError):
+            if not self.disk.faults:
+                raise
+            self.disk.faults = {}
+            self._crash(has_power=True)
 
     def _step(self) -> None:
         weighted: list[tuple[Callable[[], None], int]] = [
@@ -402,7 +414,9 @@ class CrashRun:
 
     def crash(self) -> None:
         """The history itself goes on behind a crash."""
-        has_power = self.chance.random() < 0.5
+        self._crash(has_power=self.chance.random() < 0.5)
+
+    def _crash(self, *, has_power: bool) -> None:
         disk = self.disk.survivors(self.disk.root, self.chance, has_power=has_power)
         disk.before, disk.operations, self.disk.before = self.disk.before, self.disk.operations, None
         self.directory.abandon()
@@ -410,6 +424,10 @@ class CrashRun:
         self.step = "recovery" if has_power else "recovery without power"
         self.directory = self._start_again(has_power=has_power)
         self._check_directory(self.directory, has_power=has_power)
+        for key, log in self.directory.logs.items():
+            if key not in self.models:  # it was being made
+                self.models[key] = PartitionModel(log.topic_id or bytes(16), is_compacted=key == COMPACTED)
+            self.deleted_ids.discard(self.models[key].topic_id)
         for key in list(self.models):
             if key in self.directory.logs:
                 self.models[key].adopt(self.directory.logs[key])
@@ -420,6 +438,7 @@ class CrashRun:
         for key, log in self.directory.logs.items():
             if log.topic_id is None:
                 log.assign_topic_id(self.models[key].topic_id)
+        self.being_created = self.being_deleted = None
         for key in (PLAIN, COMPACTED, SHORT_LIVED):
             if key not in self.models:
                 self._create(key)

@@ -177,6 +177,8 @@ class SimulatedDisk(Files):
         self.operations = 0
         self.crash_at: int | None = None
         self.before: Callable[[int, str], None] | None = None
+        self.faults: dict[int, int] = {}
+        """Write point -> the errno with which it fails; of a write, half of the bytes are taken first."""
         self._tree = _Directory()
         self._open: dict[int, _File] = {}
         self._next_descriptor = FIRST_DESCRIPTOR
@@ -195,6 +197,8 @@ class SimulatedDisk(Files):
             raise Crash(what)
         if self.before is not None:
             self.before(number, what)
+        if number in self.faults:
+            raise OSError(self.faults[number], os.strerror(self.faults[number]), what)
 
     def survivors(self, root: Path, chance: random.Random, *, has_power: bool) -> "SimulatedDisk":
         """The disk that the next start finds, as seen from `root`.
@@ -320,6 +324,9 @@ class SimulatedDisk(Files):
         self._half_done = file, position, data
         try:
             self._write_point(f"write {len(data)} bytes at {position}")
+        except OSError:
+            file.note(position, data[: len(data) // 2])
+            raise
         finally:
             if not self._is_dead:
                 self._half_done = None
