@@ -41,6 +41,9 @@ test-long-crash: LONG = tests/storage/test_crashes.py
 ## test-long-cleaning: random lives of compacted logs with rounds of the cleaner
 test-long-cleaning: LONG = tests/storage/compaction
 
+## test-long-appends: small and large appends interleaved with everything else that touches a log
+test-long-appends: LONG = tests/broker/test_large_appends.py
+
 ## test-long-groups: the simulator of groups
 test-long-groups: LONG = tests/broker/groups
 
