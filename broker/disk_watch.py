@@ -80,7 +80,7 @@ class DiskWatch:
         self._cap_state = SpaceState.NORMAL
         self._used_bytes = 0
         self._other_bytes = 0
-        self._counted_at_ms = -COUNT_INTERVAL_MS
+        self._counted_at_ms = -1
         self._retained_at_ms = -RETENTION_INTERVAL_MS
         self._has_removed = True
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -180,11 +180,28 @@ class DiskWatch:
         """How much all log directories take: counted now and then, and by what the logs have grown since."""
         in_logs = sum(log.size_in_bytes for log in self._logs())
         now_ms = self._timers.now_ms()
-        if anew or now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS:
+        if anew or self._counted_at_ms < 0:
             self._counted_at_ms = now_ms
-            counted = sum(allocated_bytes(w.directory.files, w.directory.path) for w in self._watched)
-            self._other_bytes = counted - in_logs
+            self._other_bytes = self._allocated_bytes() - in_logs
+        elif now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS and self._loop is not None:
+            self._counted_at_ms = now_ms
+            counting = self._loop.run_in_executor(None, self._allocated_bytes)
+            counting.add_done_callback(partial(self._counted, in_logs))
         self._used_bytes = in_logs + self._other_bytes
+
+    def _allocated_bytes(self) -> int:
+        """What all files take; on any thread. Raises OSError."""
+        online = [watched.directory for watched in self._watched if watched.directory.failure is None]
+        return sum(allocated_bytes(directory.files, directory.path) for directory in online)
+
+    def _counted(self, in_logs: int, counting: asyncio.Future[int]) -> None:
+        """A count on another thread has ended; what the logs have grown meanwhile counts twice until the next."""
+        if counting.cancelled():
+            return
+        if isinstance(problem := counting.exception(), OSError):
+            logger.warning("the files of the log directories could not be counted: %s", problem)
+            return
+        self._other_bytes = counting.result() - in_logs
 
     def _logs(self) -> list[Log]:
         return [log for watched in self._watched for log in watched.directory.logs.values() if log.failure is None]
