@@ -65,7 +65,7 @@ test-long-storage-scale: LONG = tests/scale
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning groups transactions parity frames disk door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups transactions parity frames disk door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
