@@ -13,10 +13,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from odradek.broker.connection import Connection
+from odradek.broker.coordinator_log import PartitionLog
 from odradek.broker.dispatch import Dispatcher
 from odradek.broker.group_commit import GroupCommit
 from odradek.broker.loop_timers import LoopTimers
-from odradek.broker.coordinator_log import PartitionLog
 from odradek.broker.partition import Partition
 from odradek.broker.partitions import Partitions
 from odradek.broker.writer_threads import WriterThreads
