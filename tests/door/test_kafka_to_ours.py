@@ -6,22 +6,20 @@ starts on it again, with its ACLs, SCRAM users and quotas.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
 
+from support.door_cleaned import CLEANER, fill_cleaned
 from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
 from support.door_metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.door_rules import violations
 from support.door_security import AUTHORIZER, set_up, what_is_there
 from support.door_snapshot import Snapshot, differences, take_snapshot
-from support.door_topics import Plan
 from support.door_transactions import assert_shown_right, end_the_open_one, fill_with_transactions
-from support.door_workload import CONFIGS, create, fill, fill_more
+from support.door_workload import CONFIGS, fill, fill_more, wait
 from support.java import KAFKA_VERSION, java_or_skip
 from support.kafka_log import SERVING, complaints
 from support.our_broker import OurBroker
@@ -32,16 +30,6 @@ pytestmark = pytest.mark.java
 NODE = {"node.id": "1"}
 SHORT_SESSION = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
 """So long a Kafka waits for the session of a broker that was killed, before it takes its own registration."""
-CLEANER = {"log.cleaner.backoff.ms": "100"}
-CLEANED = Plan(
-    "cleaned",
-    configs={
-        "cleanup.policy": "compact",
-        "internal.segment.bytes": "2000",
-        "min.cleanable.dirty.ratio": "0.01",
-        "compression.type": "lz4",
-    },
-)
 ROUNDS = 3
 
 
@@ -103,27 +91,6 @@ class Door:
         self.ours.__exit__(None, None, None)
 
 
-def fill_cleaned(door: Door, plan: Plan = CLEANED) -> None:
-    """A compacted topic in tiny segments, which the cleaner of Kafka has gone over to the active one."""
-    admin = AdminClient({"bootstrap.servers": door.servers})
-    create(admin, [plan])
-    producer = Producer({"bootstrap.servers": door.servers, "linger.ms": 0})
-    for number in range(300):
-        value = None if number % 50 == 49 else b"%d" % number * 20
-        producer.produce(plan.name, value, b"key-%d" % (number % 17), number % 2)
-        if number % 5 == 4:
-            assert producer.flush(60) == 0
-    for index in range(2):
-        wait(f"the cleaner at {plan.name}-{index}", lambda index=index: _is_cleaned(door, plan.name, index))  # type: ignore[misc]
-
-
-def _is_cleaned(door: Door, topic: str, index: int) -> bool:
-    directory = door.kafka.log_dir / f"{topic}-{index}"
-    active = max(int(path.stem) for path in directory.glob("*.log"))
-    done = f"{topic} {index} {active}\n" in (door.kafka.log_dir / "cleaner-offset-checkpoint").read_text()
-    return done and not [*directory.glob("*.cleaned"), *directory.glob("*.swap")]
-
-
 def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
     """Fills a Kafka, and hands it over and back as often as asked."""
     door = Door(directory, way)
@@ -132,7 +99,7 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         producer = LivingProducer(door.servers)
         fill(door.servers, seed=3, now_ms=now_ms())
         fill_with_transactions(door.servers)
-        fill_cleaned(door)
+        fill_cleaned(door.servers, [door.kafka.log_dir])
         set_up(door.servers)
         producer.send()
         secured = what_is_there(door.servers)
@@ -193,13 +160,6 @@ def settled(door: Door) -> Seen:
     checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
     wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
     return look(door)
-
-
-def wait(what: str, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, f"waited for {what}"
-        time.sleep(0.05)
 
 
 def now_ms() -> int:
