@@ -99,7 +99,8 @@ class Hosting:
         for directory in self._directories.online:
             for topic, index in list(directory.found)[:count]:
                 try:
-                    directory.open_log(topic, index, self.config_of(topic), self._clock_ms())
+                    # Nobody uses it yet, so it needs no descriptor.
+                    directory.open_log(topic, index, self.config_of(topic), self._clock_ms()).release_files()
                 except StorageError as error:
                     directory.found.pop((topic, index), None)
                     logger.error("%s-%d can't be opened: %s", topic, index, error)

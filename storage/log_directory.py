@@ -322,6 +322,7 @@ class LogDirectory:
         assert not self.holds(topic, partition), f"{path} is there"
         try:
             if log is not None:
+                log.release_files()  # an open file is not renamed everywhere
                 self._files.rename(log.directory, path)
                 log.move_to(path)
                 self.logs[key] = self.futures.pop(key)

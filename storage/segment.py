@@ -369,16 +369,16 @@ class Segment:
         if offset <= self.base_offset:
             return 0
         try:
-            kept = (
-                OffsetIndex(self.base_offset, self._read_index(OFFSET_INDEX_SUFFIX)),
-                TimeIndex(self.base_offset, self._read_index(TIME_INDEX_SUFFIX)),
-                self._read_transaction_index(),
-            )
+            stored = self._read_index(OFFSET_INDEX_SUFFIX), self._read_index(TIME_INDEX_SUFFIX)
+            offsets, times = OffsetIndex(self.base_offset, stored[0]), TimeIndex(self.base_offset, stored[1])
+            transactions = self._read_transaction_index()
         except (FileNotFoundError, CorruptIndexError):
             return 0
-        for index in kept:
+        for index in (offsets, times, transactions):
             index.truncate_to(offset)
-        offsets, times, transactions = kept
+        if (offsets.to_bytes(), times.to_bytes()) == stored:
+            # Nothing was written since: of thousands of idle logs no file is written anew.
+            offsets.saved_entries, times.saved_entries = len(offsets), len(times)
         position = offsets.last_position
         newest = times.last_entry
         next_offset = self.base_offset
