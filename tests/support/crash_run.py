@@ -220,7 +220,8 @@ class CrashRun:
             if model is None or model.pending_truncation is not None:
                 continue
             for sent, stored in model.last_sent.values():
-                if stored.first_offset >= log.log_start_offset and stored.next_offset <= log.log_end_offset:
+                start = max(log.log_start_offset, model.log_start_offset)
+                if start <= stored.first_offset and stored.next_offset <= log.log_end_offset:
                     info = log.append_as_leader(sent, self.epoch, self.now_ms)
                     assert info.duplicate, f"{log}: a batch at {stored.first_offset} was appended twice"
                     assert info.first_offset == stored.first_offset
@@ -238,8 +239,10 @@ class CrashRun:
         try:
             assert again.was_clean
             assert {key: _facts(log) for key, log in again.logs.items()} == before
-            for log in again.logs.values():
-                check_parts(log)
+            for key, log in again.logs.items():
+                model = self.models.get(key)
+                start = log.log_start_offset if model is None else model.log_start_offset
+                check_parts(log, start=max(log.log_start_offset, start))
         finally:
             again.abandon()
 
