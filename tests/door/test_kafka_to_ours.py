@@ -28,7 +28,7 @@ from support.real_kafka import RealKafka
 pytestmark = pytest.mark.java
 
 NODE = {"node.id": "1"}
-SHORT_SESSION = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+SHORT_SESSION = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "500"}
 """So long a Kafka waits for the session of a broker that was killed, before it takes its own registration."""
 ROUNDS = 3
 
