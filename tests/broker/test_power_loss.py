@@ -21,7 +21,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import LogDirectory
 from support.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 from support.log_model import records_of
-from support.simulated_disk import SimulatedDisk
+from support.simulated_disk import START_MS, SimulatedDisk
 
 PARTITIONS = 2
 REQUESTS = 24
@@ -35,8 +35,8 @@ Result = TypeVar("Result")
 class SharedDisk(SimulatedDisk):
     """A simulated disk that several threads use: one operation at a time."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path, now_ms: int = START_MS) -> None:
+        super().__init__(root, now_ms)
         self.lock_of_all = threading.RLock()
 
     def _alone(self, operation: Callable[[], Result]) -> Result:
