@@ -141,6 +141,16 @@ class Files:
         if sync:
             self.sync_directory(path.parent)
 
+    def overwrite(self, path: Path, data: Buffer) -> None:
+        """Replaces a file's content in place: for what can be rebuilt where a crash leaves it half written."""
+        descriptor = self.open(path, CREATE)
+        try:
+            self.truncate(descriptor, len(data))
+            if data:
+                self.write_all(descriptor, [data], 0)
+        finally:
+            self.close(descriptor)
+
     def write_all(self, descriptor: int, parts: Sequence[Buffer], position: int) -> None:
         """Writes all bytes of the parts, or raises OSError."""
         total = sum(len(part) for part in parts)

@@ -16,8 +16,11 @@ from .log_flush import Flush
 from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
+from .offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment import MAX_RELATIVE_OFFSET, Segment
+from .time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
+from .timestamp_search import find_max_timestamp, find_timestamp
 from .transaction_index import AbortedTransaction
 
 logger = logging.getLogger(__name__)
@@ -68,7 +71,7 @@ class LogFiles:
                 active.size > 0
                 and active.time_waited_for_roll(now_ms, max_timestamp) > config.max_segment_ms - active.jitter_ms
             )
-            or active.index_is_full(config.segment_index_bytes)
+            or _index_is_full(active, config.segment_index_bytes)
         )
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
@@ -134,7 +137,7 @@ class LogFiles:
         for segment in self.segments:
             if segment.size and segment.largest_timestamp >= timestamp:
                 self._use_indexes(segment)
-                found = segment.find_timestamp(timestamp, starting_offset)
+                found = find_timestamp(segment, timestamp, starting_offset)
                 if found is not None:
                     return found
         return None
@@ -142,7 +145,7 @@ class LogFiles:
     def max_timestamp(self) -> TimestampAndOffset | None:
         """The first record that has the greatest timestamp of all."""
         newest = max(self.segments, key=lambda segment: segment.max_timestamp)
-        return newest.find_max_timestamp()
+        return find_max_timestamp(newest)
 
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
@@ -307,3 +310,12 @@ class LogFiles:
         self.directory = directory
         for segment in self.segments:
             segment.move_to(directory)
+
+
+def _index_is_full(segment: Segment, segment_index_bytes: int) -> bool:
+    """Whether an index has as many entries as its file may hold (the time index keeps one for the roll)."""
+    most_time_entries = segment_index_bytes // TIME_ENTRY_SIZE - 1
+    if segment.size < (most_time_entries - 1) * segment.index_interval_bytes:
+        return False  # entries lie more than index_interval_bytes apart: there can't be so many
+    is_full = len(segment.offset_index) >= segment_index_bytes // OFFSET_ENTRY_SIZE
+    return is_full or len(segment.time_index) >= most_time_entries

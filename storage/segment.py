@@ -15,16 +15,13 @@ from pathlib import Path
 
 from ..protocol.records.batch import NO_TIMESTAMP, BatchHeader
 from ..protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
-from ..protocol.records.record import iterate_records
 from .batch_scan import BatchPlace, scan_batches, scan_headers, scan_places
 from .descriptors import Descriptor, DescriptorCache
 from .errors import CorruptIndexError
 from .file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from .files import CREATE, EXISTING, Buffer
-from .offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
+from .index_trust import fits_the_log, resume_indexes
 from .offset_index import OffsetIndex
-from .read_result import TimestampAndOffset
-from .time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from .time_index import TimeIndex
 from .transaction_index import TransactionIndex
 
@@ -123,7 +120,7 @@ class Segment:
         files = descriptors.files
         files.truncate(descriptors.get(segment.path, CREATE).fd, 0)
         for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
-            _overwrite(descriptors, segment_path(directory, base_offset, suffix), b"")
+            files.overwrite(segment_path(directory, base_offset, suffix), b"")
         files.remove(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
         segment._reset_indexes()
         for index in (segment.offset_index, segment.time_index, segment.transaction_index):
@@ -154,11 +151,11 @@ class Segment:
     def _load_indexes(self) -> None:
         """Reads both indexes, or rebuilds both."""
         try:
-            offsets = self._read_index(OFFSET_INDEX_SUFFIX)
-            times = self._read_index(TIME_INDEX_SUFFIX)
+            offsets = self.read_index(OFFSET_INDEX_SUFFIX)
+            times = self.read_index(TIME_INDEX_SUFFIX)
             offset_index = OffsetIndex(self.base_offset, offsets)
             time_index = TimeIndex(self.base_offset, times)
-            if not self._fits_the_log(offset_index, time_index):
+            if not fits_the_log(self, offset_index, time_index):
                 raise CorruptIndexError("the last entry of an index is not what the batches say")
         except (FileNotFoundError, CorruptIndexError) as problem:
             logger.warning("%s: %s; rebuilding the offset and time index", self.path, problem)
@@ -181,17 +178,19 @@ class Segment:
     def transaction_index(self) -> TransactionIndex:
         """The aborted transactions. Raises CorruptIndexError."""
         if self._transaction_index is None:
-            self._transaction_index = self._read_transaction_index()
+            self._transaction_index = self.read_transaction_index()
         return self._transaction_index
 
-    def _read_transaction_index(self) -> TransactionIndex:
+    def read_transaction_index(self) -> TransactionIndex:
+        """The aborted transactions as they are on disk. Raises CorruptIndexError, OSError."""
         try:
-            data = self._read_index(TRANSACTION_INDEX_SUFFIX)
+            data = self.read_index(TRANSACTION_INDEX_SUFFIX)
         except FileNotFoundError:
             data = b""
         return TransactionIndex(self.base_offset, data)
 
-    def _read_index(self, suffix: str) -> bytes:
+    def read_index(self, suffix: str) -> bytes:
+        """The bytes of one of the index files. Raises OSError."""
         return self._files.read_file(segment_path(self.directory, self.base_offset, suffix + self.file_suffix))
 
     def _reset_indexes(self) -> None:
@@ -214,16 +213,6 @@ class Segment:
             self._load_max_timestamp()
             self._time_index = None
 
-    def index_is_full(self, segment_index_bytes: int) -> bool:
-        """Whether an index has as many entries as its file may hold (the time index keeps one for the roll)."""
-        most_time_entries = segment_index_bytes // TIME_ENTRY_SIZE - 1
-        if self.size < (most_time_entries - 1) * self.index_interval_bytes:
-            return False  # entries lie more than index_interval_bytes apart: there can't be so many
-        return (
-            len(self.offset_index) >= segment_index_bytes // OFFSET_ENTRY_SIZE
-            or len(self.time_index) >= most_time_entries
-        )
-
     def save_indexes(self) -> list[Path]:
         """Writes the indexes that have changed; the paths written, which the caller may want to make durable."""
         written = []
@@ -238,7 +227,7 @@ class Segment:
             if suffix == TRANSACTION_INDEX_SUFFIX and not len(index):
                 self._files.remove(path)  # Kafka has no file where nothing was aborted
             else:
-                _overwrite(self._descriptors, path, index.to_bytes())
+                self._files.overwrite(path, index.to_bytes())
                 written.append(path)
             index.saved_entries = len(index)
         return written
@@ -360,69 +349,15 @@ class Segment:
         self._reset_indexes()
 
     def resume_recovery(self, offset: int) -> int:
-        """Keeps what the indexes say of the batches below `offset`, with which they were synced; where those end.
-
-        0, with empty indexes, where that can't be trusted: recovery then begins with the segment. Files are written
-        anew in place, so that a crash may have torn what came last in them: those entries must be what the batches say.
-        """
+        """Keeps what the indexes say below `offset`; where that ends: 0, with empty ones, where it can't be trusted."""
         self.start_recovery()
-        if offset <= self.base_offset:
+        resumed = resume_indexes(self, offset) if offset > self.base_offset else None
+        if resumed is None:
             return 0
-        try:
-            stored = self._read_index(OFFSET_INDEX_SUFFIX), self._read_index(TIME_INDEX_SUFFIX)
-            offsets, times = OffsetIndex(self.base_offset, stored[0]), TimeIndex(self.base_offset, stored[1])
-            transactions = self._read_transaction_index()
-        except (FileNotFoundError, CorruptIndexError):
-            return 0
-        for index in (offsets, times, transactions):
-            index.truncate_to(offset)
-        if (offsets.to_bytes(), times.to_bytes()) == stored:
-            # Nothing was written since: of thousands of idle logs no file is written anew.
-            offsets.saved_entries, times.saved_entries = len(offsets), len(times)
-        position = offsets.last_position
-        newest = times.last_entry
-        next_offset = self.base_offset
-        try:
-            if not self._fits_the_log(offsets, times):
-                return 0
-            for place, header in self.headers(position):
-                if header.base_offset >= offset:
-                    break
-                newest = max(newest, (header.max_timestamp, header.last_offset), key=lambda entry: entry[0])
-                position, next_offset = place + header.size_in_bytes, header.next_offset
-        except (CorruptRecordError, UnsupportedForMessageFormatError):
-            if next_offset < offset:
-                return 0
-        self._offset_index, self._time_index, self._transaction_index = offsets, times, transactions
-        self._max_timestamp, self._max_timestamp_offset = newest
-        self._bytes_since_index_entry = position - offsets.last_position
-        return position
-
-    def _fits_the_log(self, offsets: OffsetIndex, times: TimeIndex) -> bool:
-        """Whether the last entry of each index is of a batch: a crash may have torn it, for it is written in place.
-
-        Kafka's followers write an entry for several batches at once, and Kafka before 4 the very record's offset.
-        """
-        entries: list[tuple[int, int, int | None]] = []
-        if len(offsets):
-            entries.append((offsets.last_position, offsets.last_offset, None))
-        if len(times):
-            timestamp, offset = times.last_entry
-            entries.append((offsets.lookup(offset), offset, timestamp))
-        try:
-            return all(self._is_entry(*entry) for entry in entries)
-        except (CorruptRecordError, UnsupportedForMessageFormatError):
-            return True  # the log is damaged there, of which the index can't be accused
-
-    def _is_entry(self, position: int, offset: int, max_timestamp: int | None) -> bool:
-        """Whether there is a batch that holds `offset`, at that position if `max_timestamp` is None, else behind it."""
-        if position < self.size:
-            for _, header in self.headers(position):
-                if max_timestamp is None:
-                    return header.base_offset <= offset
-                if header.last_offset >= offset:
-                    return header.base_offset <= offset and header.max_timestamp == max_timestamp
-        return False
+        self._offset_index, self._time_index, self._transaction_index = resumed.indexes
+        self._max_timestamp, self._max_timestamp_offset = resumed.newest
+        self._bytes_since_index_entry = resumed.position - resumed.indexes[0].last_position
+        return resumed.position
 
     def finish_recovery(self) -> list[Path]:
         """The last time index entry is made, as when the segment is rolled; indexes are written: the paths to sync."""
@@ -511,6 +446,12 @@ class Segment:
         return self._max_timestamp
 
     @property
+    def max_timestamp_offset(self) -> int:
+        """The last offset of the batch that has the greatest timestamp."""
+        self._load_max_timestamp()
+        return self._max_timestamp_offset
+
+    @property
     def largest_timestamp(self) -> int:
         """The greatest timestamp of a record, or when the file was last written where records have none (ms)."""
         self._load_max_timestamp()
@@ -553,46 +494,6 @@ class Segment:
             return timestamp - first
         return now_ms - self.created_ms
 
-    def find_timestamp(self, timestamp: int, starting_offset: int) -> TimestampAndOffset | None:
-        """The first record from `starting_offset` on whose own timestamp is `timestamp` or later."""
-        _, near_offset = self.time_index.lookup(timestamp)
-        position = self.offset_index.lookup(max(near_offset, starting_offset))
-        if position >= self.size:
-            return None
-        for place, header in self.headers(position):
-            if header.max_timestamp < timestamp or header.last_offset < starting_offset:
-                continue
-            for record in iterate_records(self.read_bytes(place, header.size_in_bytes), header):
-                if record.timestamp >= timestamp and record.offset >= starting_offset:
-                    return TimestampAndOffset(record.timestamp, record.offset, header.partition_leader_epoch)
-        return None
-
-    def find_max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record with the greatest timestamp, which is -1 where records have none; None without records."""
-        self._load_max_timestamp()
-        position = self.offset_index.lookup(self._max_timestamp_offset)
-        for place, header in self.headers(position):
-            if header.max_timestamp != self._max_timestamp:
-                continue
-            if header.is_log_append_time:
-                return TimestampAndOffset(self._max_timestamp, header.base_offset, header.partition_leader_epoch)
-            for record in iterate_records(self.read_bytes(place, header.size_in_bytes), header):
-                if record.timestamp == self._max_timestamp:
-                    return TimestampAndOffset(record.timestamp, record.offset, header.partition_leader_epoch)
-        return None
-
     def read_bytes(self, position: int, size: int) -> bytes:
         """So many bytes of the log file."""
         return self._files.read(self.hold_open().fd, size, position)
-
-
-def _overwrite(descriptors: DescriptorCache, path: Path, data: bytes) -> None:
-    """Replaces a file's content in place: an index is rebuilt from the log when a crash leaves it half written."""
-    files = descriptors.files
-    fd = files.open(path, CREATE)
-    try:
-        files.truncate(fd, len(data))
-        if data:
-            files.write_all(fd, [data], 0)
-    finally:
-        files.close(fd)
