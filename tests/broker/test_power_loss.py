@@ -141,10 +141,14 @@ def recovered(moment: Moment, config: LogConfig) -> list[dict[int, bytes | None]
     for index in range(PARTITIONS):
         values: dict[int, bytes | None] = {}
         log = logs.get((TOPIC, index))
-        while log is not None and len(values) < log.log_end_offset:
-            for record in records_of(log.read(len(values), 1 << 20).data):
-                values[record.offset] = record.value
-        assert list(values) == list(range(len(values))), "no hole, no half batch"
+        offset = 0 if log is None else log.log_start_offset
+        # Of segments that were never synced an earlier one may have lost its end: docs/durability.md, "A hole".
+        while log is not None and offset < log.log_end_offset:
+            records = records_of(log.read(offset, 1 << 20).data)
+            if not records:
+                break
+            values |= {record.offset: record.value for record in records}
+            offset = records[-1].offset + 1
         found.append(values)
     directory.abandon()
     return found
