@@ -2,7 +2,7 @@
 
 Owns: the order of start and stop, the background work. Never does: serving. Invariants: the listeners' ports are known
 before the broker registers; when :meth:`Daemon.start` returns, every topic has its leader, the offsets topic is there
-and its groups are loaded, and only then is a connection accepted; a stop leaves a fencing record, checkpoints and the
+and its groups are loaded, and only then is a connection accepted; a stop leaves nobody leading, checkpoints and the
 clean-shutdown marker. Source: ``BrokerServer``, ``ControllerServer``, ``LogManager``.
 """
 

@@ -26,9 +26,7 @@ _COMPUTED = {
 _SERVER_KEYS = {"producer_id_expiration_ms", "acks_all_fsync"}
 """What a LogConfig holds that no topic can set."""
 # LogConfig's fields are named as the keys.
-_FIELDS = {
-    field.name: field.name.replace("_", ".") for field in fields(LogConfig) if field.name not in _SERVER_KEYS
-}
+_FIELDS = {field.name: field.name.replace("_", ".") for field in fields(LogConfig) if field.name not in _SERVER_KEYS}
 
 
 def topic_default(server: ServerConfig, definition: KeyDefinition) -> Value:

@@ -19,6 +19,7 @@ from ...protocol.messages.topics import CreateTopicsRequest
 from ..config.server_config import ServerConfig
 from ..internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from .decision import Controller
+from .elections import leave_partition
 from .features import BOOTSTRAP_FEATURES, SUPPORTED_FEATURES
 from .image import Endpoint, MetadataImage, ResourceType
 from .replay import FENCE, UNFENCE
@@ -63,12 +64,26 @@ def registration_records(
     return [register, BrokerRegistrationChangeRecord(controller.node_id, broker_epoch, fenced=UNFENCE)]
 
 
-def fencing_records(image: MetadataImage, controller: Controller) -> list[Message]:
-    """What a clean stop writes: whoever starts next need not wait for a session to end."""
-    broker = image.brokers.get(controller.node_id)
+def stop_records(image: MetadataImage, controller: Controller) -> list[Message]:
+    """What a clean stop writes, as a controlled shutdown of Kafka's does: nobody leads, and the broker is fenced.
+
+    Whoever starts next need not wait for a session to end, and elects before it serves: a Kafka that finds a leader
+    begins to load its coordinators under a leadership that its controller then takes away.
+    """
+    node_id = controller.node_id
+    broker = image.brokers.get(node_id)
     if broker is None or broker.fenced:
         return []
-    return [BrokerRegistrationChangeRecord(controller.node_id, broker.epoch, fenced=FENCE)]
+    return [
+        BrokerRegistrationChangeRecord(node_id, broker.epoch, in_controlled_shutdown=1),
+        *(
+            leave_partition(image, topic.topic_id, index, partition, node_id)
+            for topic in image.topics_by_id.values()
+            for index, partition in topic.partitions.items()
+            if node_id in partition.isr or partition.leader == node_id
+        ),
+        BrokerRegistrationChangeRecord(node_id, broker.epoch, fenced=FENCE),
+    ]
 
 
 def producer_id_block(image: MetadataImage, controller: Controller) -> tuple[range, list[Message]]:

@@ -39,9 +39,9 @@ from .registration import (
     abort_record,
     auto_created,
     bootstrap_records,
-    fencing_records,
     producer_id_block,
     registration_records,
+    stop_records,
 )
 from .replay import MetadataCorruption, replay
 from .topics import create_topics
@@ -195,14 +195,16 @@ class MetadataService:
         self.commit(records, now_ms)
 
     def stop(self, now_ms: int) -> None:
-        """Writes the fencing record, so that the next start (a real Kafka's too) need not wait for a session.
+        """Writes the records of a stop, so that the next start (a real Kafka's too) need not wait for a session.
 
         Where the disk refuses it, a warning says so and the stop goes on.
         """
         try:
-            self._append(fencing_records(self.image, self.controller), self.image.metadata_version, now_ms)
+            self._append(stop_records(self.image, self.controller), self.image.metadata_version, now_ms)
         except KafkaError as error:
-            logger.warning("could not write the fencing record, a Kafka that starts next will wait for it: %s", error)
+            logger.warning(
+                "could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error
+            )
         if self.log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
             try:
                 self.write_snapshot(now_ms)

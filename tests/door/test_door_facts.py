@@ -288,7 +288,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "record version of another level": (change(PartitionRecord, version=1), "record of version 1 under"),
     "RegisterBroker of another level": (change(RegisterBrokerRecord, version=3), "RegisterBroker of version 3"),
     "unknown api key": (unknown_api_key, "Unknown metadata id 99"),
-    "log's epoch ahead": (replaced("t-0/leader-epoch-checkpoint", "0 0\n$", "3 0\n"), "ahead of the metadata's 0"),
+    "log's epoch ahead": (replaced("t-0/leader-epoch-checkpoint", "0 0\n$", "3 0\n"), "ahead of the metadata's 1"),
     "no partition.metadata": (removed("t-0/partition.metadata"), "no partition.metadata"),
     "partition.metadata of another topic": (
         replaced("t-0/partition.metadata", r"[\w-]{22}$", "AAAAAAAAAAAAAAAAAAAABw"),

@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.elections import elect_at_start, elect_leaders
 from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage
-from odradek.broker.metadata.registration import fencing_records
+from odradek.broker.metadata.registration import registration_records, stop_records
 from odradek.broker.metadata.topics import create_topics
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (
@@ -170,9 +170,29 @@ def test_unclean_election_takes_who_is_there() -> None:
     assert elect(image, 1, ("t", 0))[0][2] == ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
 
-def test_fencing_is_written_once() -> None:
+@pytest.mark.parametrize("has_elr", [True, False])
+def test_a_stop_leaves_nobody_leading_and_the_next_start_elects_cleanly(has_elr: bool) -> None:
     core, image = alone()
-    records = fencing_records(image, core)
-    assert records == [BrokerRegistrationChangeRecord(1, image.brokers[1].epoch, fenced=1)]
+    image.features["eligible.leader.replicas.version"] = int(has_elr)
+    [(topic_id, topic)] = image.topics_by_id.items()
+    [index] = topic.partitions
+    epoch = image.brokers[1].epoch
+    change = PartitionChangeRecord(index, topic_id, leader=-1)
+    if has_elr:
+        change.isr, change.eligible_leader_replicas, change.last_known_elr = [], [1], [1]
+    records = stop_records(image, core)
+    assert records == [
+        BrokerRegistrationChangeRecord(1, epoch, in_controlled_shutdown=1),
+        change,
+        BrokerRegistrationChangeRecord(1, epoch, fenced=1),
+    ]
     apply(image, records)
-    assert fencing_records(image, core) == []
+    assert stop_records(image, core) == []
+    apply(image, registration_records(core, [], [DIRECTORY], epoch + 10))
+    apply(image, elect_at_start(image, core, clean=True))
+    partition = image.topics_by_id[topic_id].partitions[index]
+    assert (partition.leader, partition.isr, partition.leader_recovery_state) == (
+        1,
+        (1,),
+        LeaderRecoveryState.RECOVERED,
+    )

@@ -107,12 +107,12 @@ def test_snapshot_is_due_by_bytes_and_by_time(tmp_path: Path) -> None:
 
 def test_snapshot_is_due_where_a_kafka_has_left_many_no_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_service(tmp_path) as service:
-        end_offset = service.log.log_end_offset
-    batch = encode_batch([Record(end_offset + 1, NOW_MS, None, NO_OP, [])], base_offset=end_offset + 1)
+        end_offset = service.log.log_end_offset + 2  # what the stop writes
+    batch = encode_batch([Record(end_offset, NOW_MS, None, NO_OP, [])], base_offset=end_offset)
     for number in range(100):
         path = tmp_path / METADATA / "00000000000000000000.log"
         data = bytearray(batch)
-        stamp(data, 0, end_offset + 1 + number, 1)
+        stamp(data, 0, end_offset + number, 1)
         path.write_bytes(path.read_bytes() + data)
     monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 90)
     with open_service(tmp_path) as service:
