@@ -202,9 +202,7 @@ class MetadataService:
         try:
             self._append(stop_records(self.image, self.controller), self.image.metadata_version, now_ms)
         except KafkaError as error:
-            logger.warning(
-                "could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error
-            )
+            logger.warning("could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error)
         if self.log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
             try:
                 self.write_snapshot(now_ms)
