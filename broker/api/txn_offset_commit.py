@@ -3,7 +3,7 @@
 Versions: 0 to 5. 2: leader epochs. 3: flexible; member, generation and group.instance.id (KIP-447). 4: for clients that
 know TRANSACTION_ABORTABLE. 5: the group's partition is added to the transaction on the way (KIP-890).
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,
-FENCED_INSTANCE_ID, INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_ABORTABLE,
+FENCED_INSTANCE_ID, INVALID_REQUEST (no transactional id), INVALID_PRODUCER_ID_MAPPING, INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, TRANSACTION_ABORTABLE,
 CONCURRENT_TRANSACTIONS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 ``GroupCoordinatorService.commitTransactionalOffsets``.
@@ -97,7 +97,7 @@ def handle(
         answer(refused(error.error_code))
         return
     producer = (request.producer_id, request.producer_epoch)
-    if not request.transactional_id or producers.has_open_transaction(*producer):
+    if producers.has_open_transaction(*producer):
         write(shard)
         return
 

@@ -1,8 +1,8 @@
 """WriteTxnMarkers (27): ends transactions in partitions, on behalf of a coordinator or of an operator.
 
 Versions: 1 to 2. 1: flexible. 2: the transaction version of the client.
-Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED,
-KAFKA_STORAGE_ERROR, and for partitions of ``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (a producer id or epoch that nobody has),
+INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, and for partitions of ``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
 ``kafka-transactions --abort`` sends it to end what hangs. Source: KIP-98, KIP-664;
 ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
@@ -50,8 +50,12 @@ def handle(
     if not missing:
         reply(WriteTxnMarkersResponse())
     for order, coordinator_epoch in orders:
+        is_nobodys = order.producer_id < 0 or order.producer_epoch < 0
         for topic_partition in sorted(order.partitions):
             done = partial(written, order.producer_id, topic_partition)
+            if is_nobodys:
+                done(ErrorCode.INVALID_REQUEST)
+                continue
             broker.transaction_coordinator.markers.write(topic_partition, order, coordinator_epoch, done)
 
 

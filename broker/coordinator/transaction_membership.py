@@ -56,6 +56,9 @@ class Membership:
                 result = dict.fromkeys(partitions, result)
             done({partition: self._told(error) for partition, error in result.items() if error})
 
+        if not self._transactional_id:
+            done(refused(ErrorCode.INVALID_REQUEST))
+            return
         try:
             shard = self._coordinator.shard_of(self._transactional_id)
         except KafkaError as error:

@@ -403,6 +403,22 @@ def test_an_operator_ends_what_hangs(harness: TransactionHarness) -> None:
     assert harness.partitions["t", 0].last_stable_offset == 2
 
 
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (5, -1), (-7, -7)])
+def test_a_marker_of_nobody_is_refused(harness: TransactionHarness, producer_id: int, epoch: int) -> None:
+    topics = [transactions.WriteTxnMarkersRequest.WritableTxnMarkerTopic("t", [0])]
+    marker = transactions.WriteTxnMarkersRequest.WritableTxnMarker(producer_id, epoch, True, topics, 0)
+    answer = harness.ask(ApiKey.WRITE_TXN_MARKERS, 1, transactions.WriteTxnMarkersRequest([marker]))
+    assert answer.markers[0].topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+    assert markers(harness, "t", 0) == []
+
+
+def test_offsets_of_no_transaction_are_refused(harness: TransactionHarness) -> None:
+    client = Client(harness, name="")
+    assert client.commit_offset(1) is ErrorCode.INVALID_REQUEST
+    client.name = "never-initialised"
+    assert client.commit_offset(1) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
 def test_the_groups_topic_gets_its_marker_too(harness: TransactionHarness) -> None:
     client = Client(harness)
     client.init()
