@@ -2,7 +2,8 @@
 
 Versions: 1 to 2. 1: flexible. 2: the transaction version of the client.
 Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST (a producer id or epoch that nobody has),
-INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, and for partitions of ``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, and for partitions of
+``__consumer_offsets`` COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
 ``kafka-transactions --abort`` sends it to end what hangs. Source: KIP-98, KIP-664;
 ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
