@@ -54,7 +54,6 @@ UNSERVED = [
     ("an-api-key-that-is-none", 999, 0),
     ("a-negative-api-key", -1, 0),
     ("produce-above-13", 0, 14),
-    ("fetch-below-4", 1, 3),
     ("fetch-above-18", 1, 19),
     ("metadata-above-13", 3, 14),
     ("metadata-negative", 3, -1),
