@@ -279,7 +279,7 @@ class MetadataService:
     def finalized_features(self) -> dict[str, int]:
         """Feature name -> finalised level, of the features that this broker supports.
 
-        A real Kafka's directory may have more (transaction.version): a client that saw those would rely on them.
+        A real Kafka's directory may have more (group.version): a client that saw those would rely on them.
         """
         finalized = {name: level for name, level in self.image.features.items() if name in SUPPORTED_FEATURES}
         if self.log.kraft_version:
