@@ -11,7 +11,7 @@ from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from parity.side import BASE_TIME_MS, Side, batch, same
+from parity.side import BASE_TIME_MS, DEADLINE_S, Side, batch, same
 from parity.two_brokers import TwoBrokers
 
 pytestmark = pytest.mark.java
@@ -147,9 +147,12 @@ def test_a_topic_whose_type_of_time_is_altered(both: TwoBrokers, before: str, af
     """What was stored stays as it was; an old producer's time is less than any append's."""
 
     def scene(side: Side) -> Any:
-        name = side.topic(f"trap-altered-{before}", configs={"message.timestamp.type": before})
+        name = side.topic(f"trap-altered-{before}", 2, configs={"message.timestamp.type": before})
         side.produce(name, batch(100, 300, 200))
         alter(side, name, "message.timestamp.type", after)
+        deadline = time.monotonic() + DEADLINE_S  # Kafka's logs hear of it after it has answered
+        while (side.produce(name, batch(1), partition=1)["logAppendTimeMs"] > 0) is not (after == "LogAppendTime"):
+            assert time.monotonic() < deadline
         answer = side.produce(name, batch(500, 400))
         found = [offset_of(side, name, t)["offset"] for t in (0, BASE_TIME_MS + 201, BASE_TIME_MS + 301, MAX_TIMESTAMP)]
         return [answer["logAppendTimeMs"] > 0, [one["attributes"] for one in side.batches(name)], found]

@@ -142,6 +142,7 @@ class Transactional:
         """EndTxn; from version 5 on with the epoch that the client goes on with."""
         producer = self.who(who)
         body = self._ask(EndTxnRequest(self.name, producer.producer_id, producer.producer_epoch, commit), version)
+        self.describe()  # Kafka's markers: a batch that is there before them would still join what has ended
         if version < 5:
             return body["errorCode"]
         if not body["errorCode"]:
