@@ -51,6 +51,11 @@ def resume_indexes(segment: "Segment", offset: int) -> ResumedIndexes | None:
         for place, header in segment.headers(position):
             if header.base_offset >= offset:
                 break
+            if header.base_offset < next_offset:
+                # No CRC covers it: the front of a batch that was not synced, lost with the page that it lay in.
+                if next_offset < offset:
+                    return None
+                break
             newest = max(newest, (header.max_timestamp, header.last_offset), key=lambda entry: entry[0])
             position, next_offset = place + header.size_in_bytes, header.next_offset
     except (CorruptRecordError, UnsupportedForMessageFormatError):

@@ -115,6 +115,24 @@ def test_recovery_checks_only_from_the_recovery_point_on(tmp_path: Path) -> None
     assert log.log_end_offset == 2
 
 
+def test_a_batch_that_lost_its_offset_with_a_page_is_cut_behind_the_recovery_point(tmp_path: Path) -> None:
+    """The base offset is not covered by the CRC: a torn page may turn it into 0 and leave the rest whole."""
+    log = reopen(tmp_path / "t-0")
+    for value in (b"a", b"b", b"c"):
+        log.append_as_leader(batch(value), 0, NOW)
+    log.flush()
+    recovery_point, synced = log.recovery_point, log.size_in_bytes
+    log.append_as_leader(batch(b"d"), 0, NOW)
+    log.abandon()
+    path = tmp_path / "t-0" / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[synced : synced + 8] = bytes(8)
+    path.write_bytes(data)
+    log = reopen(tmp_path / "t-0", recovery_point=recovery_point)
+    assert (log.log_end_offset, log.size_in_bytes) == (3, synced)
+    assert values_of(log) == [b"a", b"b", b"c"]
+
+
 def test_rebuilt_indexes_equal_those_that_were_written(tmp_path: Path) -> None:
     config = LogConfig(segment_bytes=6000, index_interval_bytes=300)
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW)

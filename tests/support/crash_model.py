@@ -177,13 +177,17 @@ def check_parts(log: Log, found: list[FoundBatch] | None = None, start: int | No
 
 
 def check_indexes(segment: Segment, batches: list[FoundBatch]) -> None:
-    """Every entry points at a batch not behind the offset it names, and has the greatest timestamp so far."""
+    """Every entry points at a batch not behind the offset it names, and has the greatest timestamp so far.
+
+    A time entry may name any offset of its batch: Kafka before 4 wrote the very record's, and a crash that tears the
+    last entry may make one of the other, which leads to the same batch.
+    """
     by_position = {batch.position: batch.header.base_offset for batch in batches}
     greatest: dict[int, int] = {}
     highest = -1
     for batch in batches:
         highest = max(highest, batch.header.max_timestamp)
-        greatest[batch.header.last_offset] = highest
+        greatest.update(dict.fromkeys(range(batch.header.base_offset, batch.header.last_offset + 1), highest))
     data = segment.offset_index.to_bytes()
     for at in range(0, len(data), 8):
         offset = segment.base_offset + int.from_bytes(data[at : at + 4], "big")
