@@ -4,12 +4,12 @@ Owns: nothing; it turns the coordinator's batches into appends to the partition.
 is all that is stored, in order.
 """
 
-import os
 from collections.abc import Callable, Iterator
 
 from ..protocol.errors import ErrorCode
 from ..protocol.records.batch import iterate_headers
-from ..storage.log import AppendOrigin, FileRegion
+from ..storage.log import AppendOrigin
+from ..storage.read_result import in_memory
 from .partition import Partition
 
 READ_BYTES = 1 << 20
@@ -54,16 +54,6 @@ class PartitionLog:
             if not buffer:
                 return
             yield buffer
-
-
-def in_memory(data: bytes | FileRegion) -> bytes:
-    """The bytes that a read of the log gives, whichever way it gives them."""
-    if isinstance(data, bytes):
-        return data
-    try:
-        return os.pread(data.fd, len(data), data.position)
-    finally:
-        data.close()
 
 
 def whole_batches(data: bytes, offset: int) -> tuple[memoryview, int]:

@@ -9,7 +9,7 @@ event loop. Source: Kafka 3.9's KafkaApis.maybeConvertFetchedData and LazyDownCo
 from ..protocol.records.compression import CompressionType
 from ..protocol.records.errors import UnsupportedCompressionTypeError
 from ..storage.log import Log
-from .coordinator_log import in_memory
+from ..storage.read_result import in_memory
 
 CONVERTED_AT_ONCE_BYTES = 1 << 20
 """At most so many stored bytes of one partition are converted for one answer: what such clients ask for by default."""

@@ -25,6 +25,10 @@ class Descriptor:
         self._holders = 1
         self.fd = fd
 
+    def read(self, size: int, position: int) -> bytes:
+        """Up to `size` bytes from `position`. Raises OSError."""
+        return self._files.read(self.fd, size, position)
+
     def hold(self) -> "Descriptor":
         """One more holder, who calls `release` later."""
         self._holders += 1

@@ -6,19 +6,17 @@ is checked by the read that gets it whole. Source: our own (`odradek.fetch.check
 (check.crcs), and Kafka's broker never does.
 """
 
-import os
-
 from ..protocol.records.batch import BatchHeader, check_crc, iterate_headers, read_header
 from ..protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from .file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from .log import AbortedTransaction, Log
-from .read_result import FileRegion, ReadResult
+from .read_result import ReadResult, in_memory
 
 
 def read_checked(log: Log, offset: int, max_bytes: int, upper_bound_offset: int, *, min_one_batch: bool) -> ReadResult:
     """As `Log.read`, always in memory. Raises CorruptRecordError too: file, position, offset, what is wrong."""
     result = log.read(offset, max_bytes, upper_bound_offset=upper_bound_offset, min_one_batch=min_one_batch)
-    data = _in_memory(result.data)
+    data = in_memory(result.data)
     position = 0
     try:
         expected = -1
@@ -39,7 +37,7 @@ def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
                 continue
             problem = "the log ends before"
             if offset < log.log_end_offset:
-                header = read_header(_in_memory(log.read(offset, 1).data))
+                header = read_header(in_memory(log.read(offset, 1).data))
                 if header.producer_id == entry.producer_id and (header.is_control or not is_marker):
                     continue
                 problem = f"the batch at {header.base_offset} is producer {header.producer_id}'s"
@@ -55,15 +53,6 @@ def _check_place(log: Log, header: BatchHeader, expected: int, offset: int) -> N
     epoch = log.epoch_of(max(header.base_offset, log.log_start_offset))
     if epoch != header.partition_leader_epoch and epoch >= 0:
         raise CorruptRecordError(f"its leader epoch is {header.partition_leader_epoch}, {epoch} was expected")
-
-
-def _in_memory(data: bytes | FileRegion) -> bytes:
-    if isinstance(data, bytes):
-        return data
-    try:
-        return os.pread(data.fd, len(data), data.position)
-    finally:
-        data.close()
 
 
 def _place(log: Log, offset: int, position: int) -> str:

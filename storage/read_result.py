@@ -1,7 +1,7 @@
 """What a read of the log gives: bytes in memory, or a region of a segment's file for sendfile.
 
-Owns: a hold on the open file. Never does: I/O. Invariant: the descriptor is valid until `close`, even when the segment
-is deleted meanwhile.
+Owns: a hold on the open file. Never does: I/O, unless the bytes are wanted in memory after all. Invariant: the
+descriptor is valid until `close`, even when the segment is deleted meanwhile.
 """
 
 from typing import NamedTuple
@@ -24,6 +24,11 @@ class FileRegion:
     def __len__(self) -> int:
         return self._length
 
+    def read(self) -> bytes:
+        """The bytes, in memory; the region is not closed. Raises OSError."""
+        assert self._descriptor is not None, "closed"
+        return self._descriptor.read(self._length, self.position)
+
     def close(self) -> None:
         """Gives the descriptor back; a second call does nothing."""
         if self._descriptor is not None:
@@ -32,6 +37,16 @@ class FileRegion:
 
     def __del__(self) -> None:
         self.close()
+
+
+def in_memory(data: bytes | FileRegion) -> bytes:
+    """The bytes that a read of the log gives, whichever way it gives them; a region is closed. Raises OSError."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return data.read()
+    finally:
+        data.close()
 
 
 class ReadResult(NamedTuple):

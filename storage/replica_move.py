@@ -18,7 +18,7 @@ from .errors import StorageError
 from .log import Log
 from .log_config import LogConfig
 from .log_directory import LogDirectory
-from .read_result import FileRegion
+from .read_result import FileRegion, in_memory
 
 CHUNK_BYTES = 1 << 20
 
@@ -79,23 +79,16 @@ class ReplicaMove:
 
     def append(self, chunk: Chunk, now_ms: int) -> int:
         """Appends what was read, on any thread; the bytes that were read."""
-        data = self._bytes_of(chunk.data)
+        try:
+            data = in_memory(chunk.data)
+        except OSError as error:
+            raise self.source.storage_error(error) from error
         if chunk.start is not None:
             # Where records were deleted, the first batch may begin before the log's start.
             self.future.truncate_fully_and_start_at(read_header(data).base_offset if data else chunk.start)
         if data:
             self.future.append_as_follower(data, now_ms)
         return len(data)
-
-    def _bytes_of(self, data: bytes | FileRegion) -> bytes:
-        if isinstance(data, bytes):
-            return data
-        try:
-            return self.source.files.read(data.fd, len(data), data.position)
-        except OSError as error:
-            raise self.source.storage_error(error) from error
-        finally:
-            data.close()
 
     def exchange(self, now_ms: int) -> Log:
         """The copy takes the partition's name, the old one goes after file.delete.delay.ms; the log to serve.

@@ -21,7 +21,7 @@ from ...storage.files import Files
 from ...storage.log import Log
 from ...storage.log_config import LogConfig
 from ...storage.log_directory import LogDirectory
-from ...storage.read_result import FileRegion
+from ...storage.read_result import in_memory
 from ..config.server_config import ServerConfig
 from .features import record_version
 from .format import (
@@ -237,7 +237,7 @@ class MetadataLog:
         except CorruptRecordError as damage:
             check_batches(self._files.read_file(segment.path), segment.path)
             raise damaged(segment.path, 0, offset, damage.message) from damage
-        return _bytes_of(data, self._files), segment.path, place.position if place is not None else 0
+        return in_memory(data), segment.path, place.position if place is not None else 0
 
     def contradiction(self, offset: int, problem: Exception) -> MetadataLogError:
         """The error for a record that contradicts those before it; ``offset`` -1: of the latest snapshot."""
@@ -366,12 +366,3 @@ def _read_state(files: Files, path: Path) -> QuorumState:
     if not files.exists(path):
         return QuorumState(leader_id=-1, leader_epoch=0, data_version=0)
     return QuorumState.parse(files.read_file(path))
-
-
-def _bytes_of(data: bytes | FileRegion, files: Files) -> bytes:
-    if isinstance(data, bytes):
-        return data
-    try:
-        return files.read(data.fd, len(data), data.position)
-    finally:
-        data.close()
