@@ -56,7 +56,11 @@ def join(
     A partition in which the producer has written in its transaction already needs nothing. ``verifies``: older clients
     are asked whether they added the others (transaction.partition.verification.enable); newer ones have them added.
     """
-    support = _support(context.api_version)
+    support = Support.of(
+        context.api_version,
+        abortable_error_since=ABORTABLE_ERROR_SINCE,
+        adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
+    )
     missing = frozenset(
         (partition.topic, partition.index)
         for partition in partitions
@@ -70,12 +74,6 @@ def join(
         then({partition: _refusal(error) for partition, error in errors.items()})
 
     Membership(coordinator, transactional_id, producer, support).ensure(missing, context.now_ms, answer)
-
-
-def _support(api_version: int) -> Support:
-    if api_version >= ADDS_IMPLICITLY_SINCE:
-        return Support.ADDS_IMPLICITLY
-    return Support.ABORTABLE_ERROR if api_version >= ABORTABLE_ERROR_SINCE else Support.OLD_ERRORS
 
 
 def _refusal(error: ErrorCode) -> KafkaError:

@@ -108,16 +108,13 @@ def handle(
         else:
             write(shard)
 
-    membership = Membership(
-        broker.transaction_coordinator, request.transactional_id, producer, _support(context.api_version)
+    support = Support.of(
+        context.api_version,
+        abortable_error_since=ABORTABLE_ERROR_SINCE,
+        adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
     )
+    membership = Membership(broker.transaction_coordinator, request.transactional_id, producer, support)
     membership.ensure(frozenset({(OFFSETS_TOPIC, index)}), context.now_ms, added)
-
-
-def _support(api_version: int) -> Support:
-    if api_version >= ADDS_IMPLICITLY_SINCE:
-        return Support.ADDS_IMPLICITLY
-    return Support.ABORTABLE_ERROR if api_version >= ABORTABLE_ERROR_SINCE else Support.OLD_ERRORS
 
 
 def _look_up(

@@ -26,6 +26,13 @@ class Support(Enum):
     ABORTABLE_ERROR = auto()
     ADDS_IMPLICITLY = auto()
 
+    @classmethod
+    def of(cls, api_version: int, *, abortable_error_since: int, adds_implicitly_since: int) -> "Support":
+        """What the client of a request's version understands, by the versions in which its API learnt it."""
+        if api_version >= adds_implicitly_since:
+            return cls.ADDS_IMPLICITLY
+        return cls.ABORTABLE_ERROR if api_version >= abortable_error_since else cls.OLD_ERRORS
+
 
 class Membership:
     """Asks the coordinator about the partitions that one request writes to in one producer's transaction."""
