@@ -6,20 +6,17 @@ Owns: which partition is served by which shard. Never does: deciding, I/O. Sourc
 import logging
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from ...protocol.errors import ErrorCode, KafkaError
-from ..effects import Effects
 from ..groups.partitioning import partition_for
-from .interfaces import CoordinatorCore, CoordinatorLog, Timers
-from .shard import CoordinatorShard
+from .interfaces import CoordinatorLog, EffectsOf, Timers
+from .shard import CoordinatorShard, Core
 
 logger = logging.getLogger(__name__)
 
 _partition_for = lru_cache(maxsize=16_384)(partition_for)
 
-Core = TypeVar("Core", bound=CoordinatorCore[Any])
-EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
 LogOpener = Callable[[int], CoordinatorLog | None]
 """Partition -> its log, or None where this broker does not lead it."""
 

@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.records.builder import BatchBuilder
-from ..effects import NO_PRODUCER_ID, Effects, OpenTransaction, SetTimer, TimerKey, Token
+from ..effects import NO_PRODUCER_ID, OpenTransaction, SetTimer, TimerKey, Token
 from .errors import client_error
-from .interfaces import CoordinatorCore, CoordinatorLog, TimerHandle, Timers
+from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf, TimerHandle, Timers
 from .loading import load_steps
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,6 @@ NON_ATOMIC_BATCH_RECORDS = 1_000
 """Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
 
 Core = TypeVar("Core", bound=CoordinatorCore[Any])
-EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
 Reply = Callable[[Any], None]
 ErrorResponse = Callable[[ErrorCode], Any]
 Replies = list[tuple[Token, Any]]
