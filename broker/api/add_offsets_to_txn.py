@@ -14,26 +14,17 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from ..coordinator.group_coordinator import GroupCoordinator
-from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..internal_topics import OFFSETS_TOPIC
 from ..request import RequestContext
 from ..transactions.add_partitions import add_partitions
+from .needs import HasGroupCoordinator, HasTransactionCoordinator
 
 API_KEY = ApiKey.ADD_OFFSETS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
 
 
-class Broker(Protocol):
+class Broker(HasGroupCoordinator, HasTransactionCoordinator, Protocol):
     """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-    @property
-    def transaction_coordinator(self) -> TransactionCoordinator:
-        """The transactions."""
 
 
 def handle(

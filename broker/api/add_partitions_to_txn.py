@@ -16,12 +16,12 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..internal_topics import is_internal
 from ..metadata.image import MetadataImage
 from ..request import RequestContext
 from ..transactions.add_partitions import add_partitions, verify_partitions
 from ..transactions.transaction import EPOCH_BUMP_SINCE, TopicPartition
+from .needs import HasMetadata, HasTransactionCoordinator
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -32,24 +32,8 @@ TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
 
 
-class Metadata(Protocol):
-    """What this handler needs of the metadata."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The cluster as it is now."""
-
-
-class Broker(Protocol):
+class Broker(HasMetadata, HasTransactionCoordinator, Protocol):
     """What this handler needs."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
-
-    @property
-    def transaction_coordinator(self) -> TransactionCoordinator:
-        """The transactions."""
 
 
 def handle(

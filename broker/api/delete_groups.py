@@ -8,32 +8,27 @@ Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups`
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
-from ..coordinator.group_coordinator import GroupCoordinator, GroupShard
+from ..coordinator.group_coordinator import GroupShard
 from ..groups.core import GroupCore
 from ..groups.describe import delete_groups
 from ..groups.effects import Effects
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.DELETE_GROUPS
 
 Result = DeleteGroupsResponse.DeletableGroupResult
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-
 def handle(
-    broker: Broker, request: DeleteGroupsRequest, context: RequestContext, reply: Callable[[DeleteGroupsResponse], None]
+    broker: HasGroupCoordinator,
+    request: DeleteGroupsRequest,
+    context: RequestContext,
+    reply: Callable[[DeleteGroupsResponse], None],
 ) -> None:
     """Answers when the tombstones of all partitions are stored."""
     results: list[Result] = []

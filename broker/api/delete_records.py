@@ -8,7 +8,6 @@ Source: KIP-107; ``ReplicaManager.deleteRecordsOnLocalLog``.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -16,6 +15,7 @@ from ...protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResp
 from ..internal_topics import is_internal
 from ..partitions import Partitions
 from ..request import RequestContext
+from .needs import HasPartitions
 
 API_KEY = ApiKey.DELETE_RECORDS
 TO_HIGH_WATERMARK = -1
@@ -23,16 +23,8 @@ TO_HIGH_WATERMARK = -1
 Answer = DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
-
-
 def handle(
-    broker: Broker,
+    broker: HasPartitions,
     request: DeleteRecordsRequest,
     context: RequestContext,
     reply: Callable[[DeleteRecordsResponse], None],

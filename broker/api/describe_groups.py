@@ -9,14 +9,13 @@ Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.des
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..groups.describe import DescribedGroup, describe_group
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.DESCRIBE_GROUPS
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all that a group knows, since
@@ -24,16 +23,8 @@ API_KEY = ApiKey.DESCRIBE_GROUPS
 ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-
 def handle(
-    broker: Broker,
+    broker: HasGroupCoordinator,
     request: DescribeGroupsRequest,
     context: RequestContext,
     reply: Callable[[DescribeGroupsResponse], None],
@@ -54,7 +45,7 @@ def handle(
         _describe(broker, group_id, context.api_version, partial(collect, index))
 
 
-def _describe(broker: Broker, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> None:
+def _describe(broker: HasGroupCoordinator, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> None:
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 

@@ -6,7 +6,6 @@ Source: KIP-664; ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
@@ -14,6 +13,7 @@ from ...protocol.messages.transactions import DescribeProducersRequest, Describe
 from ...storage.producer_state import ProducerEntry
 from ..partitions import Partitions
 from ..request import RequestContext
+from .needs import HasPartitions
 
 API_KEY = ApiKey.DESCRIBE_PRODUCERS
 NO_OFFSET = -1
@@ -21,16 +21,8 @@ NO_OFFSET = -1
 PartitionResponse = DescribeProducersResponse.PartitionResponse
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
-
-
 def handle(
-    broker: Broker,
+    broker: HasPartitions,
     request: DescribeProducersRequest,
     context: RequestContext,
     reply: Callable[[DescribeProducersResponse], None],

@@ -25,8 +25,8 @@ from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_
 from ..fetch_session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
 from ..fetch_wait import Cancellable, FetchWait
 from ..metadata.image import MetadataImage
-from ..partitions import Partitions
 from ..request import RequestContext
+from .needs import HasPartitions
 
 API_KEY = ApiKey.FETCH
 
@@ -58,16 +58,12 @@ class Timers(Protocol):
         """Calls back after ``delay_ms``."""
 
 
-class Broker(Protocol):
+class Broker(HasPartitions, Protocol):
     """What this handler needs."""
 
     @property
     def metadata(self) -> Metadata:
         """The metadata service."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
 
     @property
     def fetch_sessions(self) -> FetchSessionCache:

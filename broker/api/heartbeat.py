@@ -10,24 +10,15 @@ Costs one decision, one timer and one answer; nothing is appended.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..groups.heartbeat import heartbeat
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.HEARTBEAT
-
-
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
 
 
 def _refused(error: ErrorCode) -> HeartbeatResponse:
@@ -37,7 +28,10 @@ def _refused(error: ErrorCode) -> HeartbeatResponse:
 
 
 def handle(
-    broker: Broker, request: HeartbeatRequest, context: RequestContext, reply: Callable[[HeartbeatResponse], None]
+    broker: HasGroupCoordinator,
+    request: HeartbeatRequest,
+    context: RequestContext,
+    reply: Callable[[HeartbeatResponse], None],
 ) -> None:
     """Answers at once."""
     if not request.group_id:

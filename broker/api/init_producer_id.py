@@ -19,6 +19,7 @@ from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..request import RequestContext
 from ..transactions.init_producer_id import ProducerIdAndEpoch, init_producer_id
 from ..transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.INIT_PRODUCER_ID
 PRODUCER_FENCED_SINCE = 4
@@ -31,16 +32,12 @@ class ProducerIds(Protocol):
         """A producer id that was never given out."""
 
 
-class Broker(Protocol):
+class Broker(HasTransactionCoordinator, Protocol):
     """What this handler needs."""
 
     @property
     def metadata(self) -> ProducerIds:
         """Where producer ids come from: blocks of them are records of the metadata log."""
-
-    @property
-    def transaction_coordinator(self) -> TransactionCoordinator:
-        """The transactions."""
 
 
 def handle(

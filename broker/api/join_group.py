@@ -12,29 +12,23 @@ The answer waits until the group has been joined by all or the rebalance timeout
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..groups.join import join_group
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.JOIN_GROUP
 NULL_PROTOCOL_NAME_SINCE = 7
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-
 def handle(
-    broker: Broker, request: JoinGroupRequest, context: RequestContext, reply: Callable[[JoinGroupResponse], None]
+    broker: HasGroupCoordinator,
+    request: JoinGroupRequest,
+    context: RequestContext,
+    reply: Callable[[JoinGroupResponse], None],
 ) -> None:
     """Answers an error at once; else the answer waits with the member."""
 

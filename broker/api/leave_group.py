@@ -8,29 +8,23 @@ Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..groups.leave import leave_group
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LEAVE_GROUP
 MEMBERS_SINCE = 3
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-
 def handle(
-    broker: Broker, request: LeaveGroupRequest, context: RequestContext, reply: Callable[[LeaveGroupResponse], None]
+    broker: HasGroupCoordinator,
+    request: LeaveGroupRequest,
+    context: RequestContext,
+    reply: Callable[[LeaveGroupResponse], None],
 ) -> None:
     """Answers when the departure is stored, where it must be."""
     identities = request.members

@@ -7,30 +7,24 @@ Source: ``GroupCoordinatorService.listGroups``.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..groups.describe import list_groups
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LIST_GROUPS
 
 ListedGroup = ListGroupsResponse.ListedGroup
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-
 def handle(
-    broker: Broker, request: ListGroupsRequest, context: RequestContext, reply: Callable[[ListGroupsResponse], None]
+    broker: HasGroupCoordinator,
+    request: ListGroupsRequest,
+    context: RequestContext,
+    reply: Callable[[ListGroupsResponse], None],
 ) -> None:
     """Answers when every partition was asked; one that is led elsewhere has nothing to say."""
 

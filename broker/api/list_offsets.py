@@ -11,7 +11,6 @@ Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffse
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -20,6 +19,7 @@ from ..fetch_read import READ_COMMITTED
 from ..partition import Partition
 from ..partitions import Partitions
 from ..request import RequestContext
+from .needs import HasPartitions
 
 API_KEY = ApiKey.LIST_OFFSETS
 
@@ -36,16 +36,8 @@ LEADER_EPOCH_SINCE = 4
 Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
-
-
 def handle(
-    broker: Broker,
+    broker: HasPartitions,
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],

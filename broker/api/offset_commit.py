@@ -15,10 +15,10 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..metadata.image import MetadataImage
 from ..offsets.commit import TopicCommit, commit_offsets
 from ..request import RequestContext
+from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.OFFSET_COMMIT
 TOPIC_IDS_SINCE = 10
@@ -27,24 +27,8 @@ ResponseTopic = OffsetCommitResponse.OffsetCommitResponseTopic
 ResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
 
 
-class Metadata(Protocol):
-    """What this handler needs of the metadata."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The cluster as it is now."""
-
-
-class Broker(Protocol):
+class Broker(HasGroupCoordinator, HasMetadata, Protocol):
     """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
 
 
 def handle(

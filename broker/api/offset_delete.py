@@ -12,10 +12,10 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..metadata.image import MetadataImage
 from ..offsets.commit import delete_offsets
 from ..request import RequestContext
+from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.OFFSET_DELETE
 
@@ -24,24 +24,8 @@ ResponseTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
 ResponsePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
 
 
-class Metadata(Protocol):
-    """What this handler needs of the metadata."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The cluster as it is now."""
-
-
-class Broker(Protocol):
+class Broker(HasGroupCoordinator, HasMetadata, Protocol):
     """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
 
 
 def _refused(error: ErrorCode) -> OffsetDeleteResponse:

@@ -16,11 +16,11 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..metadata.image import MetadataImage
 from ..offsets.fetch import FetchedPartition, FetchedTopic, TopicFetch, fetch_all_offsets, fetch_offsets
 from ..offsets.store import ZERO_UUID
 from ..request import RequestContext
+from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.OFFSET_FETCH
 TOP_LEVEL_ERROR_SINCE = 2
@@ -31,24 +31,8 @@ NO_OFFSET = -1
 FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
 
 
-class Metadata(Protocol):
-    """What this handler needs of the metadata."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The cluster as it is now."""
-
-
-class Broker(Protocol):
+class Broker(HasGroupCoordinator, HasMetadata, Protocol):
     """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
 
 
 def handle(

@@ -8,29 +8,21 @@ Source: KIP-101, KIP-320; ``Partition.lastOffsetForLeaderEpoch``, ``LeaderEpochF
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from ..partitions import Partitions
 from ..request import RequestContext
+from .needs import HasPartitions
 
 API_KEY = ApiKey.OFFSET_FOR_LEADER_EPOCH
 
 Answer = OffsetForLeaderEpochResponse.EpochEndOffset
 
 
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
-
-
 def handle(
-    broker: Broker,
+    broker: HasPartitions,
     request: OffsetForLeaderEpochRequest,
     context: RequestContext,
     reply: Callable[[OffsetForLeaderEpochResponse], None],

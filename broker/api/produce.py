@@ -27,13 +27,12 @@ from ...protocol.records.validation import read_produced_header
 from ...storage.log import AppendOrigin
 from ..append_queue import LARGE_APPEND_BYTES
 from ..config.server_config import ServerConfig
-from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..internal_topics import is_internal
 from ..partition import Partition
-from ..partitions import Partitions
 from ..produce_transaction import Refusals, join, producer_of
 from ..produce_work import Answer, ProduceWork, refused
 from ..request import ConnectionRefusal, Reply, RequestContext
+from .needs import HasPartitions, HasTransactionCoordinator
 
 API_KEY = ApiKey.PRODUCE
 ADMIN_CLIENT_ID = "__admin_client"
@@ -48,16 +47,8 @@ Batch = tuple[BatchHeader, memoryview] | KafkaError
 Batches = list[tuple[TopicData, PartitionData, Batch]]
 
 
-class Broker(Protocol):
+class Broker(HasPartitions, HasTransactionCoordinator, Protocol):
     """What this handler needs."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
-
-    @property
-    def transaction_coordinator(self) -> TransactionCoordinator:
-        """The transactions."""
 
     @property
     def config(self) -> ServerConfig:

@@ -9,25 +9,16 @@ The answer waits until the leader's assignment is stored.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
-from ..coordinator.group_coordinator import GroupCoordinator
 from ..groups.sync import sync_group
 from ..request import RequestContext
+from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.SYNC_GROUP
 PROTOCOL_REQUIRED_SINCE = 5
-
-
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
 
 
 def _refused(error: ErrorCode) -> SyncGroupResponse:
@@ -35,7 +26,10 @@ def _refused(error: ErrorCode) -> SyncGroupResponse:
 
 
 def handle(
-    broker: Broker, request: SyncGroupRequest, context: RequestContext, reply: Callable[[SyncGroupResponse], None]
+    broker: HasGroupCoordinator,
+    request: SyncGroupRequest,
+    context: RequestContext,
+    reply: Callable[[SyncGroupResponse], None],
 ) -> None:
     """Answers an error at once; else the answer waits with the member."""
     if context.api_version >= PROTOCOL_REQUIRED_SINCE and None in (request.protocol_type, request.protocol_name):

@@ -16,8 +16,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
-from ..coordinator.group_coordinator import GroupCoordinator, GroupShard
-from ..coordinator.transaction_coordinator import TransactionCoordinator
+from ..coordinator.group_coordinator import GroupShard
 from ..coordinator.transaction_membership import Errors, Membership, Support
 from ..internal_topics import OFFSETS_TOPIC
 from ..metadata.image import MetadataImage
@@ -27,40 +26,16 @@ from ..offsets.transactional_commit import (
     TransactionalTopicCommit,
     commit_transactional_offsets,
 )
-from ..partitions import Partitions
 from ..request import RequestContext
+from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
 ABORTABLE_ERROR_SINCE = 4
 ADDS_IMPLICITLY_SINCE = 5
 
 
-class Metadata(Protocol):
-    """What this handler needs of the metadata."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The cluster as it is now."""
-
-
-class Broker(Protocol):
+class Broker(HasGroupCoordinator, HasTransactionCoordinator, HasPartitions, HasMetadata, Protocol):
     """What this handler needs."""
-
-    @property
-    def group_coordinator(self) -> GroupCoordinator:
-        """The groups."""
-
-    @property
-    def transaction_coordinator(self) -> TransactionCoordinator:
-        """The transactions."""
-
-    @property
-    def partitions(self) -> Partitions:
-        """What is served."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
 
 
 def handle(
