@@ -31,6 +31,11 @@ _POM = """\
 _DEPENDENCY = """\
     <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"""
 
+Artifact = tuple[str, str, str]
+"""Group, artifact, version."""
+_KAFKA = "org.apache.kafka"
+_LOGGING = ("org.slf4j", "slf4j-simple", "1.7.36")
+
 
 class JavaMissingError(Exception):
     """Java 17, Maven or Kafka's jars cannot be had; the text says which."""
@@ -59,33 +64,39 @@ def java_command() -> str:
 def kafka_libs(version: str = KAFKA_VERSION) -> Path:
     """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
     # "-broker": a cache of before held only the clients of the old version.
-    directory = cache_directory() / (f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker")
+    name = f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker"
+    return _libs(name, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING])
+
+
+@cache
+def streams_libs() -> Path:
+    """The directory with the jars of Kafka Streams and what it needs, fetched once. Raises JavaMissingError."""
+    return _libs(f"kafka-streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), _LOGGING])
+
+
+def _libs(name: str, artifacts: list[Artifact]) -> Path:
+    directory = cache_directory() / name
     libs = directory / "libs"
     done = directory / "complete"
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "lock").open("w") as lock:  # several test processes may start at once
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            _fetch(version, directory, libs)
+            _fetch(name, artifacts, directory, libs)
             done.touch()
     return libs
 
 
-def _artifacts(version: str) -> list[tuple[str, str, str]]:
-    kafka = "org.apache.kafka"
-    return [(kafka, "kafka_2.13", version), (kafka, "kafka-tools", version), ("org.slf4j", "slf4j-simple", "1.7.36")]
-
-
-def _fetch(version: str, directory: Path, libs: Path) -> None:
+def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise JavaMissingError(f"no `mvn` on the PATH to fetch the jars of Kafka {version}")
-    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in _artifacts(version)]
+        raise JavaMissingError(f"no `mvn` on the PATH to fetch the jars of {name}")
+    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in artifacts]
     (directory / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)))
     command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libs}", "-DincludeScope=runtime"]
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        raise JavaMissingError(f"Maven could not fetch the jars of Kafka {version}: {result.stdout[-800:]}")
+        raise JavaMissingError(f"Maven could not fetch the jars of {name}: {result.stdout[-800:]}")
     for jar in libs.glob("slf4j-reload4j-*.jar"):  # of two bindings Kafka 3.9 would take this one, and log nothing
         jar.unlink()
 
