@@ -8,11 +8,11 @@ leave.py and the others do). Invariants: ``awaiting_join_count`` is the number o
 from collections.abc import Iterable
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.java_hash import in_hash_map_order
 from ..effects import Token
 from .member import ClassicMember, Protocols
 from .states import VALID_PREVIOUS_STATES, GroupState
 from .subscription import subscribed_topics
-from .votes import in_hash_map_order
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_TIMESTAMP = -1

@@ -2,8 +2,8 @@
 
 import pytest
 
-from odradek.broker.groups.partitioning import java_hash_code, partition_for
-from odradek.broker.groups.votes import in_hash_map_order
+from odradek.broker.groups.partitioning import partition_for
+from odradek.protocol.java_hash import in_hash_map_order, java_hash_code
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,38 @@
+"""Java's hash codes and the order in which its hash maps walk through strings: answers of Kafka depend on both.
+
+Owns: ``String.hashCode``, the bucket rule of ``HashMap``. Never does: I/O. Invariant: within a bucket the order of
+insertion stays, through growth too. Source: ``java.lang.String``, ``java.util.HashMap`` (16 buckets, load factor 0.75).
+"""
+
+from collections.abc import Iterable
+
+INITIAL_BUCKETS = 16
+
+
+def java_hash_code(text: str) -> int:
+    """``String.hashCode`` of Java: over UTF-16 code units, as a signed 32-bit number."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for index in range(0, len(units), 2):
+        code = (31 * code + (units[index] << 8 | units[index + 1])) & 0xFFFFFFFF
+    return code - 0x1_0000_0000 if code >= 0x8000_0000 else code
+
+
+def hash_bucket(hash_code: int, buckets: int) -> int:
+    """The bucket of a ``HashMap`` with so many (a power of two) that a hash code falls into."""
+    code = hash_code & 0xFFFFFFFF
+    return (code ^ code >> 16) & buckets - 1
+
+
+def grown_buckets(buckets: int, size: int) -> int:
+    """How many buckets a ``HashMap`` of ``buckets`` has once ``size`` keys were put into it."""
+    while size > buckets * 3 // 4:
+        buckets *= 2
+    return buckets
+
+
+def in_hash_map_order(names: Iterable[str]) -> list[str]:
+    """The names in the order of a ``HashMap`` into which they were put one after the other."""
+    put = list(dict.fromkeys(names))
+    buckets = grown_buckets(INITIAL_BUCKETS, len(put))
+    return sorted(put, key=lambda name: hash_bucket(java_hash_code(name), buckets))
