@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from ..internal_topics import OFFSETS_TOPIC
 from ..request import RequestContext
@@ -44,12 +44,8 @@ def handle(
         answer(ErrorCode.INVALID_REQUEST)
         return
     partition = (OFFSETS_TOPIC, broker.group_coordinator.partition_for(request.group_id))
-    try:
-        shard = broker.transaction_coordinator.shard_of(request.transactional_id)
-    except KafkaError as error:
-        answer(error.error_code)
-        return
-    shard.write(
+    broker.transaction_coordinator.write(
+        request.transactional_id,
         context.now_ms,
         lambda core, effects: add_partitions(
             core,

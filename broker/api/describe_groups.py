@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 from ..groups.describe import DescribedGroup, describe_group
 from ..request import RequestContext
@@ -49,9 +49,4 @@ def _describe(broker: HasGroupCoordinator, group_id: str, version: int, done: Ca
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 
-    try:
-        shard = broker.group_coordinator.shard_of(group_id)
-    except KafkaError as error:
-        done(refused(error.error_code))
-        return
-    shard.read(lambda core: describe_group(core, group_id, version), done, refused)
+    broker.group_coordinator.read(group_id, lambda core: describe_group(core, group_id, version), done, refused)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
-from ..coordinator.transaction_coordinator import HasTransactions
 from ..request import RequestContext
 from ..transactions.describe import describe
+from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.DESCRIBE_TRANSACTIONS
 
@@ -22,7 +22,7 @@ State = DescribeTransactionsResponse.TransactionState
 
 
 def handle(
-    broker: HasTransactions,
+    broker: HasTransactionCoordinator,
     request: DescribeTransactionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTransactionsResponse], None],
@@ -42,16 +42,11 @@ def handle(
         _look_up(broker, transactional_id, partial(collect, transactional_id))
 
 
-def _look_up(broker: HasTransactions, transactional_id: str, found: Callable[[State], None]) -> None:
+def _look_up(broker: HasTransactionCoordinator, transactional_id: str, found: Callable[[State], None]) -> None:
     def refused(error: ErrorCode) -> State:
         return State(error_code=error, transactional_id=transactional_id)
 
     if not transactional_id:
         found(refused(ErrorCode.INVALID_REQUEST))
         return
-    try:
-        shard = broker.transaction_coordinator.shard_of(transactional_id)
-    except KafkaError as error:
-        found(refused(error.error_code))
-        return
-    shard.read(lambda core: describe(core, transactional_id), found, refused)
+    broker.transaction_coordinator.read(transactional_id, lambda core: describe(core, transactional_id), found, refused)

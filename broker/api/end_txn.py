@@ -11,15 +11,15 @@ Source: KIP-98, KIP-890; ``KafkaApis.handleEndTxnRequest``.
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import EndTxnRequest, EndTxnResponse
-from ..coordinator.transaction_coordinator import HasTransactions
 from ..request import RequestContext
 from ..transactions.core import TransactionCore
 from ..transactions.effects import TransactionEffects
 from ..transactions.end_transaction import end_transaction
 from ..transactions.init_producer_id import ProducerIdAndEpoch
 from ..transactions.transaction import EPOCH_BUMP_SINCE
+from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.END_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -27,7 +27,7 @@ TRANSACTION_VERSION_2_SINCE = 5
 
 
 def handle(
-    broker: HasTransactions,
+    broker: HasTransactionCoordinator,
     request: EndTxnRequest,
     context: RequestContext,
     reply: Callable[[EndTxnResponse], None],
@@ -58,9 +58,4 @@ def handle(
     if not request.transactional_id:
         reply(refused(ErrorCode.INVALID_REQUEST))
         return
-    try:
-        shard = broker.transaction_coordinator.shard_of(request.transactional_id)
-    except KafkaError as error:
-        reply(refused(error.error_code))
-        return
-    shard.write(context.now_ms, decide, answer, refused)
+    broker.transaction_coordinator.write(request.transactional_id, context.now_ms, decide, answer, refused)

@@ -12,7 +12,7 @@ Costs one decision, one timer and one answer; nothing is appended.
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from ..groups.heartbeat import heartbeat
 from ..request import RequestContext
@@ -37,9 +37,6 @@ def handle(
     if not request.group_id:
         reply(_refused(ErrorCode.INVALID_GROUP_ID))
         return
-    try:
-        shard = broker.group_coordinator.shard_of(request.group_id)
-    except KafkaError as error:
-        reply(_refused(error.error_code))
-        return
-    shard.write(context.now_ms, lambda core, effects: heartbeat(core, request, effects), reply, _refused)
+    broker.group_coordinator.write(
+        request.group_id, context.now_ms, lambda core, effects: heartbeat(core, request, effects), reply, _refused
+    )

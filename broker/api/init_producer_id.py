@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..request import RequestContext
@@ -76,12 +76,8 @@ def _initialise(
             response = ErrorCode.INVALID_PRODUCER_EPOCH
         reply(_refusal(response))
 
-    try:
-        shard = coordinator.shard_of(transactional_id)
-    except KafkaError as error:
-        answer(error.error_code)
-        return
-    shard.write(
+    coordinator.write(
+        transactional_id,
         context.now_ms,
         lambda core, effects: init_producer_id(
             core, transactional_id, request.transaction_timeout_ms, expected, effects

@@ -14,7 +14,7 @@ The answer waits until the group has been joined by all or the rebalance timeout
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 from ..groups.join import join_group
 from ..request import RequestContext
@@ -50,12 +50,8 @@ def handle(
     if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
         answer(refused(ErrorCode.INVALID_SESSION_TIMEOUT))
         return
-    try:
-        shard = coordinator.shard_of(request.group_id)
-    except KafkaError as error:
-        answer(refused(error.error_code))
-        return
-    shard.write(
+    coordinator.write(
+        request.group_id,
         context.now_ms,
         lambda core, effects: join_group(core, request, context, answer, effects),
         answer,

@@ -10,7 +10,7 @@ Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 from ..groups.leave import leave_group
 from ..request import RequestContext
@@ -53,12 +53,8 @@ def handle(
     if not request.group_id:
         answer(refused(ErrorCode.INVALID_GROUP_ID))
         return
-    try:
-        shard = broker.group_coordinator.shard_of(request.group_id)
-    except KafkaError as error:
-        answer(refused(error.error_code))
-        return
-    shard.write(
+    broker.group_coordinator.write(
+        request.group_id,
         context.now_ms,
         lambda core, effects: leave_group(core, request.group_id, identities, effects),
         answer,

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
-from ..coordinator.transaction_coordinator import HasTransactions
 from ..request import RequestContext
 from ..transactions.describe import ListFilter, listed
+from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.LIST_TRANSACTIONS
 
 
 def handle(
-    broker: HasTransactions,
+    broker: HasTransactionCoordinator,
     request: ListTransactionsRequest,
     context: RequestContext,
     reply: Callable[[ListTransactionsResponse], None],

@@ -10,15 +10,17 @@ Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 went to ZooKeeper onc
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse
 from ..metadata.image import MetadataImage
 from ..offsets.commit import TopicCommit, commit_offsets
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
+from .topic_results import merge_topics
 
 API_KEY = ApiKey.OFFSET_COMMIT
 TOPIC_IDS_SINCE = 10
@@ -41,7 +43,7 @@ def handle(
         return
 
     def answer(response: OffsetCommitResponse) -> None:
-        response.topics = _merged(unknown, response.topics)
+        response.topics = merge_topics([*unknown, *response.topics], attrgetter("name", "topic_id"))
         reply(response)
 
     def refused(error: ErrorCode) -> OffsetCommitResponse:
@@ -49,12 +51,8 @@ def handle(
             topics=[_failed(commit.name, commit.topic_id, commit.partitions, error) for commit in commits]
         )
 
-    try:
-        shard = broker.group_coordinator.shard_of(request.group_id)
-    except KafkaError as error:
-        answer(refused(error.error_code))
-        return
-    shard.write(
+    broker.group_coordinator.write(
+        request.group_id,
         context.now_ms,
         lambda core, effects: commit_offsets(core, request, commits, context.api_version, effects),
         answer,
@@ -95,13 +93,3 @@ def _failed(
 ) -> ResponseTopic:
     failed = [ResponsePartition(partition_index=p.partition_index, error_code=error) for p in partitions]
     return ResponseTopic(name=name, topic_id=topic_id, partitions=failed)
-
-
-def _merged(topics: list[ResponseTopic], more: list[ResponseTopic]) -> list[ResponseTopic]:
-    """Both, with one entry for each topic."""
-    by_topic: dict[tuple[str, bytes], ResponseTopic] = {}
-    for topic in [*topics, *more]:
-        known = by_topic.setdefault((topic.name, topic.topic_id), topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    return list(by_topic.values())

@@ -7,15 +7,17 @@ Source: ``KafkaApis.handleOffsetDeleteRequest``.
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
 from ..metadata.image import MetadataImage
 from ..offsets.commit import delete_offsets
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
+from .topic_results import merge_topics
 
 API_KEY = ApiKey.OFFSET_DELETE
 
@@ -40,18 +42,14 @@ def handle(
 
     def answer(response: OffsetDeleteResponse) -> None:
         if not response.error_code:
-            response.topics = _merged(unknown, response.topics)
+            response.topics = merge_topics([*unknown, *response.topics], attrgetter("name"))
         reply(response)
 
     if not request.group_id:
         reply(_refused(ErrorCode.INVALID_GROUP_ID))
         return
-    try:
-        shard = broker.group_coordinator.shard_of(request.group_id)
-    except KafkaError as error:
-        reply(_refused(error.error_code))
-        return
-    shard.write(
+    broker.group_coordinator.write(
+        request.group_id,
         context.now_ms,
         lambda core, effects: delete_offsets(core, request.group_id, known, effects),
         answer,
@@ -79,13 +77,3 @@ def _look_up(image: MetadataImage, topics: list[RequestTopic]) -> tuple[list[Req
         if there:
             known.append(RequestTopic(name=topic.name, partitions=there))
     return known, unknown
-
-
-def _merged(topics: list[ResponseTopic], more: list[ResponseTopic]) -> list[ResponseTopic]:
-    """Both, with one entry for each topic."""
-    by_name: dict[str, ResponseTopic] = {}
-    for topic in [*topics, *more]:
-        known = by_name.setdefault(topic.name, topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    return list(by_name.values())

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
 from ..metadata.image import MetadataImage
 from ..offsets.fetch import FetchedPartition, FetchedTopic, TopicFetch, fetch_all_offsets, fetch_offsets
@@ -97,12 +97,8 @@ def _fetch_group(
     def refused(error: ErrorCode) -> FetchedGroup:
         return FetchedGroup(group_id=group.group_id, error_code=error)
 
-    try:
-        shard = broker.group_coordinator.shard_of(group.group_id)
-    except KafkaError as error:
-        done(refused(error.error_code))
-        return
-    shard.read(
+    broker.group_coordinator.read(
+        group.group_id,
         lambda core: (
             fetch_all_offsets(core, group.group_id, require_stable)
             if wanted is None

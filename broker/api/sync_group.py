@@ -11,7 +11,7 @@ The answer waits until the leader's assignment is stored.
 from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ..groups.sync import sync_group
 from ..request import RequestContext
@@ -38,9 +38,10 @@ def handle(
     if not request.group_id:
         reply(_refused(ErrorCode.INVALID_GROUP_ID))
         return
-    try:
-        shard = broker.group_coordinator.shard_of(request.group_id)
-    except KafkaError as error:
-        reply(_refused(error.error_code))
-        return
-    shard.write(context.now_ms, lambda core, effects: sync_group(core, request, reply, effects), reply, _refused)
+    broker.group_coordinator.write(
+        request.group_id,
+        context.now_ms,
+        lambda core, effects: sync_group(core, request, reply, effects),
+        reply,
+        _refused,
+    )

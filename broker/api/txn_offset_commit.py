@@ -11,6 +11,7 @@ Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -28,6 +29,7 @@ from ..offsets.transactional_commit import (
 )
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator
+from .topic_results import merge_topics
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
 ABORTABLE_ERROR_SINCE = 4
@@ -51,7 +53,7 @@ def handle(
         return
 
     def answer(response: TxnOffsetCommitResponse) -> None:
-        response.topics = _merged(response.topics, unknown)
+        response.topics = merge_topics([*unknown, *response.topics], attrgetter("name"))
         reply(response)
 
     def refused(error: ErrorCode) -> TxnOffsetCommitResponse:
@@ -113,13 +115,3 @@ def _failed(
     name: str, partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition], error: ErrorCode
 ) -> TopicResponse:
     return TopicResponse(name, [PartitionResponse(one.partition_index, error) for one in partitions])
-
-
-def _merged(topics: list[TopicResponse], more: list[TopicResponse]) -> list[TopicResponse]:
-    """Both, with one entry for each topic."""
-    by_topic: dict[str, TopicResponse] = {}
-    for topic in [*more, *topics]:
-        known = by_topic.setdefault(topic.name, topic)
-        if known is not topic:
-            known.partitions += topic.partitions
-    return list(by_topic.values())

@@ -14,10 +14,10 @@ from functools import partial
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from ..coordinator.transaction_coordinator import HasTransactions
 from ..request import RequestContext
 from ..transactions.effects import MarkerOrder
 from ..transactions.transaction import TopicPartition
+from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 
@@ -27,7 +27,7 @@ Key = tuple[int, str, int]
 
 
 def handle(
-    broker: HasTransactions,
+    broker: HasTransactionCoordinator,
     request: WriteTxnMarkersRequest,
     context: RequestContext,
     reply: Callable[[WriteTxnMarkersResponse], None],

@@ -11,7 +11,7 @@ from typing import Any, Generic
 from ...protocol.errors import ErrorCode, KafkaError
 from ..groups.partitioning import partition_for
 from .interfaces import CoordinatorLog, EffectsOf, Timers
-from .shard import CoordinatorShard, Core
+from .shard import CoordinatorShard, Core, ErrorResponse, Reply
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,31 @@ class Coordinator(Generic[Core, EffectsOf]):
         if log is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         return self.elect(partition, log)
+
+    def write(
+        self,
+        key: str,
+        now_ms: int,
+        decide: Callable[[Core, EffectsOf], None],
+        reply: Reply,
+        error_response: ErrorResponse,
+    ) -> None:
+        """:meth:`CoordinatorShard.write` on the shard of a key; an error where this broker does not serve it."""
+        try:
+            shard = self.shard_of(key)
+        except KafkaError as error:
+            reply(error_response(error.error_code))
+        else:
+            shard.write(now_ms, decide, reply, error_response)
+
+    def read(self, key: str, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
+        """:meth:`CoordinatorShard.read` on the shard of a key; an error where this broker does not serve it."""
+        try:
+            shard = self.shard_of(key)
+        except KafkaError as error:
+            reply(error_response(error.error_code))
+        else:
+            shard.read(query, reply, error_response)
 
     def shards(self) -> list[CoordinatorShard[Core, EffectsOf]]:
         """All shards. Raises KafkaError COORDINATOR_NOT_AVAILABLE at shutdown."""

@@ -7,7 +7,6 @@ Source: ``TransactionCoordinator``, ``TransactionStateManager``.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from ..internal_topics import TRANSACTION_STATE_TOPIC
 from ..transactions.config import TransactionCoordinatorConfig
@@ -64,11 +63,3 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         shard.core.markers_written(order, effects)
         if shard.carry_out(effects):
             self._timers.schedule(RETRY_MS, partial(self._complete, shard, order))
-
-
-class HasTransactions(Protocol):
-    """What the handlers of transactions need of a broker."""
-
-    @property
-    def transaction_coordinator(self) -> TransactionCoordinator:
-        """The transactions."""
