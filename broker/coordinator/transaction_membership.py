@@ -68,8 +68,9 @@ class Membership:
             return
         try:
             shard = self._coordinator.shard_of(self._transactional_id)
-        except KafkaError as error:
-            done(refused(error.error_code))
+        except KafkaError:
+            # Nobody asked this broker to be the coordinator: it has looked for one, and there is none.
+            done(refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         if self._support is Support.ADDS_IMPLICITLY:
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.two_brokers import SAME_KEYS, TwoBrokers
+from parity.two_brokers import KAFKA_KEYS, SAME_KEYS, TwoBrokers
 from parity.world import Names
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
@@ -19,6 +19,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
     with (
         Wire() as wire,
         OurBroker(tmp_path_factory.mktemp("ours"), SAME_KEYS) as ours,
-        RealKafka(kafka_directory, SAME_KEYS) as kafka,
+        RealKafka(kafka_directory, KAFKA_KEYS) as kafka,
     ):
         yield TwoBrokers(wire, Names(ours.port), Names(kafka.port))

@@ -23,6 +23,15 @@ SAME_KEYS = {
     "log.retention.ms": "-1",  # the records are of 2023, and each broker would look for old ones at its own time
 }
 
+KAFKA_KEYS = {
+    **SAME_KEYS,
+    # Requests of different connections are handled in the order in which they were sent, as ours does.
+    "num.network.threads": "1",
+    "num.io.threads": "1",
+    "group.coordinator.threads": "1",
+    "group.coordinator.append.linger.ms": "0",
+}
+
 
 class TwoBrokers:
     """Ours and Kafka, and the program that asks them."""
@@ -31,6 +40,8 @@ class TwoBrokers:
         self.wire = wire
         self.ours = ours
         self.kafka = kafka
+        self.coordinators: set[int] = set()
+        """The partitions of the offsets topic that are known to be served."""
         self._kafka_versions = self._versions(kafka)
         self._wait_until_the_offsets_topic_is_there()
         while self.wire.ask(kafka.port, InitProducerIdRequest(None, 1000), 0)["body"]["errorCode"]:

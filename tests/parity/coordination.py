@@ -1,0 +1,311 @@
+"""Groups on both sides in step: the same short command to ours and to a real Kafka, and what each answered.
+
+A command is a line: who, what, and the fields that are not as a well-behaved client would send them:
+
+    a join                    JoinGroup; a member that is sent back for its id asks again with it
+    a first                   JoinGroup of a new member, once: it is given an id and does not use it
+    b join v=9 inst=i protocols=range:t,sticky type=consumer
+    a sync / a heartbeat / a commit offset=7 / a leave / a txn     as the member and in the generation it knows of
+    a heartbeat gen=+1        "+1" and "-1" from what it knows, "=5" is 5; member=ghost, member= and inst=- are none
+    look                      DescribeGroups; also: list, fetch, delete, forget (OffsetDelete)
+
+"""
+
+import struct
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from odradek.broker.groups.partitioning import partition_for
+from odradek.protocol.messages.groups import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.transactions import InitProducerIdRequest, TxnOffsetCommitRequest
+from parity.in_step import KAFKA, OURS, InStep
+from parity.side import DEADLINE_S
+from parity.two_brokers import SAME_KEYS, TwoBrokers
+
+MEMBER_ID_REQUIRED = 79
+SESSION_MS = 60_000
+PARTITIONS = int(SAME_KEYS["offsets.topic.num.partitions"])
+Fields = dict[str, str]
+
+
+def subscription(topic: str) -> bytes:
+    """What a consumer of one topic sends for a protocol, in version 0."""
+    name = topic.encode()
+    return struct.pack(f">hih{len(name)}si", 0, 1, len(name), name, -1)
+
+
+class Actor:
+    """What one client knows; ``ids`` is its member id on each side, ``name`` what both call it."""
+
+    def __init__(self) -> None:
+        self.ids = ("", "")
+        self.generation = -1
+        self.instance_id: str | None = None
+        self.leads = False
+        self.others: list[str] = []
+
+
+class Group:
+    """One group on both sides, and the clients that speak to it."""
+
+    def __init__(self, both: TwoBrokers, name: str, topic: str) -> None:
+        self.name = name
+        self.topic = topic
+        self.actors: dict[str, Actor] = {}
+        self.steps = InStep(both, name, self._learn)
+        self._producers: list[tuple[int, int]] = []
+        if partition_for(name, PARTITIONS) not in both.coordinators:
+            self._wait_for_coordinators()
+            both.coordinators.add(partition_for(name, PARTITIONS))
+
+    def _wait_for_coordinators(self) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        for port in self.steps.ports:
+            while (
+                self.steps.wire.ask(port, FindCoordinatorRequest(self.name), 2)["body"]["errorCode"]
+                or self.steps.wire.ask(port, OffsetFetchRequest(self.name), 7)["body"]["errorCode"]
+            ):
+                assert time.monotonic() < deadline, f"no coordinator of {self.name}"
+
+    # --- commands
+
+    def play(self, script: str) -> list[Any]:
+        """Plays commands, separated by semicolons; all that was answered so far, which is the same on both sides."""
+        for command in filter(None, map(str.strip, script.split(";"))):
+            self.do(command)
+        return self.steps.seen
+
+    def do(self, command: str) -> Any:
+        """One command; its answer, None where it is parked."""
+        self.steps.commands.append(command)
+        words = command.split()
+        if words[0] in ("look", "list", "fetch", "delete", "forget"):
+            words.insert(0, "")
+        who, verb, *rest = words
+        fields = dict(word.split("=", 1) for word in rest)
+        answer = getattr(self, f"_{verb}")(who, fields)
+        self.steps.collect()
+        return answer
+
+    def actor(self, who: str) -> Actor:
+        """The client of that name; whom nobody knows has no id."""
+        return self.actors.setdefault(who, Actor())
+
+    def _member_ids(self, who: str, fields: Fields) -> tuple[str, str]:
+        named = fields.get("member")
+        if named is None:
+            return self.actor(who).ids if who != "ghost" else ("ghost", "ghost")
+        known = self.actors.get(named)
+        return (named, named) if known is None else known.ids
+
+    def _generation(self, who: str, fields: Fields) -> int:
+        known = self.actor(who).generation
+        wanted = fields.get("gen", "+0")
+        return known + int(wanted) if wanted[0] in "+-" else int(wanted.lstrip("="))
+
+    def _instance(self, who: str, fields: Fields) -> str | None:
+        wanted = fields.get("inst", self.actor(who).instance_id)
+        return None if wanted == "-" else wanted
+
+    # --- requests
+
+    def _join(self, who: str, fields: Fields) -> Any:
+        answer = self._first(who, fields)
+        if answer is not None and answer["errorCode"] == MEMBER_ID_REQUIRED:
+            answer = self._first(who, fields)
+        return answer
+
+    def _first(self, who: str, fields: Fields) -> Any:
+        actor = self.actor(who)
+        version = int(fields.get("v", 7))
+        if "inst" in fields:
+            actor.instance_id = self._instance(who, fields)
+        protocols = []
+        for protocol in filter(None, fields.get("protocols", "range:t").split(",")):
+            name, _, topic = protocol.partition(":")
+            protocols.append(JoinGroupRequest.JoinGroupRequestProtocol(name, subscription(topic)))
+
+        def request(side: int) -> Message:
+            return JoinGroupRequest(
+                fields.get("group", self.name),
+                int(fields.get("session", SESSION_MS)),
+                int(fields.get("rebalance", SESSION_MS)) if version >= 1 else -1,
+                self._member_ids(who, fields)[side],
+                actor.instance_id if version >= 5 else None,
+                fields.get("type", "consumer"),
+                protocols,
+            )
+
+        return self.steps.ask(who, request, version, may_park=True)
+
+    def _sync(self, who: str, fields: Fields) -> Any:
+        actor = self.actor(who)
+        version = int(fields.get("v", 3))
+        wanted = [name for name in fields.get("for", ",".join(actor.others)).split(",") if name]
+
+        def request(side: int) -> Message:
+            given = [
+                SyncGroupRequest.SyncGroupRequestAssignment(self.steps.real(side, name), b"for " + name.encode())
+                for name in wanted
+            ]
+            return SyncGroupRequest(
+                fields.get("group", self.name),
+                self._generation(who, fields),
+                self._member_ids(who, fields)[side],
+                self._instance(who, fields) if version >= 3 else None,
+                fields.get("type", "consumer") if version >= 5 else None,
+                fields.get("protocol", "range") if version >= 5 else None,
+                given,
+            )
+
+        return self.steps.ask(who, request, version, may_park=True)
+
+    def _heartbeat(self, who: str, fields: Fields) -> Any:
+        version = int(fields.get("v", 4))
+        return self.steps.ask(
+            who,
+            lambda side: HeartbeatRequest(
+                fields.get("group", self.name),
+                self._generation(who, fields),
+                self._member_ids(who, fields)[side],
+                self._instance(who, fields) if version >= 3 else None,
+            ),
+            version,
+        )
+
+    def _commit(self, who: str, fields: Fields) -> Any:
+        version = int(fields.get("v", 8))
+        one = OffsetCommitRequest.OffsetCommitRequestPartition(
+            int(fields.get("partition", 0)),
+            int(fields.get("offset", 1)),
+            committed_metadata="x" * int(fields.get("metadata", 0)),
+        )
+        topics = [OffsetCommitRequest.OffsetCommitRequestTopic(fields.get("topic", self.topic), partitions=[one])]
+        return self.steps.ask(
+            who,
+            lambda side: OffsetCommitRequest(
+                fields.get("group", self.name),
+                self._generation(who, fields),
+                self._member_ids(who, fields)[side],
+                self._instance(who, fields) if version >= 7 else None,
+                topics=topics,
+            ),
+            version,
+        )
+
+    def _txn(self, who: str, fields: Fields) -> Any:
+        """TxnOffsetCommit in a transaction of the group's own, which version 5 begins."""
+        version = int(fields.get("v", 5))
+        if not self._producers:
+            self._producers = [self._producer(port) for port in self.steps.ports]
+        one = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 1)
+        topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(fields.get("topic", self.topic), [one])]
+        return self.steps.ask(
+            who,
+            lambda side: TxnOffsetCommitRequest(
+                self.name,
+                self.name,
+                *self._producers[side],
+                self._generation(who, fields),
+                self._member_ids(who, fields)[side],
+                self._instance(who, fields),
+                topics,
+            ),
+            version,
+        )
+
+    def _producer(self, port: int) -> tuple[int, int]:
+        """A producer under a transactional id that is called as the group."""
+        deadline = time.monotonic() + DEADLINE_S
+        while (
+            self.steps.wire.ask(port, FindCoordinatorRequest(self.name, 1), 3)["body"]["errorCode"]
+            or (body := self.steps.wire.ask(port, InitProducerIdRequest(self.name, SESSION_MS), 4)["body"])["errorCode"]
+        ):
+            assert time.monotonic() < deadline, f"no coordinator of transactional id {self.name}"
+        return body["producerId"], body["producerEpoch"]
+
+    def _leave(self, who: str, fields: Fields) -> Any:
+        """``members=a,ghost,/i,b/i``: by name, by instance id, or both; without it, the client itself."""
+        version = int(fields.get("v", 4))
+
+        def request(side: int) -> Message:
+            group = fields.get("group", self.name)
+            if version < 3:
+                return LeaveGroupRequest(group, self._member_ids(who, fields)[side])
+            identities = []
+            for text in fields.get("members", "").split(",") if "members" in fields else ():
+                name, _, instance = text.partition("/")
+                ids = self._member_ids(name, {"member": name})
+                identities.append(LeaveGroupRequest.MemberIdentity(ids[side], instance or None))
+            if "members" not in fields:
+                own = self._member_ids(who, fields)[side]
+                identities.append(LeaveGroupRequest.MemberIdentity(own, self._instance(who, fields)))
+            return LeaveGroupRequest(group, members=identities)
+
+        return self.steps.ask(who, request, version)
+
+    def _look(self, who: str, fields: Fields) -> Any:
+        wanted = fields.get("group", self.name)
+        return self.steps.ask(who, lambda _: DescribeGroupsRequest([wanted]), int(fields.get("v", 5)))
+
+    def _list(self, who: str, fields: Fields) -> Any:
+        states = [state for state in fields.get("states", "").split(",") if state]
+        types = [one for one in fields.get("types", "").split(",") if one]
+        return self.steps.ask(who, lambda _: ListGroupsRequest(states, types), int(fields.get("v", 5)))
+
+    def _fetch(self, who: str, fields: Fields) -> Any:
+        stable = fields.get("stable") == "yes"
+        request = OffsetFetchRequest(fields.get("group", self.name), None, require_stable=stable)
+        return self.steps.ask(who, lambda _: request, int(fields.get("v", 7)))
+
+    def _delete(self, who: str, fields: Fields) -> Any:
+        return self.steps.ask(who, lambda _: DeleteGroupsRequest([fields.get("group", self.name)]), 2)
+
+    def _forget(self, who: str, fields: Fields) -> Any:
+        indexes = fields.get("partitions", "0,1,9").split(",")
+        partitions = [OffsetDeleteRequest.OffsetDeleteRequestPartition(int(index)) for index in indexes]
+        topic = OffsetDeleteRequest.OffsetDeleteRequestTopic(fields.get("topic", self.topic), partitions)
+        return self.steps.ask(who, lambda _: OffsetDeleteRequest(fields.get("group", self.name), [topic]), 0)
+
+    def _learn(self, who: str, request: Message, bodies: list[Any]) -> None:
+        if isinstance(request, DescribeGroupsRequest):
+            self.steps.learn_members([body["groups"][0] for body in bodies])
+        if not isinstance(request, JoinGroupRequest):
+            return
+        actor = self.actor(who)
+        given = [body.get("memberId", "") for body in bodies]
+        if all(given) and given[OURS] != given[KAFKA] and self.steps.name_of(OURS, given[OURS]) is None:
+            self.steps.name(who, *given)
+        self.steps.learn_members(bodies)
+        if all(body.get("errorCode") in (0, MEMBER_ID_REQUIRED) for body in bodies):
+            actor.ids = (given[OURS], given[KAFKA])
+        if bodies[OURS].get("errorCode") == 0:
+            body = bodies[OURS]
+            actor.generation = body["generationId"]
+            actor.leads = body["leader"] == body["memberId"]
+            actor.others = [self.steps.name_of(OURS, one["memberId"]) or "?" for one in body["members"]]
+
+
+def play(both: TwoBrokers, name: str, topic: str, scripts: Iterable[str]) -> list[Any]:
+    """Plays scripts one after the other in a group of their own; all that was answered."""
+    group = Group(both, name, topic)
+    try:
+        for script in scripts:
+            group.play(script)
+        return group.steps.seen
+    finally:
+        group.steps.close()

@@ -1,0 +1,153 @@
+"""The same request to ours and to a real Kafka, answered now or later: each answer the same, in both sides' words.
+
+A request that is parked stays so; as soon as one side answers it, the other has to. Ids that each broker makes itself
+are told by names, which are learnt when they are given.
+"""
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from odradek.protocol.messages.groups import (
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+    OffsetFetchRequest,
+)
+from odradek.protocol.messages.structure import Message
+from parity.side import DEADLINE_S
+from parity.two_brokers import TwoBrokers
+from support.wire import Answer
+
+OURS, KAFKA = 0, 1
+WITHOUT_MEANING = frozenset({"throttleTimeMs", "errorMessage", "clientHost", "topicId"})
+UNORDERED = frozenset({"members", "topics", "partitions", "groups"})
+LOOKS = (DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest)
+
+Learn = Callable[[str, Message, list[Any]], None]
+"""Who asked what, and both answers, before they are compared."""
+
+
+class InStep:
+    """What is asked about one group, and not answered yet; each request has a connection of its own meanwhile."""
+
+    _connections = itertools.count()
+
+    def __init__(self, both: TwoBrokers, group: str, learn: Learn) -> None:
+        self.group = group
+        self.wire = both.wire
+        self.ports = (both.ours.port, both.kafka.port)
+        self.seen: list[Any] = []
+        self.commands: list[str] = []
+        self._learn = learn
+        self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        self._parked: dict[str, tuple[str, Message, int]] = {}
+        """Connection -> who asked what in which version."""
+        self._answered: dict[str, Answer] = {}
+        self._idle: list[str] = []
+
+    def ask(self, who: str, request: Callable[[int], Message], version: int, *, may_park: bool = False) -> Any:
+        """Sends what ``request`` makes for each side; our answer, None where it is parked."""
+        connection = self._idle.pop() if self._idle else f"{self.group}-{next(self._connections)}"
+        for side, port in enumerate(self.ports):
+            self.wire.send(port, request(side), version, connection)
+        self._parked[connection] = (who, request(OURS), version)
+        return self._take(connection, is_due=not may_park or self._is_answered(connection))
+
+    def _is_answered(self, connection: str) -> bool:
+        """Whether ours has answered; where not, both have parked it.
+
+        Both brokers handle the requests of all connections in order (KAFKA_KEYS), but one that came a moment earlier
+        may be read a moment later: so another question, and for Kafka, which hands them on, a second one.
+        """
+        ours, kafka = self.ports
+        self.wire.ask(ours, DescribeGroupsRequest([self.group]), 5, "barrier")
+        answer = self.wire.receive(ours, connection, 1)
+        if "timeout" not in answer:
+            self._answered[connection] = answer
+            return True
+        for _ in range(2):
+            self.wire.ask(kafka, DescribeGroupsRequest([self.group]), 5, "barrier")
+        return False
+
+    def collect(self) -> None:
+        """What was parked and is answered now: where one side has answered, the other does."""
+        found = True
+        while found:
+            found = False
+            for connection in list(self._parked):
+                found = self._take(connection, is_due=False) is not None or found
+
+    def _take(self, connection: str, *, is_due: bool) -> Any:
+        """The answer to what was asked on a connection, the same on both sides; None as long as neither has one."""
+        answers = [self._answered.pop(connection, None), None]
+        if not is_due:
+            answers = [self.wire.receive(port, connection, 1) for port in self.ports]
+            if all(answer is not None and "timeout" in answer for answer in answers):
+                return None
+        who, request, version = self._parked.pop(connection)
+        for side, port in enumerate(self.ports):
+            answer = answers[side]
+            if answer is None or "timeout" in answer:
+                answers[side] = self.wire.receive(port, connection)
+        self._idle.append(connection)
+        bodies = [answer.get("body", answer) for answer in answers if answer is not None]
+        self._learn(who, request, bodies)
+        ours, kafka = (self._comparable(side, body) for side, body in enumerate(bodies))
+        deadline = time.monotonic() + DEADLINE_S
+        while ours != kafka and isinstance(request, LOOKS) and time.monotonic() < deadline:
+            # What a timer or a marker does comes when it comes.
+            bodies = [self.wire.ask(port, request, version)["body"] for port in self.ports]
+            ours, kafka = (self._comparable(side, body) for side, body in enumerate(bodies))
+        asked = f"{who} {request.NAME} version {version}"
+        assert ours == kafka, f"{asked} after {'; '.join(self.commands)}\nours:  {ours}\nKafka: {kafka}"
+        self.seen.append((asked, ours))
+        return bodies[OURS]
+
+    def name(self, name: str, ours: str, kafka: str) -> None:
+        """From now on both sides call what each calls so by one name."""
+        self._names[OURS][ours] = self._names[KAFKA][kafka] = f"{name}{len(self._names[OURS])}"
+
+    def real(self, side: int, name: str) -> str:
+        """What one side calls what has this name."""
+        return next((real for real, known in self._names[side].items() if known == name), name)
+
+    def name_of(self, side: int, real: str) -> str | None:
+        """The name of what one side calls so."""
+        return self._names[side].get(real)
+
+    def learn_members(self, bodies: list[Any]) -> None:
+        """Others may be told of a member before it has its own answer."""
+        unnamed = [
+            sorted(
+                (str(one["groupInstanceId"]), str(one.get("metadata")), one["memberId"])
+                for one in body.get("members", ())
+                if one["memberId"] not in self._names[side]
+            )
+            for side, body in enumerate(bodies)
+        ]
+        for ours, kafka in zip(*unnamed, strict=False):
+            self.name("somebody", ours[2], kafka[2])
+
+    def _comparable(self, side: int, node: Any, key: str = "") -> Any:
+        """An answer in both sides' words, without times, hosts and texts."""
+        if isinstance(node, dict):
+            return {
+                name: self._comparable(side, value, name) for name, value in node.items() if name not in WITHOUT_MEANING
+            }
+        if isinstance(node, list):
+            items = [self._comparable(side, item, key) for item in node]
+            if key == "groups":
+                items = [item for item in items if item.get("groupId", self.group).startswith(self.group)]
+            return sorted(items, key=str) if key in UNORDERED else items
+        return self._names[side].get(node, node) if isinstance(node, str) else node
+
+    def free(self, who: str) -> bool:
+        """Whether the client waits for nothing."""
+        return all(asking != who for asking, _, _ in self._parked.values())
+
+    def close(self) -> None:
+        """Leaves no connection behind."""
+        for connection in [*self._idle, *self._parked]:
+            for port in self.ports:
+                self.wire.close(port, connection)

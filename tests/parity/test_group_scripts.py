@@ -1,0 +1,179 @@
+"""Groups in every state, asked everything that a client may ask right or wrong: ours answers as a real Kafka does.
+
+One script for each state and question: what leads to the state, the question, and a look at what it left behind.
+"""
+
+import pytest
+
+from parity.coordination import play
+from parity.side import same
+from parity.two_brokers import TwoBrokers
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+TOPIC = "scripted"
+
+STATES = {
+    "absent": "",
+    "simple": "nobody commit gen=-1 offset=3",
+    "pending": "a first",
+    "completing": "a join",
+    "stable": "a join; a sync; a commit offset=5",
+    "empty": "a join; a sync; a commit offset=5; a leave",
+    "deleted": "a join; a sync; a leave; delete",
+    "static": "a join inst=i; a sync; a commit offset=5",
+    "replaced": "a join inst=i; a sync; b join inst=i; b sync",
+    "other type": "a join type=connect; a sync",
+    "preparing": "a join; a sync; b join",
+    "two, completing": "a join; a sync; b join; a join",
+    "two, one synced": "a join; a sync; b join; a join; b sync",
+    "two": "a join; a sync; b join; a join; b sync; a sync",
+    "two static": "a join inst=i; a sync; b join inst=j; a join; b sync; a sync",
+    "one pending": "a join; a sync; b first",
+}
+"""What leads to a state; ``a`` is the first member, ``b`` the second."""
+
+QUESTIONS = {
+    "heartbeat": [
+        "a heartbeat",
+        "a heartbeat gen=+1",
+        "a heartbeat gen=-1",
+        "ghost heartbeat gen=1",
+        "a heartbeat member=",
+        "a heartbeat inst=i",
+        "a heartbeat inst=strange",
+        "a heartbeat group=",
+    ],
+    "sync": [
+        "a sync",
+        "a sync gen=+1",
+        "a sync gen=-1",
+        "ghost sync gen=1",
+        "a sync inst=i",
+        "a sync inst=strange",
+        "a sync v=5 protocol=other",
+        "a sync v=5 type=other",
+        "a sync v=0",
+    ],
+    "commit": [
+        "a commit",
+        "a commit gen=+1",
+        "a commit gen==-1",
+        "ghost commit gen=1",
+        "nobody commit gen=-1",
+        "nobody commit gen==0",
+        "a commit inst=strange",
+        "a commit v=9",
+        "a commit v=9 gen=+1",
+        "ghost commit v=9 gen=1",
+        "a commit v=2",
+        "a commit metadata=4097",
+        "a commit topic=nowhere",
+        "a commit partition=9",
+    ],
+    "join": [
+        "a join",
+        "a join v=9",
+        "a join v=3",
+        "a join protocols=sticky:t",
+        "a join protocols=range:another",
+        "a join protocols=",
+        "a join type=connect",
+        "a join type=",
+        "ghost join",
+        "a join member=ghost",
+        "a join inst=strange",
+        "c first",
+        "c first v=3 type=connect",
+        "c first protocols=sticky:t",
+        "c join inst=i",
+        "c join inst=i v=9",
+        "c join inst=i v=9 protocols=range:another",
+        "c join session=5999",
+        "c join session=1800001",
+    ],
+    "leave": [
+        "a leave",
+        "a leave v=2",
+        "ghost leave",
+        "ghost leave v=0",
+        "a leave members=/i",
+        "a leave members=/strange",
+        "a leave members=a/strange",
+        "a leave members=a,ghost,a",
+        "a leave members=a,b",
+        "a leave members=",
+    ],
+    "transaction": [
+        "a txn",
+        "a txn v=3",
+        "a txn gen=+1",
+        "a txn gen==-1",
+        "a txn member=",
+        "a txn inst=strange",
+        "nobody txn gen=-1",
+        "nobody txn gen==0",
+        "ghost txn gen=1",
+        "a txn topic=nowhere",
+    ],
+    "admin": [
+        "look v=5",
+        "look v=6",
+        "look v=4",
+        "list states=Stable",
+        "list states=stable,EMPTY",
+        "list states=PreparingRebalance,CompletingRebalance",
+        "list states=Dead,nonsense",
+        "list types=classic",
+        "list types=consumer",
+        "list types=Classic,nonsense",
+        "fetch",
+        "fetch stable=yes",
+        "forget",
+        "forget topic=nowhere",
+        "delete",
+    ],
+}
+
+AFTER = {
+    "heartbeat": "look",
+    "sync": "look; a heartbeat",
+    "commit": "look; fetch",
+    "join": "look; a heartbeat",
+    "leave": "look; a heartbeat",
+    "transaction": "look; fetch; fetch stable=yes",
+    "admin": "look; fetch",
+}
+"""What is looked at in the end."""
+
+DIFFERENT = {
+    # Kafka forgets the parked SyncGroup of a member that leaves; ours answers it (docs/groups.md).
+    ("two, one synced", "a leave members=a,b"),
+}
+
+SCRIPTS = [
+    (state, question)
+    for state in STATES
+    for questions in QUESTIONS.values()
+    for question in questions
+    if (state, question) not in DIFFERENT
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def topic(both: TwoBrokers) -> None:
+    same(both, lambda side: side.topic(TOPIC, 2))
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("api", QUESTIONS)
+def test_a_group_is_asked(both: TwoBrokers, state: str, api: str) -> None:
+    for number, question in enumerate(QUESTIONS[api]):
+        if (state, question) in DIFFERENT:
+            continue
+        name = f"scripted-{state}-{api}-{number}".replace(" ", "")
+        assert play(both, name, TOPIC, [STATES[state], question, AFTER[api]])
+
+
+def test_there_are_enough_scripts() -> None:
+    assert len(SCRIPTS) > 1_000
