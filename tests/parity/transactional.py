@@ -7,7 +7,6 @@ markers after it has answered: what it refuses with CONCURRENT_TRANSACTIONS mean
 import time
 from typing import Any
 
-from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.structure import Message
@@ -44,10 +43,12 @@ class Producer:
 class Transactional:
     """Everything about one transactional id, its topic and its group, on one side."""
 
-    def __init__(self, side: Side, name: str, partitions: int = 2) -> None:
+    def __init__(self, side: Side, name: str, *, topic: str | None = None, indexes: tuple[int, ...] = (0, 1)) -> None:
+        """``topic``: one that is there, of which the partitions ``indexes`` are its own; else it makes one."""
         self.side = side
         self.name = name
-        self.topic = side.topic(f"{name}-topic", partitions)
+        self.topic = topic or side.topic(f"{name}-topic", len(indexes))
+        self.indexes = indexes
         self.group = side.group(f"{name}-group")
         self.producers: dict[str, Producer] = {}
         self._ids: dict[int, str] = {-1: "none"}
@@ -83,7 +84,9 @@ class Transactional:
     def add(self, who: str = "a", *indexes: int, version: int = 3, topic: str | None = None) -> Any:
         """AddPartitionsToTxn, as clients ask it."""
         producer = self.who(who)
-        wanted = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(topic or self.topic, list(indexes or (0,)))
+        wanted = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(
+            topic or self.topic, list(indexes or self.indexes[:1])
+        )
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self.name,
             v3_and_below_producer_id=producer.producer_id,
@@ -97,9 +100,12 @@ class Transactional:
             for result in one["resultsByPartition"]
         )
 
-    def produce(self, who: str = "a", index: int = 0, *, version: int = 11, sequence: int | None = None) -> Any:
+    def produce(
+        self, who: str = "a", index: int | None = None, *, version: int = 11, sequence: int | None = None
+    ) -> Any:
         """One record with the next sequence; the error and the offset."""
         producer = self.who(who)
+        index = self.indexes[0] if index is None else index
         first = producer.sequences.get(index, 0) if sequence is None else sequence
         data = batch(
             first,
@@ -174,9 +180,8 @@ class Transactional:
         aborted: set[tuple[str, int]] = set()
         offset = 0
         while True:
-            partition = FetchRequest.FetchPartition(index, fetch_offset=offset, partition_max_bytes=1 << 20)
-            wanted = [FetchRequest.FetchTopic(self.topic, self.side.topic_ids[self.topic], [partition])]
-            response: Any = self.side.raw(fetch_request(wanted, isolation_level=1), 11)
+            wanted = self.side.wanted(self.topic, offset, partition=index)
+            response: Any = self.side.raw(fetch_request([wanted], isolation_level=1), 11)
             fetched = response.responses[0].partitions[0]
             aborted |= {(self._id(one.producer_id), one.first_offset) for one in fetched.aborted_transactions or ()}
             headers = [header for _, header in iterate_headers(bytes(fetched.records or b""))]
@@ -188,8 +193,8 @@ class Transactional:
     def seen(self) -> Any:
         """What is there in the end: the state, the logs as committed readers see them, the committed offset."""
         state = self.describe()
-        logs = [self._log(index) for index in range(2)]
-        topic = DescribeProducersRequest.TopicRequest(self.topic, [0, 1])
+        logs = [self._log(index) for index in self.indexes]
+        topic = DescribeProducersRequest.TopicRequest(self.topic, list(self.indexes))
         producers = [
             [
                 (
