@@ -19,11 +19,14 @@ from ..protocol.messages.groups import (
 from .cluster import Cluster
 from .coordinator import COORDINATOR_MOVED, Coordinator
 from .errors import BrokerConnectionError, broker_error
+from .identity import Identity
 from .types import OffsetAndMetadata, TopicPartition, partitions_by_topic
 
 NAMES_UP_TO = 9
 """OffsetCommit and OffsetFetch take topic names up to this version, ids from the next on (KIP-848)."""
 GROUPS_SINCE = 8
+MEMBERS_SINCE = 9
+ASK_AGAIN_ANYWAY = frozenset({ErrorCode.STALE_MEMBER_EPOCH})
 Result = TypeVar("Result")
 
 
@@ -33,14 +36,13 @@ async def commit_offsets(
     group_id: str,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
-    generation_id: int = -1,
-    member_id: str = "",
-    group_instance_id: str | None = None,
+    identity: Callable[[], Identity] = Identity,
     timeout_ms: float = 60_000,
 ) -> None:
     """Commits offsets for a group; without a member id as an outsider, which only an empty group takes.
 
-    Raises KafkaError; the retriable ones after ``timeout_ms``.
+    ``identity`` is asked before each attempt: an epoch that grew meanwhile (STALE_MEMBER_EPOCH) is no failure. Raises
+    KafkaError; the retriable ones after ``timeout_ms``.
     """
     topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = defaultdict(list)
     for partition, offset in offsets.items():
@@ -52,16 +54,20 @@ async def commit_offsets(
                 committed_metadata=offset.metadata,
             )
         )
-    request = OffsetCommitRequest(
-        group_id=group_id,
-        generation_id_or_member_epoch=generation_id,
-        member_id=member_id,
-        group_instance_id=group_instance_id,
-        topics=[OffsetCommitRequest.OffsetCommitRequestTopic(name=name, partitions=p) for name, p in topics.items()],
-    )
 
     async def once() -> None:
         connection = await coordinator.connection()
+        member_id, generation_id, group_instance_id = identity()
+        request = OffsetCommitRequest(
+            group_id=group_id,
+            generation_id_or_member_epoch=generation_id,
+            member_id=member_id,
+            group_instance_id=group_instance_id,
+            topics=[
+                OffsetCommitRequest.OffsetCommitRequestTopic(name=name, partitions=parts)
+                for name, parts in topics.items()
+            ],
+        )
         response = await connection.call(request, OffsetCommitResponse, max_version=NAMES_UP_TO)
         for topic in response.topics:
             for part in topic.partitions:
@@ -78,15 +84,19 @@ async def fetch_committed(
     partitions: Sequence[TopicPartition] | None,
     *,
     require_stable: bool = True,
+    identity: Callable[[], Identity] = Identity,
     timeout_ms: float = 60_000,
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """A group's committed offsets (None: of all partitions); partitions without one are left out. Raises KafkaError."""
+    """A group's committed offsets (None: of all partitions); partitions without one are left out. Raises KafkaError.
+
+    ``identity``: of a member of the consumer protocol, which is told when its epoch is old.
+    """
     by_topic = None if partitions is None else partitions_by_topic(partitions)
 
     async def once() -> dict[TopicPartition, OffsetAndMetadata]:
         connection = await coordinator.connection()
         version = connection.version_for(OffsetFetchRequest, NAMES_UP_TO)
-        request = _offset_fetch_request(group_id, by_topic, version, require_stable)
+        request = _offset_fetch_request(group_id, by_topic, version, require_stable, identity())
         response = await connection.call(request, OffsetFetchResponse, max_version=NAMES_UP_TO)
         return _committed_of(group_id, response)
 
@@ -94,7 +104,7 @@ async def fetch_committed(
 
 
 def _offset_fetch_request(
-    group_id: str, by_topic: Mapping[str, list[int]] | None, version: int, require_stable: bool
+    group_id: str, by_topic: Mapping[str, list[int]] | None, version: int, require_stable: bool, identity: Identity
 ) -> OffsetFetchRequest:
     request = OffsetFetchRequest(require_stable=require_stable and version >= 7)
     if version >= GROUPS_SINCE:
@@ -104,7 +114,10 @@ def _offset_fetch_request(
                 OffsetFetchRequest.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
                 for name, numbers in by_topic.items()
             ]
-        request.groups = [OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=topics)]
+        group = OffsetFetchRequest.OffsetFetchRequestGroup(group_id=group_id, topics=topics)
+        if version >= MEMBERS_SINCE and identity.member_id:
+            group.member_id, group.member_epoch = identity.member_id, identity.generation_id
+        request.groups = [group]
         return request
     request.group_id = group_id
     request.topics = None
@@ -142,7 +155,9 @@ async def _with_retries(
         try:
             return await once()
         except KafkaError as error:
-            if not error.error_code.retriable or error.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+            if error.error_code not in ASK_AGAIN_ANYWAY and (
+                not error.error_code.retriable or error.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+            ):
                 raise
             if error.error_code in COORDINATOR_MOVED:
                 coordinator.forget()

@@ -1,4 +1,4 @@
-"""The coordinator of one group, as a client reaches it: found, connected to, kept until it moves.
+"""The coordinator of one group or transactional id, as a client reaches it: found, connected to, kept until it moves.
 
 Owns: the connection's cache only. Source: KIP-98's FindCoordinator; errors that say "look again" are COORDINATOR_MOVED.
 """
@@ -12,6 +12,7 @@ from .connection import Connection
 from .errors import BrokerConnectionError, broker_error
 
 GROUP_KEY_TYPE = 0
+TRANSACTION_KEY_TYPE = 1
 SEVERAL_KEYS_SINCE = 4
 COORDINATOR_MOVED = frozenset(
     {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.REQUEST_TIMED_OUT}
@@ -19,12 +20,21 @@ COORDINATOR_MOVED = frozenset(
 
 
 class Coordinator:
-    """Finds and keeps the connection to a group's coordinator."""
+    """Finds and keeps the connection to the coordinator of a key: a group's id, or a transactional id."""
 
-    def __init__(self, cluster: Cluster, group_id: str, *, purpose: str = "", timeout_ms: float = 60_000) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        key: str,
+        *,
+        key_type: int = GROUP_KEY_TYPE,
+        purpose: str = "",
+        timeout_ms: float = 60_000,
+    ) -> None:
         """``purpose`` as for Cluster.connection: a member that joins needs a connection of its own."""
         self._cluster = cluster
-        self._group_id = group_id
+        self._key = key
+        self._key_type = key_type
         self._purpose = purpose
         self._timeout_ms = timeout_ms
         self._connection: Connection | None = None
@@ -54,14 +64,15 @@ class Coordinator:
 
     async def _find(self) -> int:
         connection = await self._cluster.any_connection()
-        request = FindCoordinatorRequest(key_type=GROUP_KEY_TYPE)
+        request = FindCoordinatorRequest(key_type=self._key_type)
         if connection.version_for(FindCoordinatorRequest) >= SEVERAL_KEYS_SINCE:
-            request.coordinator_keys = [self._group_id]
+            request.coordinator_keys = [self._key]
         else:
-            request.key = self._group_id
+            request.key = self._key
         response = await connection.call(request, FindCoordinatorResponse)
         found = response.coordinators[0] if response.coordinators else response
         if found.error_code:
-            raise broker_error(found.error_code, f"coordinator of group '{self._group_id}'", found.error_message)
+            kind = "group" if self._key_type == GROUP_KEY_TYPE else "transactional id"
+            raise broker_error(found.error_code, f"coordinator of {kind} '{self._key}'", found.error_message)
         self._cluster.learn_broker(found.node_id, found.host, found.port)
         return found.node_id

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ..protocol.errors import ErrorCode, KafkaError
+from .types import OffsetAndMetadata, TopicPartition
 
 Value = TypeVar("Value")
 
@@ -53,6 +54,22 @@ class BufferExhaustedError(ClientError):
 
 class NoOffsetForPartitionError(ClientError):
     """``auto_offset_reset`` is ``none`` and a partition has no committed or valid position."""
+
+
+class LogTruncationError(ClientError):
+    """The log lost records that were read (an unclean election), and ``auto_offset_reset`` is ``none``."""
+
+    def __init__(self, partition: TopicPartition, position: int, diverging: OffsetAndMetadata | None) -> None:
+        where = "" if diverging is None else f"; it is the same up to {diverging.offset}"
+        super().__init__(f"the log of {partition} was truncated below the position {position}{where}; seek() to go on")
+        self.partition = partition
+        self.position = position
+        self.diverging = diverging
+        """The first offset known to differ, and the epoch before it; None when the broker does not know."""
+
+
+class RetriableCommitError(ClientError):
+    """An asynchronous commit failed for a reason that may pass; nobody tries it again, the next commit covers it."""
 
 
 class ClosedError(ClientError):

@@ -7,6 +7,7 @@ each request names its partitions (session id 0, epoch -1). Source: ``consumer.i
 """
 
 import asyncio
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from .cluster import Cluster
 from .errors import ClientError, NoOffsetForPartitionError, broker_error
 from .fetched import FetchedPartition
 from .metadata import ZERO_TOPIC_ID
+from .offset_reset import OffsetReset
 from .subscription import PartitionState, Subscription
 from .types import ConsumerRecord, TopicPartition
 
@@ -48,7 +50,8 @@ class FetchConfig(NamedTuple):
     max_partition_bytes: int
     isolation_level: int
     check_crcs: bool
-    reset_timestamp: int | None
+    offset_reset: OffsetReset
+    rack_id: str = ""
 
 
 class Fetcher:
@@ -91,7 +94,7 @@ class Fetcher:
             leader = self._cluster.metadata.leader(*partition)
             if leader is None:
                 self._spawn(-1 - len(self._in_flight), [partition], self._find_leader(partition))
-            else:
+            elif not state.needs_validation(leader):
                 by_leader[leader.leader].append(partition)
         for leader_id, partitions in by_leader.items():
             if leader_id not in self._in_flight:
@@ -176,6 +179,7 @@ class Fetcher:
             min_bytes=config.min_bytes,
             max_bytes=config.max_bytes,
             isolation_level=config.isolation_level,
+            rack_id=config.rack_id,
             session_id=0,
             session_epoch=-1,
             topics=[
@@ -219,12 +223,13 @@ class Fetcher:
     ) -> bool:
         error = broker_error(data.error_code, f"fetching {partition} at offset {offset}")
         if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            if self._config.reset_timestamp is None:
+            timestamp = self._config.offset_reset.timestamp(int(time.time() * 1000))
+            if timestamp is None:
                 self._error = NoOffsetForPartitionError(
                     f"offset {offset} of {partition} is not in the log, and auto_offset_reset is none; seek() elsewhere"
                 )
             else:
-                self._subscription.reset(partition, self._config.reset_timestamp)
+                self._subscription.reset(partition, timestamp)
             return False
         if error.error_code in LOOK_FOR_LEADER or error.error_code.retriable:
             state.not_before = asyncio.get_running_loop().time() + self._cluster.backoff_s(0)

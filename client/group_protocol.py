@@ -6,20 +6,27 @@ newer than ours read as ours.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..protocol.codec import decode, encode
 from ..protocol.errors import ErrorCode, ProtocolError
 from ..protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from ..protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
-from .assignors import ASSIGNORS, MemberSubscription
 from .errors import broker_error
 from .types import TopicPartition, partitions_by_topic
+
+if TYPE_CHECKING:
+    from .assignors.subscriptions import MemberSubscription, TopicPartitions
 
 PROTOCOL_TYPE = "consumer"
 
 
 def encode_subscription(
-    topics: Iterable[str], owned: Iterable[TopicPartition] = (), generation_id: int = -1, rack_id: str | None = None
+    topics: Iterable[str],
+    owned: Iterable[TopicPartition] = (),
+    generation_id: int = -1,
+    rack_id: str | None = None,
+    user_data: bytes | None = None,
 ) -> bytes:
     """The metadata of a JoinGroup protocol."""
     version = ConsumerProtocolSubscription.VERSIONS[1]
@@ -31,12 +38,15 @@ def encode_subscription(
         ],
         generation_id=generation_id,
         rack_id=rack_id,
+        user_data=user_data,
     )
     return version.to_bytes(2, "big") + encode(subscription, version)
 
 
-def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
+def decode_subscription(data: bytes, group_instance_id: str | None = None) -> "MemberSubscription":
     """What another member subscribes to. Raises ProtocolError."""
+    from .assignors.subscriptions import MemberSubscription
+
     version = _version(data, ConsumerProtocolSubscription.VERSIONS)
     subscription, _ = decode(ConsumerProtocolSubscription, version, data, 2)
     return MemberSubscription(
@@ -48,6 +58,8 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
         ],
         group_instance_id=group_instance_id,
         generation_id=subscription.generation_id,
+        rack_id=subscription.rack_id,
+        user_data=None if subscription.user_data is None else bytes(subscription.user_data),
     )
 
 
@@ -83,20 +95,27 @@ def _version(data: bytes, known: tuple[int, int]) -> int:
 
 
 def join_protocols(
-    strategies: Sequence[str], topics: Iterable[str], owned: Iterable[TopicPartition], generation_id: int
+    strategies: Sequence[str],
+    topics: Iterable[str],
+    owned: Iterable[TopicPartition],
+    generation_id: int,
+    *,
+    rack_id: str | None = None,
+    user_data: Mapping[str, bytes] | None = None,
 ) -> list[JoinGroupRequest.JoinGroupRequestProtocol]:
-    """One entry for each assignor, in order of preference."""
+    """One entry for each assignor, in order of preference; ``user_data`` by assignor."""
     topics, owned = list(topics), list(owned)
+    own_data = user_data or {}
     return [
         JoinGroupRequest.JoinGroupRequestProtocol(
             name=strategy,
-            metadata=encode_subscription(topics, owned if strategy == "sticky" else (), generation_id),
+            metadata=encode_subscription(topics, owned, generation_id, rack_id, own_data.get(strategy)),
         )
         for strategy in strategies
     ]
 
 
-def members_of(response: JoinGroupResponse) -> dict[str, MemberSubscription]:
+def members_of(response: JoinGroupResponse) -> "dict[str, MemberSubscription]":
     """The members that a leader has to share the partitions among. Raises ProtocolError."""
     return {
         member.member_id: decode_subscription(member.metadata, member.group_instance_id) for member in response.members
@@ -104,13 +123,15 @@ def members_of(response: JoinGroupResponse) -> dict[str, MemberSubscription]:
 
 
 def assign(
-    strategy: str, members: Mapping[str, MemberSubscription], partition_counts: Mapping[str, int]
+    strategy: str, members: "Mapping[str, MemberSubscription]", topics: "TopicPartitions"
 ) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
     """The leader's work. Raises KafkaError (INCONSISTENT_GROUP_PROTOCOL) for an assignor that we do not have."""
+    from .assignors.by_name import ASSIGNORS
+
     assignor = ASSIGNORS.get(strategy)
     if assignor is None:
         raise broker_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"the group chose assignor '{strategy}'")
     return [
         SyncGroupRequest.SyncGroupRequestAssignment(member_id=member_id, assignment=encode_assignment(partitions))
-        for member_id, partitions in assignor(members, partition_counts).items()
+        for member_id, partitions in assignor(members, topics).items()
     ]

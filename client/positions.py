@@ -4,11 +4,18 @@ Owns: nothing; it fills in the subscription's positions. Never overwrites a posi
 ``consumer.internals.OffsetFetcher`` and ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``.
 """
 
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
 from .cluster import Cluster
 from .errors import NoOffsetForPartitionError
-from .group import GroupMember
-from .list_offsets import list_offsets
+from .list_offsets import LATEST_TIMESTAMP, list_offsets
+from .offset_reset import OffsetReset
 from .subscription import Subscription
+from .types import OffsetAndMetadata, TopicPartition
+
+FetchCommitted = Callable[[Sequence[TopicPartition]], Awaitable[dict[TopicPartition, OffsetAndMetadata]]]
+"""The group's committed offsets of partitions; those without one are left out."""
 
 
 class Positions:
@@ -19,52 +26,69 @@ class Positions:
         cluster: Cluster,
         subscription: Subscription,
         *,
-        reset_timestamp: int | None,
+        offset_reset: OffsetReset,
         isolation_level: int,
         timeout_ms: float,
     ) -> None:
-        """``reset_timestamp`` None: there is no reset, missing positions are errors."""
+        """``offset_reset`` none: missing positions are errors."""
         self._cluster = cluster
         self._subscription = subscription
-        self._reset_timestamp = reset_timestamp
+        self._offset_reset = offset_reset
         self._isolation_level = isolation_level
         self._timeout_ms = timeout_ms
 
-    async def find(self, member: GroupMember | None) -> None:
-        """Gives each assigned partition a position. Raises NoOffsetForPartitionError, KafkaError."""
+    def reset_timestamp(self) -> int | None:
+        """What ListOffsets is asked for now by a reset; None where there is none."""
+        return self._offset_reset.timestamp(int(time.time() * 1000))
+
+    async def find(self, committed: FetchCommitted | None) -> None:
+        """Gives each assigned partition a position; ``committed`` None without a group.
+
+        Raises NoOffsetForPartitionError, KafkaError.
+        """
         assigned = self._subscription.assigned
-        fresh = [
-            partition for partition in self._subscription.without_position() if assigned[partition].reset_to is None
-        ]
-        if fresh and member is not None:
-            committed = await member.committed(fresh, self._timeout_ms)
-            for partition, offset in committed.items():
-                state = self._subscription.assigned.get(partition)
-                if state is not None and state.position is None and state.reset_to is None:
+        fresh = {
+            partition: assigned[partition]
+            for partition in self._subscription.without_position()
+            if assigned[partition].reset_to is None
+        }
+        if fresh and committed is not None:
+            for partition, offset in (await committed(list(fresh))).items():
+                state = fresh[partition]
+                if state.position is None and state.reset_to is None:
                     state.position, state.leader_epoch = offset.offset, offset.leader_epoch
-        for partition in fresh:
-            state = self._subscription.assigned.get(partition)
-            if state is not None and state.position is None and state.reset_to is None:
-                if self._reset_timestamp is None:
+        for partition, state in fresh.items():
+            gone = self._subscription.assigned.get(partition) is not state
+            if not gone and state.position is None and state.reset_to is None:
+                timestamp = self.reset_timestamp()
+                if timestamp is None:
                     raise NoOffsetForPartitionError(
                         f"no committed offset for {partition}, and auto_offset_reset is none; commit or seek() first"
                     )
-                state.reset_to = self._reset_timestamp
+                state.reset_to = timestamp
         await self.reset()
 
     async def reset(self) -> None:
         """Looks up the offsets of partitions that wait for a reset. Raises KafkaError."""
-        wanted = {
-            partition: state.reset_to
+        waiting = {
+            partition: (state, state.reset_to)
             for partition, state in self._subscription.assigned.items()
             if state.position is None and state.reset_to is not None
         }
-        if not wanted:
+        if not waiting:
             return
-        found = await list_offsets(
-            self._cluster, wanted, isolation_level=self._isolation_level, timeout_ms=self._timeout_ms
-        )
+        found = await self._list({partition: timestamp for partition, (_, timestamp) in waiting.items()})
+        late = [partition for partition, offset in found.items() if offset < 0]
+        if late:  # by duration, and no record is that young: from the end on
+            found |= await self._list(dict.fromkeys(late, LATEST_TIMESTAMP))
         for partition, offset in found.items():
-            state = self._subscription.assigned.get(partition)
-            if state is not None and state.position is None and state.reset_to == wanted[partition]:
-                self._subscription.seek(partition, offset.offset)
+            state, timestamp = waiting[partition]
+            still = self._subscription.assigned.get(partition) is state
+            if still and state.position is None and state.reset_to == timestamp:
+                self._subscription.seek(partition, offset)
+
+    async def _list(self, timestamps: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        found = await list_offsets(
+            self._cluster, timestamps, isolation_level=self._isolation_level, timeout_ms=self._timeout_ms
+        )
+        return {partition: offset.offset for partition, offset in found.items()}

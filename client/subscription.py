@@ -1,6 +1,7 @@
 """What a consumer reads and where it stands: the subscription, the assigned partitions, their positions.
 
-Pure state; no I/O, no clock. A position is the offset of the next record that ``poll`` gives out. Source:
+Pure state; no I/O, no clock. A position is the offset of the next record that ``poll`` gives out; it is fetched from
+only while it is known to be in the log of the leader's epoch. Source:
 ``org.apache.kafka.clients.consumer.internals.SubscriptionState``.
 """
 
@@ -8,20 +9,19 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from .errors import ConfigurationError
-from .list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from .metadata import PartitionMetadata
 from .types import OffsetAndMetadata, TopicPartition
 
-RESET_TIMESTAMPS = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP, "none": None}
-"""``auto_offset_reset`` -> the timestamp that ListOffsets is asked for."""
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class PartitionState:
     """One assigned partition."""
 
     position: int | None = None
     leader_epoch: int = -1
     """The epoch of the last record read, committed along with the position."""
+    validated_for: tuple[int, int] | None = None
+    """The leader and its epoch for which the position was last known to be in the log (KIP-320)."""
     reset_to: int | None = None
     """A ListOffsets timestamp when the position has to be asked for."""
     paused: bool = False
@@ -30,6 +30,16 @@ class PartitionState:
     log_start_offset: int = -1
     not_before: float = 0.0
     """No fetch before this time (the caller's clock, seconds), after an error."""
+
+    def needs_validation(self, leader: PartitionMetadata) -> bool:
+        """Whether the leader has to be asked first if the log still has what was read. Notes one that has not."""
+        now = (leader.leader, leader.leader_epoch)
+        if self.validated_for == now:
+            return False
+        if self.leader_epoch < 0 or leader.leader_epoch < 0:
+            self.validated_for = now  # nothing to compare with
+            return False
+        return True
 
 
 class Subscription:
@@ -57,7 +67,7 @@ class Subscription:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Replaces the assignment; partitions that stay keep their state."""
-        self.assigned = {partition: self.assigned.get(partition, PartitionState()) for partition in partitions}
+        self.assigned = {partition: self.assigned.get(partition) or PartitionState() for partition in partitions}
 
     def unsubscribe(self) -> None:
         """Forgets everything."""
@@ -72,22 +82,24 @@ class Subscription:
         except KeyError:
             raise ConfigurationError(f"{partition} is not assigned to this consumer") from None
 
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Sets a position."""
+    def seek(self, partition: TopicPartition, offset: int, leader_epoch: int = -1) -> None:
+        """Sets a position; with the epoch of the record before it, it is validated before the next fetch."""
         state = self.state(partition)
-        state.position, state.leader_epoch, state.reset_to, state.not_before = offset, -1, None, 0.0
+        state.position, state.leader_epoch, state.reset_to, state.not_before = offset, leader_epoch, None, 0.0
+        state.validated_for = None
 
     def reset(self, partition: TopicPartition, timestamp: int) -> None:
         """The position has to be asked for: of a timestamp, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP."""
         state = self.state(partition)
         state.position, state.leader_epoch, state.reset_to, state.not_before = None, -1, timestamp, 0.0
+        state.validated_for = None
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """The positions of all partitions that have one: what a commit without arguments commits."""
+        """The positions of all partitions that have a valid one: what a commit without arguments commits."""
         return {
             partition: OffsetAndMetadata(state.position, "", state.leader_epoch)
             for partition, state in self.assigned.items()
-            if state.position is not None
+            if state.position is not None and (state.validated_for is not None or state.leader_epoch < 0)
         }
 
     def without_position(self) -> list[TopicPartition]:

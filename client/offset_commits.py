@@ -1,0 +1,143 @@
+"""A consumer's commits: asked for, asynchronous and automatic, one after the other.
+
+Owns: their order (an older commit never overtakes a newer one), the time of the next automatic commit. Never does:
+positions. Source: ``consumer.internals.ConsumerCoordinator`` (commitOffsetsSync, commitOffsetsAsync,
+maybeAutoCommitOffsetsAsync), ``CommitRequestManager`` for member epochs.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from ..protocol.errors import ErrorCode, KafkaError
+from .cluster import Cluster
+from .committed_offsets import commit_offsets
+from .coordinator import Coordinator
+from .errors import ClientError, RetriableCommitError
+from .identity import Identity
+from .membership import Membership
+from .types import OffsetAndMetadata, TopicPartition
+
+logger = logging.getLogger(__name__)
+Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+CommitCallback = Callable[[Offsets, Exception | None], None]
+"""Called with the offsets and what went wrong, when an asynchronous commit is over."""
+
+
+class OffsetCommits:
+    """Commits of one consumer to one group."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        coordinator: Coordinator,
+        group_id: str,
+        membership: Membership,
+        *,
+        timeout_ms: float,
+        interval_ms: float | None,
+    ) -> None:
+        """``interval_ms``: of automatic commits, None without them."""
+        self._cluster = cluster
+        self._coordinator = coordinator
+        self._group_id = group_id
+        self._membership = membership
+        self._timeout_ms = timeout_ms
+        self._interval_s = None if interval_ms is None else interval_ms / 1000
+        self._next_automatic = 0.0 if interval_ms is None else asyncio.get_running_loop().time() + interval_ms / 1000
+        self._order = asyncio.Lock()  # first come, first served
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._automatic: asyncio.Task[None] | None = None
+
+    async def commit(self, offsets: Offsets) -> None:
+        """Commits, after everything that was committed before. Raises KafkaError, ClientError."""
+        async with self._order:
+            if offsets:
+                await self._send(offsets, self._timeout_ms)
+
+    def commit_async(self, offsets: Offsets, callback: CommitCallback | None) -> "asyncio.Task[None]":
+        """Commits in the background, tried once.
+
+        The task's result says what became of it; without a callback a failure is logged. A failure that may pass is a
+        RetriableCommitError.
+        """
+        task = asyncio.ensure_future(self._commit_once(dict(offsets)))
+        self._tasks.add(task)
+
+        def done(_: "asyncio.Task[None]") -> None:
+            self._tasks.discard(task)
+            failure = None if task.cancelled() else task.exception()
+            if callback is not None:
+                callback(offsets, failure if isinstance(failure, Exception) else None)
+            elif failure is not None:
+                logger.error("asynchronous commit of group '%s' failed: %s", self._group_id, failure)
+
+        task.add_done_callback(done)
+        return task
+
+    async def _commit_once(self, offsets: Offsets) -> None:
+        async with self._order:
+            try:
+                if offsets:
+                    await self._send(offsets, 0)
+            except KafkaError as error:
+                if error.error_code.retriable and error.error_code != ErrorCode.REBALANCE_IN_PROGRESS:
+                    raise RetriableCommitError(f"the commit failed for now: {error}") from error
+                raise
+            except ClientError as error:
+                raise RetriableCommitError(f"the commit failed for now: {error}") from error
+
+    async def _send(self, offsets: Offsets, timeout_ms: float) -> None:
+        sent = self._membership.identity
+
+        def identity() -> Identity:
+            nonlocal sent
+            sent = self._membership.identity  # a retry goes out under the member's newest epoch
+            return sent
+
+        try:
+            await commit_offsets(
+                self._cluster, self._coordinator, self._group_id, offsets, identity=identity, timeout_ms=timeout_ms
+            )
+        except KafkaError as error:
+            self._membership.commit_refused(sent, error)
+            raise
+
+    # Automatic commits
+
+    @property
+    def next_automatic(self) -> float | None:
+        """The loop time of the next automatic commit; None without them, or while one is under way."""
+        return None if self._interval_s is None or self._automatic is not None else self._next_automatic
+
+    def commit_if_due(self, consumed: Callable[[], Offsets]) -> None:
+        """Every ``auto_commit_interval_ms``, by poll: what earlier polls gave out is processed by now."""
+        if self._interval_s is None:
+            return
+        now = asyncio.get_running_loop().time()
+        if now < self._next_automatic or self._automatic is not None:
+            return
+        self._next_automatic = now + self._interval_s
+        offsets = consumed()
+        if offsets:
+            self._automatic = self.commit_async(offsets, self._committed_automatically)
+
+    def _committed_automatically(self, _offsets: Offsets, failure: Exception | None) -> None:
+        self._automatic = None
+        if isinstance(failure, RetriableCommitError):
+            self._next_automatic = asyncio.get_running_loop().time() + self._cluster.backoff_s(0)
+        elif failure is not None:
+            logger.warning("automatic commit failed, records may be read again: %s", failure)
+
+    async def commit_before_handover(self, consumed: Callable[[], Offsets]) -> None:
+        """The automatic commit before partitions are given up. Failures are logged: the partitions go anyway."""
+        if self._interval_s is None:
+            return
+        try:
+            await self.commit(consumed())
+        except (KafkaError, ClientError) as error:
+            logger.warning("automatic commit failed, records may be read again: %s", error)
+
+    async def finish(self) -> None:
+        """Waits until no commit is under way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
