@@ -3,32 +3,19 @@
 Owns: the offsets. Never does: validating who commits. Changed only by replayed records. Source:
 ``OffsetMetadataManager``.
 
-Memory: one tuple and one dictionary entry for an offset; metadata is usually the one empty string.
+Memory: :mod:`.partition_offsets`.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ...protocol.messages.group_records import OffsetCommitValue
 from ..groups.records import CoordinatorRecord, offset_tombstone
+from .partition_offsets import CommittedOffset, PartitionOffsets
 
 NO_PRODUCER_ID = -1
 ZERO_UUID = bytes(16)
 
 
-class CommittedOffset(NamedTuple):
-    """One committed offset; ``record_offset`` is where its record stands in the log. Times in ms, -1 for none."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int
-    topic_id: bytes
-    record_offset: int
-
-
-PartitionOffsets = dict[int, CommittedOffset]
 TopicOffsets = dict[str, PartitionOffsets]
 
 
@@ -58,7 +45,7 @@ class OffsetStore:
     def has_pending(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction has an offset for the partition."""
         return any(
-            partition in self._pending[producer_id].get(group_id, {}).get(topic, {})
+            partition in self._pending[producer_id].get(group_id, {}).get(topic, ())
             for producer_id in self._open_transactions.get(group_id, ())
         )
 
@@ -154,7 +141,11 @@ class OffsetStore:
 
 
 def _put(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partition: int, offset: CommittedOffset) -> None:
-    by_group.setdefault(group_id, {}).setdefault(topic, {})[partition] = offset
+    topics = by_group.setdefault(group_id, {})
+    offsets = topics.get(topic)
+    if offsets is None:
+        offsets = topics[topic] = PartitionOffsets()
+    offsets[partition] = offset
 
 
 def _remove(by_group: dict[str, TopicOffsets], group_id: str, topic: str, partition: int) -> None:

@@ -1,0 +1,118 @@
+"""The committed offsets of one group for one topic, by partition, in few bytes.
+
+Owns: them. Never does: I/O, deciding. Invariants: rows stand in the order of their partitions; what a row does not hold
+is ``_shared``, or an entry of ``_unshared``. Source of what is kept: ``OffsetAndMetadata``.
+
+A row of four 64-bit words in one array: partition and leader epoch, offset, commit time, where the record stands. All
+else (metadata, expiry, topic id) is nearly always the same for all partitions of a group's topic. So an offset takes 32
+bytes, and ten millions fit where a tuple and an entry of a dictionary for each would take 270 bytes.
+"""
+
+from array import array
+from collections.abc import Iterator, MutableMapping
+from typing import NamedTuple
+
+_WORDS = 4
+_PARTITION_SHIFT = 32
+_EPOCH_MASK = 0xFFFFFFFF
+_EPOCH_SIGN = 0x80000000
+
+
+class CommittedOffset(NamedTuple):
+    """One committed offset; ``record_offset`` is where its record stands in the log. Times in ms, -1 for none."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int
+    topic_id: bytes
+    record_offset: int
+
+
+_Rest = tuple[str, int, bytes]
+"""Metadata, expiry, topic id."""
+
+
+class PartitionOffsets(MutableMapping[int, CommittedOffset]):
+    """A mapping of partitions to committed offsets, in the order of the partitions.
+
+    A look-up is a step where partitions 0 to n are all there, else a binary search.
+    """
+
+    __slots__ = ("_rows", "_shared", "_unshared")
+
+    def __init__(self) -> None:
+        self._rows = array("q")
+        self._shared: _Rest = ("", -1, b"")
+        self._unshared: dict[int, _Rest] | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows) // _WORDS
+
+    def __iter__(self) -> Iterator[int]:
+        for word in self._rows[::_WORDS]:
+            yield word >> _PARTITION_SHIFT
+
+    def __contains__(self, partition: object) -> bool:
+        return isinstance(partition, int) and self._find(partition)[1]
+
+    def __getitem__(self, partition: int) -> CommittedOffset:
+        row, is_there = self._find(partition)
+        if not is_there:
+            raise KeyError(partition)
+        head, offset, commit_timestamp_ms, record_offset = self._rows[row : row + _WORDS]
+        rest = self._shared if self._unshared is None else self._unshared.get(partition, self._shared)
+        metadata, expire_timestamp_ms, topic_id = rest
+        leader_epoch = ((head & _EPOCH_MASK) ^ _EPOCH_SIGN) - _EPOCH_SIGN
+        return CommittedOffset(
+            offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, record_offset
+        )
+
+    def __setitem__(self, partition: int, committed: CommittedOffset) -> None:
+        offset, leader_epoch, metadata, commit_timestamp_ms, expire_timestamp_ms, topic_id, record_offset = committed
+        rows = self._rows
+        if not rows:
+            self._shared = (metadata, expire_timestamp_ms, topic_id)
+        self._keep_rest(partition, (metadata, expire_timestamp_ms, topic_id))
+        head = partition << _PARTITION_SHIFT | leader_epoch & _EPOCH_MASK
+        words = array("q", (head, offset, commit_timestamp_ms, record_offset))
+        row, is_there = self._find(partition)
+        if row == len(rows):
+            rows += words
+        else:
+            rows[row : row + _WORDS if is_there else row] = words
+
+    def __delitem__(self, partition: int) -> None:
+        row, is_there = self._find(partition)
+        if not is_there:
+            raise KeyError(partition)
+        del self._rows[row : row + _WORDS]
+        self._keep_rest(partition, self._shared)
+
+    def _find(self, partition: int) -> tuple[int, bool]:
+        """Where the row of a partition begins, or would, and whether it is there."""
+        rows = self._rows
+        end = len(rows)
+        guess = partition * _WORDS
+        if guess < end and rows[guess] >> _PARTITION_SHIFT == partition:
+            return guess, True
+        if not end or rows[end - _WORDS] >> _PARTITION_SHIFT < partition:
+            return end, False
+        low, high = 0, end // _WORDS
+        while low < high:
+            middle = (low + high) // 2
+            if rows[middle * _WORDS] >> _PARTITION_SHIFT < partition:
+                low = middle + 1
+            else:
+                high = middle
+        row = low * _WORDS
+        return row, rows[row] >> _PARTITION_SHIFT == partition
+
+    def _keep_rest(self, partition: int, rest: _Rest) -> None:
+        if rest != self._shared:
+            if self._unshared is None:
+                self._unshared = {}
+            self._unshared[partition] = rest
+        elif self._unshared is not None:
+            self._unshared.pop(partition, None)
