@@ -56,16 +56,22 @@ test-long-parity: LONG = tests/parity
 ## test-long-frames: hostile frames into a listening broker
 test-long-frames: LONG = tests/faults/test_hostile_frames.py
 
+## test-long-fire: ten minutes of writers, readers and transfers under kills, pauses and takeovers
+test-long-fire: LONG = tests/faults/test_under_fire.py
+
 ## test-long-disk: ten minutes of writers at full rate on a file system of 64 MiB
 test-long-disk: LONG = tests/faults/test_full_disk.py
 
 ## test-long-storage-scale: a partition of 20 GB, starts with 2,000 partitions
-test-long-storage-scale: LONG = tests/scale
+test-long-storage-scale: LONG = tests/scale/test_storage_scale.py
+
+## test-long-group-scale: a group of 1,000 members, 5,000 groups, 10,000,000 committed offsets
+test-long-group-scale: LONG = tests/scale/test_group_scale.py
 
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups transactions parity frames disk door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups transactions parity frames fire disk group-scale door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -63,7 +63,7 @@ class OurBroker:
         if self._process is not None:
             self.kill()
 
-    def start(self) -> None:
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Starts it and waits until it says that it serves."""
         ready = self.directory / "ready.json"
         ready.unlink(missing_ok=True)
@@ -86,7 +86,7 @@ class OurBroker:
         ]
         with self.log_file.open("ab") as out:
             self._process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + START_TIMEOUT_S
+        deadline = time.monotonic() + timeout_s
         while not ready.exists():
             if self._process.poll() is not None:
                 raise AssertionError(f"our broker ended with {self._process.returncode}:\n{self.log()[-3000:]}")

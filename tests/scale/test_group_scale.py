@@ -1,0 +1,221 @@
+"""The group coordinator at its full size. Figures are printed; what is judged is that nobody meets an error.
+
+``make test-long-group-scale``; processor time is the broker's own, so a busy machine changes it little.
+"""
+
+import asyncio
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.header import encode_request
+from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
+from support.asking import Asking
+from support.group_load import HEARTBEAT, Line, RawMember, cpu_seconds
+from support.many_offsets import TOPIC, group_name, offset_of, write_offsets
+from support.our_broker import OurBroker, resident_bytes
+
+pytestmark = pytest.mark.long
+
+MEMBERS = int(os.environ.get("SCALE_MEMBERS", "1000"))
+PARTITIONS = 2 * MEMBERS
+GROUPS = int(os.environ.get("SCALE_GROUPS", "5000"))
+HEARTBEAT_INTERVAL_S = 3.0
+MEASURED_S = 60.0
+OFFSETS = int(os.environ.get("SCALE_OFFSETS", "10000000"))
+OFFSETS_A_GROUP = 1_000
+BYTES_OF_AN_OFFSET = 150
+LOADING_TIMEOUT_S = 3600.0
+SHARE_OF_A_CORE = 0.15
+MB = 10**6
+CONNECTING_AT_ONCE = 100
+
+
+async def opened(port: int, count: int) -> list[Line]:
+    """So many connections, a hundred at a time."""
+    lines: list[Line] = []
+    while len(lines) < count:
+        lines += await asyncio.gather(*(Line.open(port) for _ in range(min(CONNECTING_AT_ONCE, count - len(lines)))))
+    return lines
+
+
+class LargeGroup:
+    """All members of one group, in one event loop."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._leave: dict[int, asyncio.Event] = {}
+        self.tasks: list[asyncio.Task[None]] = []
+        self.members: list[RawMember] = []
+
+    async def join(self, count: int) -> None:
+        """So many more members; returns when all live."""
+        new = [RawMember("large", "many", PARTITIONS, line) for line in await opened(self._port, count)]
+        self.members += new
+        await asyncio.gather(*(member.join() for member in new))
+        for member in new:
+            leave = self._leave[id(member)] = asyncio.Event()
+            self.tasks.append(asyncio.create_task(member.live(HEARTBEAT_INTERVAL_S, leave)))
+
+    def leave(self, count: int) -> None:
+        """So many members leave."""
+        for member in self.members[:count]:
+            self._leave[id(member)].set()
+        del self.members[:count]
+
+    async def settled(self) -> None:
+        """Waits until all are of one generation and own every partition once; fails with the first member's failure."""
+        while not self._is_settled():
+            for task in self.tasks:
+                if task.done():
+                    task.result()
+            await asyncio.sleep(0.02)
+
+    def _is_settled(self) -> bool:
+        if len({member.generation for member in self.members}) != 1:
+            return False
+        owned = Counter(partition for member in self.members for partition in member.assigned)
+        return len(owned) == PARTITIONS and set(owned.values()) == {1}
+
+    async def end(self) -> None:
+        """All leave."""
+        self.leave(len(self.members))
+        await asyncio.gather(*self.tasks)
+
+
+@asynccontextmanager
+async def large_group(port: int) -> AsyncIterator[LargeGroup]:
+    group = LargeGroup(port)
+    try:
+        yield group
+    finally:
+        for task in group.tasks:
+            task.cancel()
+
+
+async def test_a_thousand_members_of_one_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With Kafka's defaults (sessions of 45 s): all join, some leave, some more come; nobody's session ends."""
+    numbers: list[str] = []
+    with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
+        assert Asking(broker.port).create("many", PARTITIONS) == 0
+        async with large_group(broker.port) as group:
+
+            async def measure(what: str) -> None:
+                began, cpu = time.monotonic(), cpu_seconds(broker.pid)
+                await group.settled()
+                numbers.append(
+                    f"{what}: settled {time.monotonic() - began:.1f} s later, "
+                    f"{cpu_seconds(broker.pid) - cpu:.2f} s of the broker's processor time"
+                )
+
+            began, cpu = time.monotonic(), cpu_seconds(broker.pid)
+            await group.join(MEMBERS)
+            await group.settled()
+            numbers.append(
+                f"{MEMBERS} members over {PARTITIONS} partitions: joined and settled in "
+                f"{time.monotonic() - began:.1f} s (3 s of them group.initial.rebalance.delay.ms), "
+                f"{cpu_seconds(broker.pid) - cpu:.2f} s of the broker's processor time, "
+                f"{resident_bytes(broker.pid) // MB} MB"
+            )
+            few = MEMBERS // 20
+            group.leave(few)
+            await measure(f"{few} members leave")
+            await group.join(few)
+            await measure(f"{few} members come")
+            await group.end()
+        assert "session of" not in broker.log(), "nobody's session has ended"
+        assert " ERROR " not in broker.log()
+    with capsys.disabled():
+        print("\n" + "\n".join(numbers))
+
+
+async def test_thousands_of_groups_that_heartbeat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with one member, which gives a sign of life every 3 s: what share of a core the broker needs."""
+    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+        assert Asking(broker.port).create("many", 1) == 0
+        lines = await opened(broker.port, GROUPS)
+        members = [RawMember(f"group-{number}", "many", 1, line) for number, line in enumerate(lines)]
+        began, cpu = time.monotonic(), cpu_seconds(broker.pid)
+        for start in range(0, GROUPS, CONNECTING_AT_ONCE):
+            await asyncio.gather(*(member.join() for member in members[start : start + CONNECTING_AT_ONCE]))
+        joined_s, joined_cpu_s = time.monotonic() - began, cpu_seconds(broker.pid) - cpu
+        loop = asyncio.get_running_loop()
+        start_s = loop.time() + 1.0
+        rounds = int(MEASURED_S / HEARTBEAT_INTERVAL_S)
+
+        async def live(number: int, member: RawMember) -> None:
+            request = HeartbeatRequest(member.group, member.generation, member.member_id, None)
+            frame = encode_request(request, HEARTBEAT, 7, "load")
+            for round_ in range(rounds):
+                due_s = start_s + (round_ + number / GROUPS) * HEARTBEAT_INTERVAL_S
+                await asyncio.sleep(due_s - loop.time())
+                answer = await member.line.exchange(frame)
+                # Size, correlation id, no tagged fields, throttle time, error code.
+                assert answer[13:15] == b"\0\0", ErrorCode(int.from_bytes(answer[13:15], "big", signed=True))
+
+        began, cpu = time.monotonic(), cpu_seconds(broker.pid)
+        await asyncio.gather(*(live(number, member) for number, member in enumerate(members)))
+        passed_s, used_s = time.monotonic() - began, cpu_seconds(broker.pid) - cpu
+        share = used_s / max(passed_s, MEASURED_S)
+        memory = resident_bytes(broker.pid) // MB
+        for line in lines:
+            line.close()
+        assert " ERROR " not in broker.log()
+    with capsys.disabled():
+        print(
+            f"\n{GROUPS} groups joined in {joined_s:.1f} s, {joined_cpu_s:.2f} s of the broker's processor time"
+            f"\n{GROUPS * rounds} heartbeats in {passed_s:.1f} s: {share:.3f} of a core, "
+            f"{used_s / (GROUPS * rounds) * 1e6:.0f} us each, {memory} MB"
+        )
+    assert share <= SHARE_OF_A_CORE * GROUPS / 5000 + 0.01
+
+
+def fetched(port: int, group: int) -> dict[int, int]:
+    """The committed offsets of a group by partition, or nothing while they are being loaded."""
+    wanted = OffsetFetchRequest.OffsetFetchRequestGroup(group_name(group), topics=None)
+    [answer] = Asking(port).ask(OffsetFetchRequest(groups=[wanted]), 9).groups
+    if answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        return {}
+    assert answer.error_code == ErrorCode.NONE, ErrorCode(answer.error_code)
+    return {one.partition_index: one.committed_offset for topic in answer.topics for one in topic.partitions}
+
+
+def test_millions_of_committed_offsets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """How much memory they take, and how long it takes until the broker serves them."""
+    groups = OFFSETS // OFFSETS_A_GROUP
+    broker = OurBroker(tmp_path, {"offsets.retention.minutes": "5256000"})
+    broker.start()
+    try:
+        assert Asking(broker.port).create(TOPIC, 1) == 0
+        assert fetched(broker.port, 0) == {}, "this makes the offsets topic"
+        empty = resident_bytes(broker.pid)
+        assert broker.stop() == 0
+        written = write_offsets(broker.log_dir, groups, OFFSETS_A_GROUP, now_ms=int(time.time() * 1000))
+        began = time.monotonic()
+        broker.start(LOADING_TIMEOUT_S)
+        started_s, cpu_s = time.monotonic() - began, cpu_seconds(broker.pid)
+        while not all(fetched(broker.port, group) for group in range(0, groups, groups // 100)):
+            assert time.monotonic() - began < LOADING_TIMEOUT_S
+            time.sleep(0.5)
+        loaded_s, loaded_cpu_s = time.monotonic() - began, cpu_seconds(broker.pid)
+        grown = resident_bytes(broker.pid) - empty
+        for group in range(0, groups, max(1, groups // 200)):
+            assert fetched(broker.port, group) == {index: offset_of(group, index) for index in range(OFFSETS_A_GROUP)}
+        assert " ERROR " not in broker.log()
+    finally:
+        broker.kill()
+        for path in broker.log_dir.glob("__consumer_offsets-*/*"):
+            path.unlink()
+    with capsys.disabled():
+        print(
+            f"\n{OFFSETS} offsets of {groups} groups, {written // MB} MB of log: serves after {started_s:.1f} s "
+            f"({cpu_s:.1f} s of processor time), all loaded after {loaded_s:.1f} s ({loaded_cpu_s:.1f} s), "
+            f"{grown // MB} MB more than an empty broker's {empty // MB} MB, {grown / OFFSETS:.0f} bytes an offset"
+        )
+    assert grown <= OFFSETS * BYTES_OF_AN_OFFSET

@@ -1,0 +1,169 @@
+"""What writers and readers saw while faults went on around them: each process' journal, and all of them as one history.
+
+A line of a journal is a JSON array: time (ns of the monotonic clock, which all processes share), event, facts.
+
+    starting KIND ID           it asks for its producer id; its transactional id, or null
+    started KIND ID            it may write from now on
+    begin TXN                  a transaction begins
+    send VALUE PARTITION TXN   before the send; TXN null outside of transactions
+    acked VALUE PARTITION OFFSET
+    committing TXN, committed TXN, aborting TXN, aborted TXN    before asking, and after the answer
+    assigned PARTITIONS        a reader's positions were set anew
+    poll [[PARTITION, OFFSET, VALUE], ...]
+    told COUNT                 so many transfers were carried out
+    fenced, again REASON       another one has taken over; it begins anew after an error
+"""
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PLAIN, IDEMPOTENT, TRANSACTIONAL = "plain", "idempotent", "transactional"
+ASSIGNED_READER, GROUP_READER = "assigned-reader", "group-reader"
+ASKER, TELLER = "asker", "teller"
+"""Who asks for transfers between accounts, and who carries them out."""
+
+
+class FireJournal:
+    """The writing half: one process'."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", buffering=1)
+
+    def write(self, event: str, *facts: Any) -> None:
+        """Notes an event now; the line is with the system when this returns, so that a kill leaves it."""
+        self._file.write(json.dumps([time.monotonic_ns(), event, *facts]) + "\n")
+
+
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    partition: int
+    offset: int
+
+
+class Send(NamedTuple):
+    """A record that was handed to a producer."""
+
+    process: str
+    kind: str
+    value: int
+    partition: int
+    transaction: str | None
+
+
+@dataclass
+class Transaction:
+    """What its producer knows of it. Times in ns; None: it did not come so far."""
+
+    name: str
+    process: str
+    values: list[int] = field(default_factory=list)
+    committing_at: int | None = None
+    outcome: str | None = None
+    """``committed``, ``aborted`` or None: nobody was told."""
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether its producer was told so."""
+        return self.outcome == "committed"
+
+    @property
+    def may_be_committed(self) -> bool:
+        """Whether somebody asked for it, and nobody was told otherwise."""
+        return self.committing_at is not None and self.outcome != "aborted"
+
+
+class Started(NamedTuple):
+    """A producer took its transactional id over."""
+
+    process: str
+    transactional_id: str
+    asked_at: int
+    at: int
+
+
+class Poll(NamedTuple):
+    """What one poll brought, in order; ``after_assignment``: the positions were set anew since the last one."""
+
+    process: str
+    kind: str
+    at: int
+    records: list[tuple[Place, int]]
+    after_assignment: bool
+
+
+@dataclass
+class History:
+    """All journals together, and what stands in the topic at the end."""
+
+    sends: list[Send] = field(default_factory=list)
+    acknowledged: dict[int, Place] = field(default_factory=dict)
+    """Offset -1: the broker only knew that it has the record (``DUPLICATE_SEQUENCE_NUMBER``)."""
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    started: list[Started] = field(default_factory=list)
+    polls: list[Poll] = field(default_factory=list)
+    final: dict[Place, int] = field(default_factory=dict)
+    """What a reader of committed records finds when all has come to rest, from the first offset to the last."""
+
+    def promised(self) -> list[Send]:
+        """The sends whose record must be there: acknowledged, and in no transaction or in a committed one."""
+        return [send for send in self.sends if send.value in self.acknowledged and self._counts(send)]
+
+    def _counts(self, send: Send) -> bool:
+        return send.transaction is None or self.transactions[send.transaction].is_committed
+
+
+def read_journals(paths: Iterable[Path]) -> History:
+    """Merges journals; a last line that a killed process did not finish is left out."""
+    history = History()
+    for path in paths:
+        reading = _Reading(path.stem, history)
+        for line in path.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                at, event, *facts = json.loads(line)
+                reading.take(at, event, facts)
+    return history
+
+
+class _Reading:
+    """The walk through one process' journal."""
+
+    def __init__(self, process: str, history: History) -> None:
+        self._process = process
+        self._history = history
+        self._kind = ""
+        self._assigned = True
+        self._asked_at = 0
+
+    def take(self, at: int, event: str, facts: list[Any]) -> None:
+        """Takes in one line."""
+        history = self._history
+        if event == "starting":
+            self._asked_at = at
+        elif event == "started":
+            self._kind, transactional_id = facts
+            if transactional_id is not None:
+                history.started.append(Started(self._process, transactional_id, self._asked_at, at))
+        elif event == "send":
+            value, partition, transaction = facts
+            history.sends.append(Send(self._process, self._kind, value, partition, transaction))
+            if transaction is not None:
+                history.transactions[transaction].values.append(value)
+        elif event == "acked":
+            history.acknowledged[facts[0]] = Place(facts[1], facts[2])
+        elif event == "begin":
+            history.transactions[facts[0]] = Transaction(facts[0], self._process)
+        elif event == "committing":
+            history.transactions[facts[0]].committing_at = at
+        elif event in ("committed", "aborted"):
+            history.transactions[facts[0]].outcome = event
+        elif event == "assigned":
+            self._assigned = True
+        elif event == "poll":
+            records = [(Place(partition, offset), value) for partition, offset, value in facts[0]]
+            history.polls.append(Poll(self._process, self._kind, at, records, self._assigned))
+            self._assigned = False

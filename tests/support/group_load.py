@@ -1,0 +1,166 @@
+"""Thousands of members of classic groups in one event loop, raw: what the load tests of the coordinator drive.
+
+A member speaks through our own codec on a connection of its own, as a client does: joins (asked for its member id
+first), synchronises, heartbeats, and joins again when it is told of a rebalance.
+"""
+
+import asyncio
+import os
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from odradek.protocol.codec import decode, decoder, encode
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.messages import message_class
+from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from odradek.protocol.messages.groups import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
+from odradek.protocol.messages.structure import Message
+
+JOIN, SYNC, HEARTBEAT, LEAVE = 9, 5, 4, 5
+"""The versions that the Java client of 4.3 sends."""
+PROTOCOL = 3
+"""The version of the consumer's own messages within a group."""
+_SIZE = struct.Struct(">i")
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time that a process has used so far (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Line(asyncio.Protocol):
+    """One connection with one request under way at a time."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._answer: asyncio.Future[bytes] | None = None
+        self._transport: asyncio.Transport | None = None
+
+    @classmethod
+    async def open(cls, port: int) -> "Line":
+        """Connects to a port of 127.0.0.1."""
+        _, line = await asyncio.get_running_loop().create_connection(cls, "127.0.0.1", port)
+        return line
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if len(self._received) >= 4 and len(self._received) >= 4 + _SIZE.unpack_from(self._received)[0]:
+            frame, self._received = bytes(self._received), bytearray()
+            assert self._answer is not None
+            self._answer.set_result(frame)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(ConnectionResetError("the broker closed the connection"))
+
+    async def exchange(self, frame: bytes) -> bytes:
+        """Sends a whole frame; the answer's, with its size."""
+        assert self._transport is not None
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(frame)
+        return await self._answer
+
+    async def ask(self, request: Message, version: int) -> Any:
+        """The response."""
+        frame = await self.exchange(encode_request(request, version, 7, "load"))
+        response_class = message_class(request.NAME.replace("Request", "Response"))
+        start = 8 + response_header_version(request.API_KEY, version)
+        return decoder(response_class, version)(frame, start)[0]
+
+    def close(self) -> None:
+        """Lets go."""
+        assert self._transport is not None
+        self._transport.close()
+
+
+@dataclass
+class RawMember:
+    """A member of a classic group of range's; what it met stands in its fields."""
+
+    group: str
+    topic: str
+    partitions: int
+    line: Line
+    member_id: str = ""
+    generation: int = -1
+    assigned: list[int] = field(default_factory=list)
+    rejoins: int = 0
+    """How often it was told to join again after it had joined."""
+
+    async def join(self) -> None:
+        """Joins and synchronises, again whenever it is told of one more rebalance. AssertionError for other errors."""
+        while True:
+            joined = await self.line.ask(self._join_request(), JOIN)
+            if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+                self.member_id = joined.member_id
+                continue
+            assert joined.error_code == ErrorCode.NONE, ErrorCode(joined.error_code)
+            self.generation = joined.generation_id
+            assignments = self._share(joined) if joined.leader == self.member_id else []
+            request = SyncGroupRequest(
+                self.group, self.generation, self.member_id, None, "consumer", "range", assignments
+            )
+            synced = await self.line.ask(request, SYNC)
+            if synced.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+                self.rejoins += 1
+                continue
+            assert synced.error_code == ErrorCode.NONE, ErrorCode(synced.error_code)
+            [owned] = decode(ConsumerProtocolAssignment, PROTOCOL, synced.assignment, 2)[0].assigned_partitions
+            self.assigned = owned.partitions
+            return
+
+    def _join_request(self) -> JoinGroupRequest:
+        subscription = _versioned(ConsumerProtocolSubscription(topics=[self.topic], generation_id=self.generation))
+        protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", subscription)
+        return JoinGroupRequest(self.group, 45_000, 300_000, self.member_id, None, "consumer", [protocol])
+
+    def _share(self, joined: Any) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
+        """The leader's part: each member in turn gets as many of the next partitions as the others, or one more."""
+        members = sorted(member.member_id for member in joined.members)
+        bounds = [self.partitions * index // len(members) for index in range(len(members) + 1)]
+        assignments = []
+        for index, member_id in enumerate(members):
+            owned = list(range(bounds[index], bounds[index + 1]))
+            shared = ConsumerProtocolAssignment([ConsumerProtocolAssignment.TopicPartition(self.topic, owned)])
+            assignments.append(SyncGroupRequest.SyncGroupRequestAssignment(member_id, _versioned(shared)))
+        return assignments
+
+    async def heartbeat(self) -> ErrorCode:
+        """One sign of life."""
+        request = HeartbeatRequest(self.group, self.generation, self.member_id, None)
+        return ErrorCode((await self.line.ask(request, HEARTBEAT)).error_code)
+
+    async def live(self, interval_s: float, leave: asyncio.Event) -> None:
+        """Heartbeats, and joins again when told, until it is to leave. AssertionError for whatever else it is told."""
+        while not leave.is_set():
+            try:
+                await asyncio.wait_for(leave.wait(), interval_s)
+            except TimeoutError:
+                error = await self.heartbeat()
+                if error is ErrorCode.REBALANCE_IN_PROGRESS:
+                    self.rejoins += 1
+                    await self.join()
+                else:
+                    assert error is ErrorCode.NONE, error
+        identity = LeaveGroupRequest.MemberIdentity(self.member_id)
+        left = await self.line.ask(LeaveGroupRequest(self.group, "", [identity]), LEAVE)
+        assert left.error_code == ErrorCode.NONE
+        self.line.close()
+
+
+def _versioned(message: Message) -> bytes:
+    """One of the consumer's own messages, behind its version."""
+    return PROTOCOL.to_bytes(2, "big") + encode(message, PROTOCOL)
