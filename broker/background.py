@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..protocol.errors import KafkaError
+from ..storage.log import Log
 from ..storage.log_directory import LogDirectory
 from .config.server_config import ServerConfig
 from .group_commit import GroupCommit
@@ -112,12 +113,26 @@ class Background:
     def _retain(self) -> None:
         def retain(directory: LogDirectory) -> None:
             directory.enforce_retention(self._clock_ms())
-            directory.remove_expired_producers(self._clock_ms())
+            for log in directory.logs.values():
+                log.remove_expired_producers(self._clock_ms())
 
         self._in_each(retain)
 
     def _flush(self) -> None:
         """Lets the recovery points follow what appends have had synced without its indexes."""
         for directory in self._directories:
-            for log in directory.logs_to_flush(self._clock_ms()):
+            for log in logs_to_flush(directory, self._clock_ms()):
                 self._group_commit.request(log, with_indexes=True)
+
+
+def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:
+    """The logs with something to flush that have rolled since, or were last flushed flush.ms ago."""
+    return [
+        log
+        for log in directory.logs.values()
+        if log.unflushed_records
+        and log.failure is None
+        and (
+            now_ms - log.last_flushed_ms >= log.config.flush_ms or log.recovery_point < log.segments.active.base_offset
+        )
+    ]

@@ -5,13 +5,13 @@ Only what serving needs is imported, and late: see the start-up list in docs/arc
 
 import argparse
 import asyncio
+import gc
 import json
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 from ..protocol.errors import KafkaError
@@ -20,6 +20,7 @@ from ..storage.errors import CorruptCheckpointError, DirectoryLockedError
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
 from .daemon import Daemon, raise_descriptor_limit
+from .installed_version import installed_version
 from .listening import BindError
 from .logging_setup import set_up_logging
 from .metadata.log_reader import MetadataLogError
@@ -84,9 +85,11 @@ async def run(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     daemon = Daemon(config, cluster_id, stop.set, read_only)
     await daemon.start()
+    gc.freeze()
+    gc.enable()  # serve_options has disabled it
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())
     data = ", ".join(str(path.resolve()) for path in daemon.data_directories)
-    print(f"odradek {version('odradek')} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
+    print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if ready_file is not None:
         write_ready_file(Path(ready_file), daemon)
     try:

@@ -176,7 +176,7 @@ class Daemon:
             self._moves,
         )
         self._broker.take_dynamic_configs(image)
-        self._log_dirs.find_logs(now_ms, self._is_stray)
+        self._log_dirs.find_logs(now_ms, self._is_stray, self._known_id)
         self._log_dirs.promote_futures(self._assigned_directory, now_ms)
         threads = config.get_int("num.recovery.threads.per.data.dir")
         RecoveryProgress(time.monotonic).recover(self._log_dirs, hosting.config_of, now_ms, threads)
@@ -258,6 +258,15 @@ class Daemon:
         partition = self._image.partition(topic, index)
         node_id = self._config.node_id
         return None if partition is None or node_id not in partition.replicas else partition.directory_of(node_id)
+
+    def _known_id(self, directory: LogDirectory, topic: str, index: int) -> bytes | None:
+        """The topic id of a partition that lies in a directory by the metadata, None where it doesn't."""
+        assert self._image is not None
+        known = self._image.topics_by_name.get(topic)
+        partition = None if known is None else known.partitions.get(index)
+        if known is None or partition is None or directory.directory_id not in partition.directories:
+            return None
+        return known.topic_id
 
     def _topic_id(self, topic: str) -> bytes | None:
         assert self._image is not None

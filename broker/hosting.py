@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ..protocol.errors import ErrorCode, KafkaError
-from ..storage.errors import StorageError
+from ..storage.errors import CorruptCheckpointError, StorageError
 from ..storage.log import Log
 from ..storage.log_config import LogConfig
 from ..storage.log_directories import LogDirectories
@@ -97,10 +97,12 @@ class Hosting:
         Retention and the cleaner look at what is open, and damage is to be found soon.
         """
         for directory in self._directories.online:
-            for topic, index in list(directory.found)[:count]:
+            for (topic, index), found in list(directory.found.items())[:count]:
                 try:
+                    _look_at_topic_id(directory, topic, index)
+                    config, now_ms = self.config_of(topic), self._clock_ms()
                     # Nobody uses it yet, so it needs no descriptor.
-                    directory.open_log(topic, index, self.config_of(topic), self._clock_ms()).release_files()
+                    directory.open_log(topic, index, config, now_ms, found.topic_id).release_files()
                 except StorageError as error:
                     directory.found.pop((topic, index), None)
                     logger.error("%s-%d can't be opened: %s", topic, index, error)
@@ -154,6 +156,9 @@ class Hosting:
         """The partition's log: where it already lies, else a new one in the directory that the metadata names."""
         now_ms = self._clock_ms()
         config = self.config_of(topic)
+        holder = self._directories.holder(topic, index)
+        if holder is not None:
+            _look_at_topic_id(holder, topic, index)
         directory = self._directories.holder(topic, index)
         if directory is not None:
             if directory.topic_id_of(topic, index) in (None, topic_id):
@@ -173,3 +178,25 @@ class Hosting:
         if directory is None:
             raise StorageError(f"the log directory of {topic}-{index} is offline")
         return directory
+
+
+def _look_at_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
+    """Reads the topic id that a start has taken from the metadata; what is of another topic of that name is a stray.
+
+    That is what a copy of the directory from before brings back when it is put in place while nothing runs. Raises
+    StorageError.
+    """
+    found = directory.found.get((topic, index))
+    if found is None or found.is_read:
+        return
+    try:
+        read = found.read(directory.files)
+        if read.topic_id in (None, found.topic_id):
+            directory.found[topic, index] = read
+        else:
+            logger.warning("%s-%d on disk belongs to another topic of that name; it is set aside", topic, index)
+            directory.make_stray((topic, index))
+    except OSError as error:
+        raise directory.storage_error(error) from error
+    except CorruptCheckpointError as damage:
+        raise StorageError(str(damage)) from damage

@@ -23,7 +23,7 @@ from .file_names import (
     LOG_SUFFIX,
     SNAPSHOT_DELETED_SUFFIX,
 )
-from .files import CREATE, EXISTING, Buffer, Files
+from .files import CREATE, EXISTING, READ_ONLY, Buffer, Files
 
 logger = logging.getLogger(__name__)
 
@@ -140,6 +140,8 @@ class ReservedFiles(Files):
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
         """Opens a file; log files of clients, of the cleaner and of moves have no part in the reserve."""
+        if flags == READ_ONLY:
+            return super().open(path, flags)  # needs no space
         descriptor = self._with_room(0, lambda: Files.open(self, path, flags))
         _, dot, suffixes = path.name.partition(LOG_SUFFIX)
         partition = path.parent.name

@@ -8,6 +8,7 @@ LogManager (createAndValidateLogDirs, nextLogDirs, handleLogDirFailure); KIP-112
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from .checkpoints import TopicPartition
@@ -92,14 +93,20 @@ class LogDirectories:
         epochs = {directory.previous_broker_epoch for directory in self.online}
         return epochs.pop() if len(epochs) == 1 and not self.offline else UNKNOWN_BROKER_EPOCH
 
-    def find_logs(self, now_ms: int, is_stray: Callable[[str, int, bytes | None], bool]) -> None:
+    def find_logs(
+        self,
+        now_ms: int,
+        is_stray: Callable[[str, int, bytes | None], bool],
+        known_id: Callable[[LogDirectory, str, int], bytes | None] = lambda directory, topic, index: None,
+    ) -> None:
         """Looks into each directory (`LogDirectory.find_logs`); one that can't be read goes offline.
 
+        `known_id`: the topic id of a partition that lies in a directory by the metadata, None where it doesn't.
         Raises StorageError where a partition lies in two directories, as Kafka refuses to start.
         """
         for directory in list(self.online):
             try:
-                directory.find_logs(now_ms, is_stray)
+                directory.find_logs(now_ms, is_stray, partial(known_id, directory))
             except (StorageError, CorruptCheckpointError) as error:
                 self._give_up_at_start(directory, error)
         seen: dict[TopicPartition, Path] = {}
@@ -130,7 +137,18 @@ class LogDirectories:
                     logger.info("Promoting future replica %s-%d in %s", *key, directory.path)
                     if holder is not None:
                         holder.delete_log(*key, now_ms)
+                    else:
+                        # The old one has lost its name, perhaps only in memory: a power failure would give it back.
+                        self.sync_names()
                     directory.promote_future(*key)
+
+    def sync_names(self) -> None:
+        """Makes the names of all partitions durable. Raises StorageError."""
+        for directory in self.online:
+            try:
+                directory.files.sync_directory(directory.path)
+            except OSError as error:
+                raise directory.storage_error(error) from error
 
     def in_parallel(self, directories: Sequence[LogDirectory], work: Callable[[LogDirectory], None]) -> None:
         """Does something in several directories at once; one whose disk refuses goes offline.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .checkpoints import TopicPartition
 from .descriptors import DEFAULT_MAX_OPEN, DescriptorCache
-from .directory_contents import FoundLog, RemovedDirectories, look_into
+from .directory_contents import FoundLog, RemovedDirectories, look_into, nothing_known
 from .directory_lock import DirectoryLock
 from .directory_offsets import DirectoryOffsets
 from .disk_errors import ends_directory
@@ -155,14 +155,20 @@ class LogDirectory:
         self.was_clean = False
         self._offsets.recovery_points.clear()
 
-    def find_logs(self, now_ms: int, is_stray: Callable[[str, int, bytes | None], bool] | None = None) -> None:
+    def find_logs(
+        self,
+        now_ms: int,
+        is_stray: Callable[[str, int, bytes | None], bool] | None = None,
+        known_id: Callable[[str, int], bytes | None] = nothing_known,
+    ) -> None:
         """Looks what lies here (`found`), opens nothing, and removes the marker of the clean stop.
 
         `is_stray` gets (topic, partition, topic id): what the metadata does not know is renamed to `-stray`. What ends
-        in `-delete` is removed later; `-stray` is left alone. Raises StorageError, CorruptCheckpointError.
+        in `-delete` is removed later; `-stray` is left alone. `known_id` gives the topic id of a partition of which the
+        metadata says that it lies here: a clean stop lets it be unread. Raises StorageError, CorruptCheckpointError.
         """
         try:
-            contents = look_into(self._files, self.path)
+            contents = look_into(self._files, self.path, known_id if self.was_clean else nothing_known)
             for found in (contents.partitions, contents.futures):
                 for key, log in list(found.items()):
                     if is_stray is not None and is_stray(*key, log.topic_id):
@@ -253,6 +259,11 @@ class LogDirectory:
             log.assign_topic_id(topic_id)
         return log
 
+    def make_stray(self, key: TopicPartition) -> None:
+        """Sets a partition that was found aside: its directory is renamed to `-stray`. Raises OSError."""
+        self._rename(self.found.pop(key).path, *key, STRAY_DIRECTORY_SUFFIX)
+        self._offsets.forget(key)
+
     def _open(self, key: TopicPartition, path: Path, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
         self.check_online()
         try:
@@ -328,7 +339,7 @@ class LogDirectory:
                 self.logs[key] = self.futures.pop(key)
             elif found is not None:
                 self._files.rename(found.path, path)
-                self.found[key] = FoundLog(path, self.found_futures.pop(key).topic_id)
+                self.found[key] = FoundLog(self.path, path.name, self.found_futures.pop(key).topic_id)
             self._files.sync_directory(self.path)
         except OSError as error:
             raise self.storage_error(error) from error
@@ -404,24 +415,6 @@ class LogDirectory:
             for log in list(self.logs.values())
             if log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None
         )
-
-    def remove_expired_producers(self, now_ms: int) -> None:
-        """Forgets idle producers of all logs (producer.id.expiration.check.interval.ms)."""
-        for log in self.logs.values():
-            log.remove_expired_producers(now_ms)
-
-    def logs_to_flush(self, now_ms: int) -> list[Log]:
-        """The logs with something to flush that have rolled since, or were last flushed flush.ms ago."""
-        return [
-            log
-            for log in self.logs.values()
-            if log.unflushed_records
-            and log.failure is None
-            and (
-                now_ms - log.last_flushed_ms >= log.config.flush_ms
-                or log.recovery_point < log.segments.active.base_offset
-            )
-        ]
 
     def flush(self, logs: "list[Log] | None" = None, now_ms: int | None = None) -> None:
         """Makes the given logs (None: all) durable before it returns. Raises StorageError."""

@@ -1,13 +1,15 @@
 """The metadata image: what the records of ``__cluster_metadata-0`` say, as data that handlers read.
 
 Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, and every other record kept as
-it was. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record.
+it was. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record. What there are
+thousands of is a tuple: a start makes each partition several times.
 Invariant: ``topics_by_name`` and ``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 from ...protocol.messages.structure import ZERO_UUID, Message
 
@@ -47,8 +49,7 @@ class SecurityProtocol(IntEnum):
     SASL_SSL = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """Where a broker is reached through one listener. ``host`` is never empty, ``port`` never 0."""
 
     name: str
@@ -57,8 +58,7 @@ class Endpoint:
     security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerRegistration:
+class BrokerRegistration(NamedTuple):
     """A broker as it registered itself. ``epoch`` is the offset of its RegisterBroker record."""
 
     broker_id: int
@@ -95,8 +95,7 @@ class BrokerRegistration:
         return not self.directories or directory in self.directories
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionImage:
+class PartitionImage(NamedTuple):
     """One partition. ``directories`` has one id for each of ``replicas``."""
 
     replicas: tuple[int, ...]
@@ -144,8 +143,7 @@ class TopicImage:
         return TopicImage(self.name, self.topic_id, dict(self.partitions))
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRecord:
+class KeptRecord(NamedTuple):
     """A record that is not served yet, as it was written: a snapshot writes it back."""
 
     message: Message

@@ -69,7 +69,7 @@ class Placer:
         isr = self.active(replicas)
         directories = []
         if self._image.metadata_version >= DIRECTORY_ASSIGNMENT_SUPPORTED:
-            directories = [self._directory(broker_id) for broker_id in replicas]
+            directories = [self.directory(broker_id) for broker_id in replicas]
         return PartitionRecord(
             partition_id=index,
             topic_id=topic_id,
@@ -81,7 +81,7 @@ class Placer:
             directories=directories,
         )
 
-    def _directory(self, broker_id: int) -> bytes:
+    def directory(self, broker_id: int) -> bytes:
         """Of several directories the one with the fewest partitions, as a broker's LogManager chooses."""
         broker = self._image.brokers[broker_id]
         candidates = [one for one in broker.directories if one not in broker.cordoned_directories]

@@ -6,7 +6,6 @@ of Kafka's stops. Source: the ``replay`` methods of Kafka's Delta classes.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ...protocol.messages import metadata_records as records
@@ -190,8 +189,7 @@ def _change_registration(
 ) -> None:
     broker = _registration(image, record.broker_id, record.broker_epoch)
     cordoned = record.cordoned_log_dirs
-    image.brokers[broker.broker_id] = replace(
-        broker,
+    image.brokers[broker.broker_id] = broker._replace(
         fenced=broker.fenced if record.fenced == 0 else record.fenced == FENCE,
         in_controlled_shutdown=broker.in_controlled_shutdown or record.in_controlled_shutdown == 1,
         directories=tuple(record.log_dirs) or broker.directories,
@@ -202,12 +200,12 @@ def _change_registration(
 
 
 def _fence(image: MetadataImage, record: records.FenceBrokerRecord, delta: MetadataDelta) -> None:
-    image.brokers[record.id] = replace(_registration(image, record.id, record.epoch), fenced=True)
+    image.brokers[record.id] = _registration(image, record.id, record.epoch)._replace(fenced=True)
     delta.changed_brokers[record.id] = None
 
 
 def _unfence(image: MetadataImage, record: records.UnfenceBrokerRecord, delta: MetadataDelta) -> None:
-    image.brokers[record.id] = replace(_registration(image, record.id, record.epoch), fenced=False)
+    image.brokers[record.id] = _registration(image, record.id, record.epoch)._replace(fenced=False)
     delta.changed_brokers[record.id] = None
 
 

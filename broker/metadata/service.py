@@ -52,8 +52,11 @@ Subscriber = Callable[[MetadataImage, MetadataDelta], None]
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
 MAX_RECORDS_TO_LOAD = 20_000
-"""With more records than this behind the latest snapshot, one is written after a start and at a stop, so that the next
-start needn't read them: about half a second's worth."""
+"""With more records than this behind the latest snapshot, one is written while the broker runs, so that a start after a
+kill needn't read them: about half a second's worth."""
+MAX_RECORDS_AFTER_STOP = 1_000
+"""With more than this one is written at a stop, where nobody waits for it: it has a record for each partition, the log
+two more with each start and stop."""
 
 
 class MetadataService:
@@ -203,7 +206,7 @@ class MetadataService:
             self._append(stop_records(self.image, self.controller), self.image.metadata_version, now_ms)
         except KafkaError as error:
             logger.warning("could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error)
-        if self.log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
+        if self.log.records_since_snapshot > MAX_RECORDS_AFTER_STOP:
             try:
                 self.write_snapshot(now_ms)
             except (KafkaError, OSError) as error:
@@ -279,7 +282,7 @@ class MetadataService:
     def finalized_features(self) -> dict[str, int]:
         """Feature name -> finalised level, of the features that this broker supports.
 
-        A real Kafka's directory may have more (group.version): a client that saw those would rely on them.
+        A real Kafka's directory may have more (share.version): a client that saw those would rely on them.
         """
         finalized = {name: level for name, level in self.image.features.items() if name in SUPPORTED_FEATURES}
         if self.log.kraft_version:

@@ -346,3 +346,29 @@ def test_directories_of_different_clusters_are_refused(two: Two) -> None:
         two.broker.start()
     meta.write_text(text)
     two.broker.start()
+
+
+@pytest.mark.parametrize("is_used", [True, False], ids=["by its first use", "in the background"])
+def test_a_copy_from_before_of_a_topic_that_was_made_again_is_set_aside(
+    two: Two, tmp_path: Path, is_used: bool
+) -> None:
+    """A clean start believes the metadata of what lies where; who puts an old directory back is found out later."""
+    assert two.asking.create("t", 1) == 0
+    assert two.asking.produce("t", 0, b"old") == 0
+    home = two.home_of("t", 0)
+    two.broker.stop()
+    shutil.copytree(home / "t-0", tmp_path / "copy")
+    two.broker.start()
+    assert two.asking.ask(DeleteTopicsRequest([], ["t"], 10_000), 5).responses[0].error_code == 0
+    assert two.asking.create("t", 1) == 0
+    new_home = two.home_of("t", 0)
+    two.broker.stop()
+    shutil.rmtree(new_home / "t-0")
+    shutil.copytree(tmp_path / "copy", new_home / "t-0")
+    two.broker.start()
+    if is_used:
+        assert two.asking.end_offset("t", 0) == (0, 0)
+    wait_for(lambda: any(path.name.endswith("-stray") for path in new_home.glob("t-0.*")), "it was not set aside")
+    assert two.asking.end_offset("t", 0) == (0, 0)
+    assert two.asking.produce("t", 0, b"new") == 0
+    assert two.asking.fetch("t", 0) == (0, [b"new"])

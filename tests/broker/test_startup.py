@@ -5,10 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from odradek.broker.installed_version import installed_version
 from support.our_broker import OurBroker
 
 NEVER_AT_START = (
@@ -25,6 +27,7 @@ NEVER_AT_START = (
     "prometheus_client",
     "scramp",
     "cramjam",
+    "re2",
     # other rooms
     "pytest",
     "odradek.client",
@@ -34,7 +37,7 @@ NEVER_AT_START = (
 """What start-up time and memory keep out of a broker that has said that it is ready and was asked nothing."""
 
 SERVE_AND_TELL = """
-import os, pathlib, signal, sys
+import gc, os, pathlib, signal, sys
 from odradek.broker import commands, serve_options
 
 told = pathlib.Path(sys.argv[1])
@@ -42,6 +45,7 @@ write_ready_file = commands.write_ready_file
 
 def write_and_tell(path, daemon):
     write_ready_file(path, daemon)
+    assert gc.isenabled() and gc.get_freeze_count(), "garbage is looked for again, but not among what has started"
     told.write_text(" ".join(sorted(sys.modules)))
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -63,6 +67,10 @@ def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, s
     assert "odradek.storage.log" in modules
     too_much = [m for m in modules if any(m == never or m.startswith(never + ".") for never in NEVER_AT_START)]
     assert not too_much
+
+
+def test_the_version_is_that_of_the_installation() -> None:
+    assert installed_version() == version("odradek")
 
 
 def test_help_imports_no_broker() -> None:

@@ -11,6 +11,7 @@ import pytest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
+from odradek.storage.files import EXISTING, Files
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import LogDirectory
 from support.log_model import records_of
@@ -45,6 +46,37 @@ def test_a_clean_stop_leaves_what_kafka_leaves(tmp_path: Path) -> None:
     assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n1\n5 0\n"
     assert (tmp_path / "t-0" / f"{0:020d}.index").stat().st_size == 0
     assert (tmp_path / "t-0" / f"{0:020d}.timeindex").stat().st_size == 12
+
+
+class CountingFiles(Files):
+    """Counts the files that are opened."""
+
+    opened = 0
+
+    def open(self, path: Path, flags: int = EXISTING) -> int:
+        self.opened += 1
+        return super().open(path, flags)
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["clean", "killed"])
+def test_what_the_metadata_knows_to_lie_here_is_not_read_after_a_clean_stop(tmp_path: Path, is_clean: bool) -> None:
+    directory = fill(tmp_path)
+    if is_clean:
+        directory.close(42)
+    else:
+        directory.flush()
+        directory.abandon()
+    files = CountingFiles()
+    directory = LogDirectory.open(tmp_path, files)
+    files.opened = 0
+    directory.find_logs(NOW, known_id=lambda topic, index: TOPIC_ID if index == 0 else None)
+    assert files.opened == (1 if is_clean else 2), (
+        "of partition 1 nothing is known, and after a kill nobody is believed"
+    )
+    assert [one.topic_id for one in directory.found.values()] == [TOPIC_ID, TOPIC_ID]
+    assert [one.is_read for one in directory.found.values()] == [not is_clean, True]
+    assert directory.found["t", 0].read(files) == directory.found["t", 0]._replace(is_read=True)
+    directory.abandon()
 
 
 def test_it_opens_again_as_it_was(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Who leads: at start, after a clean stop, after a crash, and on request."""
 
-from dataclasses import replace
 
 import pytest
 
@@ -106,7 +105,7 @@ def test_replica_that_was_not_in_sync_leads_only_where_that_is_allowed() -> None
 
 def test_replica_in_another_directory_is_not_served() -> None:
     core, image = alone()
-    image.brokers[1] = replace(image.brokers[1], directories=(b"another directory"[:16],))
+    image.brokers[1] = image.brokers[1]._replace(directories=(b"another directory"[:16],))
     apply(image, elect_at_start(image, core, clean=True))
     assert not partition(image).has_leader
 

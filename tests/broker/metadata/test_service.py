@@ -322,7 +322,7 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
 
 
 def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 20)
+    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_AFTER_STOP", 20)
     found = []
     for index in range(4):
         with open_service(tmp_path) as service:

@@ -2,7 +2,6 @@
 
 import json
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -53,5 +52,5 @@ def comparable(image: MetadataImage) -> MetadataImage:
     """Without what ZooKeeper's days have left, which Kafka 4 passes over and we keep for 3.9; directories sorted."""
     image.kept = {key: kept for key, kept in image.kept.items() if key[0] != "ZkMigrationStateRecord"}
     for broker_id, broker in image.brokers.items():
-        image.brokers[broker_id] = replace(broker, directories=tuple(sorted(broker.directories)))
+        image.brokers[broker_id] = broker._replace(directories=tuple(sorted(broker.directories)))
     return image
