@@ -1,0 +1,73 @@
+"""Who of a topic's subscribers owns least and who most, while partitions go from these to those.
+
+Owns: the two ends of the members sorted by load. Never does: moving a partition; the caller does, and the loads follow.
+Invariants: the low end grows to the right, the high end to the left, and the members of one end own equally many.
+Source: ``MemberAssignmentBalancer`` of Kafka's ``UniformHeterogeneousAssignmentBuilder``.
+"""
+
+from collections.abc import Mapping, Sequence
+
+
+class LoadBalancer:
+    """The subscribers of one topic, at least one. ``loads``: how many partitions of all topics each member owns."""
+
+    def __init__(self, members: Sequence[int], loads: Sequence[int]) -> None:
+        self._loads = loads
+        self._sorted = sorted(members, key=loads.__getitem__)  # ties stay in the members' order
+        lowest, highest = loads[self._sorted[0]], loads[self._sorted[-1]]
+        self.imbalance = highest - lowest
+        self._low_end = 0
+        self._low_load = lowest - 1
+        self._next_low = 0
+        self._high_start = self._high_end = len(self._sorted)
+        self._high_load = highest + 1
+        self._next_high = len(self._sorted) - 1
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether what was last handed out at both ends came from loads that differ by one at most."""
+        return self._high_load - self._low_load <= 1
+
+    def next_least_loaded(self) -> int:
+        """Who gets the next partition: each of the low end once; then that takes in who owns as many as they do now."""
+        if self._next_low >= self._low_end:
+            self._low_load += 1
+            while self._low_end < len(self._sorted) and self._load(self._low_end) == self._low_load:
+                self._low_end += 1
+            self._next_low = 0
+        member = self._sorted[self._next_low]
+        self._next_low += 1
+        return member
+
+    def next_most_loaded(self, to_give: Mapping[int, Sequence[int]]) -> int | None:
+        """Who gives the next partition, of those that ``to_give`` says own any of this topic; None when nobody can."""
+        while (member := self._step_high()) is not None:
+            if to_give.get(member):
+                return member
+            self._exclude_last()
+        return None
+
+    def _step_high(self) -> int | None:
+        if self._next_high < self._high_start:
+            if self._high_end <= self._high_start and self._high_start > 0:
+                # All of the high end were excluded: it begins anew at whatever comes next.
+                self._high_load = self._load(self._high_start - 1)
+            else:
+                self._high_load -= 1
+            while self._high_start > 0 and self._load(self._high_start - 1) == self._high_load:
+                self._high_start -= 1
+            self._next_high = self._high_end - 1
+        if self._next_high < 0:
+            return None
+        member = self._sorted[self._next_high]
+        self._next_high -= 1
+        return member
+
+    def _exclude_last(self) -> None:
+        """The member last handed out has nothing to give: it leaves the high end."""
+        at, last = self._next_high + 1, self._high_end - 1
+        self._sorted[at], self._sorted[last] = self._sorted[last], self._sorted[at]
+        self._high_end = last
+
+    def _load(self, at: int) -> int:
+        return self._loads[self._sorted[at]]

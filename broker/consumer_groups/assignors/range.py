@@ -1,0 +1,62 @@
+"""The assignor ``range``: of every topic each subscriber owns one run of neighbouring partitions.
+
+Owns: that rule. Never does: looking at what members own now (it is sticky only as far as its order is). Invariants:
+equal input, equal output; with equal subscriptions and equal partition counts a member owns the same partition numbers
+of every topic (co-partitioning). Source: ``org.apache.kafka.coordinator.group.assignor.RangeAssignor``.
+"""
+
+from collections.abc import Sequence
+
+from .interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError, SubscribedTopicDescriber, TopicId
+
+
+def assign(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignment:
+    """The target assignment of all members. Raises PartitionAssignorError for a topic that does not exist."""
+    members = sorted(spec.members.items(), key=_static_first)
+    assignment: GroupAssignment = {member_id: {} for member_id, _ in members}
+    shared: dict[tuple[int, int], list[frozenset[int]]] = {}  # the runs of all topics that are divided alike
+    for topic_id, subscribers in _subscribers(members, spec.is_homogeneous).items():
+        partition_count = describer.partition_count(topic_id)
+        if partition_count == -1:
+            raise PartitionAssignorError("Member is subscribed to a non-existent topic")
+        shape = partition_count, len(subscribers)
+        if shape not in shared:
+            shared[shape] = _runs(*shape)
+        for member_id, run in zip(subscribers, shared[shape], strict=False):
+            assignment[member_id][topic_id] = run
+    return assignment
+
+
+def _subscribers(members: Sequence[tuple[str, MemberSpec]], is_homogeneous: bool) -> dict[TopicId, list[str]]:
+    """The members that subscribe to each topic, in the order of ``members``."""
+    if is_homogeneous and members:
+        everybody = [member_id for member_id, _ in members]
+        return dict.fromkeys(members[0][1].subscribed_topic_ids, everybody)
+    subscribers: dict[TopicId, list[str]] = {}
+    for member_id, member in members:
+        for topic_id in member.subscribed_topic_ids:
+            subscribers.setdefault(topic_id, []).append(member_id)
+    return subscribers
+
+
+def _runs(partition_count: int, subscriber_count: int) -> list[frozenset[int]]:
+    """The run of each subscriber that gets one; the first ones have one partition more where it doesn't divide."""
+    quota, extra = divmod(partition_count, subscriber_count)
+    runs: list[frozenset[int]] = []
+    start = 0
+    for position in range(min(partition_count, subscriber_count)):
+        end = start + quota + (position < extra)
+        runs.append(frozenset(range(start, end)))
+        start = end
+    return runs
+
+
+def _static_first(entry: tuple[str, MemberSpec]) -> tuple[bool, bytes]:
+    """Static members by their instance ids, then the others by member id, so that a restarted one gets what it had.
+
+    Java compares UTF-16 code units.
+    """
+    member_id, member = entry
+    is_dynamic = member.instance_id is None
+    name = member_id if member.instance_id is None else member.instance_id
+    return is_dynamic, name.encode("utf-16-be", "surrogatepass")
