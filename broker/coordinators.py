@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from .config.errors import ConfigError
 from .config.server_config import ServerConfig
+from .consumer_groups.topics import GroupTopics
 from .coordinator.coordinator import Coordinator
 from .coordinator.group_coordinator import GroupCoordinator
 from .coordinator.interfaces import Timers
@@ -19,7 +21,7 @@ from .coordinator_log import PartitionLog
 from .groups.config import GroupCoordinatorConfig
 from .internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from .metadata.features import TRANSACTION_VERSION
-from .metadata.image import MetadataImage, TopicImage
+from .metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
 from .metadata.service import MetadataService
 from .partition import Partition
 from .partitions import Partitions
@@ -46,6 +48,8 @@ class Coordinators:
             clock_ms,
             lambda: str(uuid.uuid4()),
             partial(self._open_log, OFFSETS_TOPIC),
+            GroupTopics(lambda: metadata.image),
+            lambda group_id: metadata.image.config_of(ResourceType.GROUP, group_id),
         )
         self.transactions = TransactionCoordinator(
             TransactionCoordinatorConfig(**transaction_settings(config, image)),
@@ -78,6 +82,18 @@ class Coordinators:
             if partition.topic in self._by_topic:
                 self._by_topic[partition.topic].resign(partition.index)
 
+    def reconfigure(self, config: ServerConfig, image: MetadataImage) -> None:
+        """Takes over configs that may change while the broker runs."""
+        self.groups.reconfigure(GroupCoordinatorConfig(**group_settings(config, image)))
+
+    def topics_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        """Tells consumer groups of topics that came, changed or went: they assign anew."""
+        changed = {topic_id for topic_id, _ in delta.changed_partitions}
+        names = {image.topics_by_id[topic_id].name for topic_id in changed if topic_id in image.topics_by_id}
+        names.update(topic.name for topic in delta.deleted_topics.values())
+        if names:
+            self.groups.topics_changed(names, bool(delta.created_topics))
+
     def topics_deleted(self, topics: Iterable[TopicImage]) -> None:
         """Topics are no more: their offsets are forgotten, and nobody coordinates what has no log."""
         deleted = {topic.name: topic for topic in topics}
@@ -94,6 +110,36 @@ class Coordinators:
             coordinator.shutdown()
 
 
+CONSUMER_GROUP_KEYS = (
+    "group.consumer.max.size",
+    "group.consumer.session.timeout.ms",
+    "group.consumer.min.session.timeout.ms",
+    "group.consumer.max.session.timeout.ms",
+    "group.consumer.heartbeat.interval.ms",
+    "group.consumer.min.heartbeat.interval.ms",
+    "group.consumer.max.heartbeat.interval.ms",
+    "group.consumer.assignment.interval.ms",
+    "group.consumer.min.assignment.interval.ms",
+    "group.consumer.max.assignment.interval.ms",
+    "group.consumer.regex.refresh.interval.ms",
+)
+ASSIGNORS = {
+    "uniform": "uniform",
+    "range": "range",
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+"""What group.consumer.assignors may name -> the assignor's name for clients."""
+
+
+def assignor_names(configured: Iterable[str]) -> tuple[str, ...]:
+    """The assignors that are configured, the default first. Raises ConfigError for one that there is not."""
+    unknown = [name for name in configured if name not in ASSIGNORS]
+    if unknown:
+        raise ConfigError(f"group.consumer.assignors: {unknown[0]} is no assignor here; uniform and range are")
+    return tuple(ASSIGNORS[name] for name in configured)
+
+
 def group_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]:
     """The group coordinator's settings by its own names."""
     return {
@@ -101,6 +147,10 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]
         "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
         "group_initial_rebalance_delay_ms": config.get_int("group.initial.rebalance.delay.ms"),
         "group_max_size": config.get_int("group.max.size"),
+        "serves_consumer_protocol": "consumer" in config.get_list("group.coordinator.rebalance.protocols"),
+        "group_consumer_assignors": assignor_names(config.get_list("group.consumer.assignors")),
+        "group_consumer_migration_policy": config.get_string("group.consumer.migration.policy").lower(),
+        **{key.replace(".", "_"): config.get_int(key) for key in CONSUMER_GROUP_KEYS},
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
         "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),

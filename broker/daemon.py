@@ -154,6 +154,7 @@ class Daemon:
         )
         self._directories = self._log_dirs.online
         metadata = self._open_metadata(now_ms)
+        metadata.controller = metadata.controller._replace(shortage_in=self._log_dirs.shortage_in)
         image = self._image = metadata.image
         self._timers = LoopTimers(loop)
         partitions = Partitions()
@@ -287,8 +288,10 @@ class Daemon:
             self.broker.replica_moves.topic_deleted(topic.name)
             self._hosting.drop_topic(topic.name, clock_ms())
         self.broker.coordinators.topics_deleted(delta.deleted_topics.values())
+        self.broker.coordinators.topics_changed(image, delta)
         if self.broker.configs_changed(image, delta):
             self._hosting.reconfigure_all()
+            self.broker.coordinators.reconfigure(self.broker.config, image)
             asyncio.get_running_loop().call_soon(self._cordon)
         for topic_id in {topic_id for topic_id, _ in delta.changed_partitions}:
             changed = image.topics_by_id.get(topic_id)
@@ -352,17 +355,19 @@ class Daemon:
     def _watch_disks(self, timers: LoopTimers) -> None:
         """Looks after room on the disks from now on, and after groups that are about to lose records."""
         config = self._config
+        interval_ms = config.get_int("log.retention.check.interval.ms")
+        partitions, groups = self.broker.partitions, self.broker.group_coordinator
+        warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms)
         self._disk_watch = DiskWatch(
             self._directories if self._log_dirs is None else self._log_dirs.all_online,
             timers,
             clock_ms,
             min_free_bytes=config.get_int(MIN_FREE_KEY),
             cap_bytes=config.get_int(CAP_KEY),
+            going_under_cap=warnings.going_under_cap,
         )
         self._disk_watch.start()
-        interval_ms = config.get_int("log.retention.check.interval.ms")
-        partitions, groups = self.broker.partitions, self.broker.group_coordinator
-        RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms).start()
+        warnings.start()
 
     async def stop(self) -> None:
         """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker.

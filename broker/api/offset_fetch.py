@@ -4,7 +4,8 @@ Versions: 0 to 10. 2: all topics at once (null), an error of the whole answer. 3
 6: flexible. 7: require_stable (KIP-447). 8: several groups, an error for each. 9: member id and epoch of the new
 consumer protocol. 10: topic ids instead of names.
 Errors: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE: of the group (version 8 on), of the
-answer (2 to 7), on every partition (0 and 1: an empty answer would read as "nothing committed"); of a partition
+answer (2 to 7), on every partition (0 and 1: an empty answer would read as "nothing committed"); of a consumer group
+(version 9 on) UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION; of a partition
 UNSTABLE_OFFSET_COMMIT, UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PARTITION where nothing is committed.
 Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
@@ -16,8 +17,16 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
+from ..groups.core import GroupCore
 from ..metadata.image import MetadataImage
-from ..offsets.fetch import FetchedPartition, FetchedTopic, TopicFetch, fetch_all_offsets, fetch_offsets
+from ..offsets.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    TopicFetch,
+    fetch_all_offsets,
+    fetch_offsets,
+    validate_fetch,
+)
 from ..offsets.store import ZERO_UUID
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
@@ -97,16 +106,13 @@ def _fetch_group(
     def refused(error: ErrorCode) -> FetchedGroup:
         return FetchedGroup(group_id=group.group_id, error_code=error)
 
-    broker.group_coordinator.read(
-        group.group_id,
-        lambda core: (
-            fetch_all_offsets(core, group.group_id, require_stable)
-            if wanted is None
-            else fetch_offsets(core, group.group_id, wanted, require_stable)
-        ),
-        answer_or_refuse,
-        refused,
-    )
+    def fetch(core: GroupCore) -> list[FetchedTopic]:
+        validate_fetch(core, group.group_id, group.member_id, group.member_epoch)
+        if wanted is None:
+            return fetch_all_offsets(core, group.group_id, require_stable)
+        return fetch_offsets(core, group.group_id, wanted, require_stable)
+
+    broker.group_coordinator.read(group.group_id, fetch, answer_or_refuse, refused)
 
 
 def _look_up(

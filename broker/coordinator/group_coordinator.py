@@ -3,8 +3,9 @@
 Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from ..consumer_groups.topics import GroupTopics, no_topics
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.core import GroupCore
 from ..groups.effects import Effects
@@ -26,17 +27,39 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
         clock_ms: Callable[[], int],
         new_uuid: Callable[[], str],
         open_log: LogOpener,
+        topics: GroupTopics | None = None,
+        group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_uuid``: the text of a fresh random UUID."""
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_uuid``: the text of a fresh random UUID.
+
+        ``topics``: what there is to assign. ``group_configs``: what was set for a group by its id.
+        """
         self.config = config
+        self._topics = topics or no_topics()
         super().__init__(
             OFFSETS_TOPIC,
             config.offsets_topic_num_partitions,
-            lambda: GroupCore(self.config, new_uuid),
+            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs),
             timers,
             clock_ms,
             open_log,
         )
+
+    def reconfigure(self, config: GroupCoordinatorConfig) -> None:
+        """Takes over another configuration."""
+        self.config = config
+        for shard in self._shards.values():
+            shard.core.config = config
+
+    def topics_changed(self, names: set[str], has_new: bool) -> None:
+        """Topics were created, changed or deleted."""
+        self._topics.changed(names, has_new)
+        cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
+        if cores:
+            from ..consumer_groups.life import topics_changed
+
+            for core in cores:
+                topics_changed(core, names)
 
     def topics_deleted(self, topics: set[str]) -> None:
         """Forgets the offsets of topics that are no more."""

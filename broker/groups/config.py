@@ -17,3 +17,19 @@ class GroupCoordinatorConfig:
     offsets_retention_ms: int = 7 * 24 * 60 * 60 * 1000
     offsets_retention_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = 50
+    serves_consumer_protocol: bool = True
+    """Whether consumer groups are served (``group.coordinator.rebalance.protocols`` names "consumer")."""
+    group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
+    """Names of the modules of :mod:`..consumer_groups.assignors`, the default first."""
+    group_consumer_max_size: int = 2_147_483_647
+    group_consumer_migration_policy: str = "bidirectional"
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_min_session_timeout_ms: int = 45_000
+    group_consumer_max_session_timeout_ms: int = 60_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_min_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_assignment_interval_ms: int = 1_000
+    group_consumer_min_assignment_interval_ms: int = 0
+    group_consumer_max_assignment_interval_ms: int = 15_000
+    group_consumer_regex_refresh_interval_ms: int = 600_000

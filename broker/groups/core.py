@@ -6,11 +6,18 @@ each event, member ids from ``new_uuid``). Invariants: what is durable (``stored
 Stable group is always what was last stored of it. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
-from ...protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue, OffsetCommitValue
+from ...protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
 from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from ..consumer_groups.topics import GroupTopics, no_topics
 from ..offsets.expiration import expired_records
 from ..offsets.store import OffsetStore
 from .config import GroupCoordinatorConfig
@@ -31,17 +38,46 @@ from .records import CoordinatorRecord, decode_record
 from .states import GroupState
 from .timeouts import initial_join_due, join_due, member_expired, sync_due
 
+if TYPE_CHECKING:
+    from ..consumer_groups.group import ConsumerGroup
+
+# What serves consumer groups is imported with the first of them: a start without any does not pay for it.
+
 
 class GroupCore:
-    """Groups and offsets of one partition."""
+    """Groups and offsets of one partition: a group id is either in ``groups`` (classic) or in ``consumer_groups``."""
 
-    __slots__ = ("config", "groups", "new_uuid", "offsets", "stored_groups")
+    __slots__ = (
+        "config",
+        "consumer_groups",
+        "group_configs",
+        "groups",
+        "new_uuid",
+        "offsets",
+        "resolving_groups",
+        "stored_groups",
+        "topics",
+    )
 
-    def __init__(self, config: GroupCoordinatorConfig, new_uuid: Callable[[], str]) -> None:
-        """``new_uuid``: gives a fresh UUID's text for each new member id."""
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        new_uuid: Callable[[], str],
+        topics: GroupTopics | None = None,
+        group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
+    ) -> None:
+        """``new_uuid``: gives a fresh UUID's text for each new member id. ``topics``: what there is to assign.
+
+        ``group_configs``: what was set for a group by its id.
+        """
         self.config = config
         self.new_uuid = new_uuid
+        self.topics = topics or no_topics()
+        self.group_configs = group_configs
         self.groups: dict[str, ClassicGroup] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.resolving_groups: set[str] = set()
+        """Consumer groups whose regular expressions are about to be resolved."""
         self.stored_groups: dict[str, GroupMetadataValue] = {}
         self.offsets = OffsetStore()
 
@@ -61,22 +97,28 @@ class GroupCore:
         """Takes in a record of the log at ``offset``, just appended or read when loading."""
         key = record.key
         value = record.value
-        if isinstance(key, GroupMetadataKey):
+        if isinstance(key, OffsetCommitKey):
+            if value is None:
+                self.offsets.remove(key.group, key.topic, key.partition)
+                return
+            assert isinstance(value, OffsetCommitValue)
+            if key.group not in self.groups and key.group not in self.consumer_groups:
+                # Somebody commits without being a member: a simple group, without a protocol type.
+                self.groups[key.group] = ClassicGroup(key.group, now_ms)
+            self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
+        elif isinstance(key, GroupMetadataKey):
             if value is None:
                 self.stored_groups.pop(key.group, None)
                 self.groups.pop(key.group, None)
             else:
                 assert isinstance(value, GroupMetadataValue)
                 self.stored_groups[key.group] = value
-            return
-        if value is None:
-            self.offsets.remove(key.group, key.topic, key.partition)
-            return
-        assert isinstance(value, OffsetCommitValue)
-        if key.group not in self.groups:
-            # Somebody commits without being a member: a simple group, without a protocol type.
-            self.groups[key.group] = ClassicGroup(key.group, now_ms)
-        self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
+                # It was a consumer group until now.
+                self.consumer_groups.pop(key.group, None)
+        else:
+            from ..consumer_groups.replay import replay
+
+            replay(self, key, value)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
         """Takes in a transaction's marker: its pending offsets count from now on, or are forgotten."""
@@ -95,7 +137,8 @@ class GroupCore:
             )
             for group_id, value in self.stored_groups.items()
         }
-        return {"groups": groups, "offsets": self.offsets.snapshot()}
+        consumer_groups = {group_id: group.snapshot() for group_id, group in self.consumer_groups.items()}
+        return {"groups": groups, "consumer_groups": consumer_groups, "offsets": self.offsets.snapshot()}
 
     # --- loading and unloading
 
@@ -108,6 +151,10 @@ class GroupCore:
                 effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
             if len(group.members) > self.config.group_max_size:
                 prepare(self.config, group, effects, "group.max.size was lowered")
+        if self.consumer_groups:
+            from ..consumer_groups.life import begin_sessions
+
+            begin_sessions(self, effects)
         effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
 
     def on_unloaded(self, effects: Effects) -> None:
@@ -142,6 +189,10 @@ class GroupCore:
                 effects.records += expired_records(self, effects.now_ms)
                 effects.atomic = False
                 effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
+            case _:  # of a consumer group
+                from ..consumer_groups.life import handle_timer
+
+                handle_timer(self, event, effects)
 
 
 def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int) -> ClassicGroup:

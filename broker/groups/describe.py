@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
 from .effects import Effects
-from .group import ClassicGroup
+from .group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from .member import ClassicMember
-from .records import group_tombstone
+from .records import CoordinatorRecord, group_tombstone
 from .states import GroupState
 
 if TYPE_CHECKING:
     from .core import GroupCore
 
-GROUP_TYPE = "classic"
+CLASSIC_TYPE = "classic"
+CONSUMER_TYPE = "consumer"
 GROUP_ID_NOT_FOUND_SINCE = 6
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
@@ -30,7 +31,8 @@ def describe_group(core: "GroupCore", group_id: str, api_version: int) -> Descri
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            described.error_message = f"Group {group_id} not found."
+            what = "is not a classic group" if group_id in core.consumer_groups else "not found"
+            described.error_message = f"Group {group_id} {what}."
         return described
     described = DescribedGroup(
         group_id=group_id,
@@ -63,18 +65,23 @@ def list_groups(
     """The groups in one of the states and of one of the types; an empty filter lets all through."""
     states = {state.strip().lower() for state in states_filter}
     types = {group_type.strip().lower() for group_type in types_filter}
-    if types and GROUP_TYPE not in types:
-        return []
-    return [
-        ListGroupsResponse.ListedGroup(
-            group_id=group.group_id,
-            protocol_type=group.protocol_type or "",
-            group_state=group.state,
-            group_type=GROUP_TYPE,
-        )
-        for group in core.groups.values()
-        if not states or group.state.lower() in states
-    ]
+    listed = []
+    if not types or CLASSIC_TYPE in types:
+        listed += [_listed(group.group_id, group.protocol_type or "", group.state) for group in core.groups.values()]
+    if not types or CONSUMER_TYPE in types:
+        listed += [
+            _listed(group.group_id, CONSUMER_PROTOCOL_TYPE, group.state, CONSUMER_TYPE)
+            for group in core.consumer_groups.values()
+        ]
+    return [group for group in listed if not states or group.group_state.lower() in states]
+
+
+def _listed(
+    group_id: str, protocol_type: str, state: str, group_type: str = CLASSIC_TYPE
+) -> ListGroupsResponse.ListedGroup:
+    return ListGroupsResponse.ListedGroup(
+        group_id=group_id, protocol_type=protocol_type, group_state=state, group_type=group_type
+    )
 
 
 def delete_groups(core: "GroupCore", group_ids: list[str], effects: Effects) -> None:
@@ -88,12 +95,27 @@ def delete_groups(core: "GroupCore", group_ids: list[str], effects: Effects) -> 
             error = refusal.error_code
         else:
             effects.records += core.offsets.tombstones_of_group(group_id)
-            effects.records.append(group_tombstone(group_id))
+            effects.records += tombstones_of(core, group_id)
         results.append(DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=error))
     effects.response = results
 
 
+def tombstones_of(core: "GroupCore", group_id: str) -> list[CoordinatorRecord]:
+    """The records that forget a group of either type, without its offsets."""
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is None:
+        return [group_tombstone(group_id)]
+    from ..consumer_groups.records import group_tombstones
+
+    return group_tombstones(consumer_group)
+
+
 def _validate_delete(core: "GroupCore", group_id: str) -> None:
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is not None:
+        if consumer_group.members:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        return
     group = core.groups.get(group_id)
     if group is None or group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -48,7 +48,46 @@ class ExpirationDue(NamedTuple):
     """Time to look for expired offsets and forgotten groups (``offsets.retention.check.interval.ms``)."""
 
 
-TimerEvent = MemberExpired | JoinDue | InitialJoinDue | SyncDue | ExpirationDue
+class ConsumerSessionExpired(NamedTuple):
+    """No heartbeat of a member of a consumer group in its session timeout."""
+
+    group_id: str
+    member_id: str
+
+
+class ConsumerRebalanceDue(NamedTuple):
+    """A member of a consumer group has had its rebalance timeout to give up partitions in ``member_epoch``."""
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+
+
+class ConsumerJoinDue(NamedTuple):
+    """A member of the classic protocol in a consumer group has had its rebalance timeout to join again."""
+
+    group_id: str
+    member_id: str
+
+
+class ConsumerSyncDue(NamedTuple):
+    """A member of the classic protocol in a consumer group has had its rebalance timeout to synchronise."""
+
+    group_id: str
+    member_id: str
+
+
+class RegularExpressionsDue(NamedTuple):
+    """Time to look which topics a consumer group's regular expressions match."""
+
+    group_id: str
+    patterns: frozenset[str]
+
+
+ConsumerGroupTimerEvent = ConsumerSessionExpired | ConsumerRebalanceDue | ConsumerJoinDue | ConsumerSyncDue
+TimerEvent = (
+    MemberExpired | JoinDue | InitialJoinDue | SyncDue | ExpirationDue | ConsumerGroupTimerEvent | RegularExpressionsDue
+)
 
 
 def session_key(group_id: str, member_id: str) -> TimerKey:
@@ -64,6 +103,31 @@ def join_key(group_id: str) -> TimerKey:
 def sync_key(group_id: str) -> TimerKey:
     """The key of a group's timer for the synchronising phase."""
     return ("sync", group_id)
+
+
+def consumer_session_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the session timer of a member of a consumer group."""
+    return ("consumer-session", group_id, member_id)
+
+
+def rebalance_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the timer of a member that has partitions to give up."""
+    return ("consumer-rebalance", group_id, member_id)
+
+
+def consumer_join_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the timer of a classic member of a consumer group that has to join again."""
+    return ("consumer-join", group_id, member_id)
+
+
+def consumer_sync_key(group_id: str, member_id: str) -> TimerKey:
+    """The key of the timer of a classic member of a consumer group that has to synchronise."""
+    return ("consumer-sync", group_id, member_id)
+
+
+def regular_expressions_key(group_id: str) -> TimerKey:
+    """The key of the event that resolves a group's regular expressions."""
+    return ("regular-expressions", group_id)
 
 
 EXPIRATION_KEY: TimerKey = ("expiration",)

@@ -15,6 +15,12 @@ def heartbeat(core: "GroupCore", request: HeartbeatRequest, effects: Effects) ->
     """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
     group = core.groups.get(request.group_id)
     if group is None:
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            from ..consumer_groups.classic_members import heartbeat as heartbeat_in_consumer_group
+
+            heartbeat_in_consumer_group(consumer_group, request, effects)
+            return
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -73,6 +73,12 @@ def join_group(
     group = core.groups.get(request.group_id)
     is_new_group = group is None
     if group is None:
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is not None and consumer_group.members:
+            from ..consumer_groups.classic_members import join
+
+            join(core, consumer_group, joining)
+            return
         if joining.member_id:
             joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
             return
@@ -103,7 +109,14 @@ def _remember_new_group(core: "GroupCore", group: ClassicGroup, joining: Joining
             if token is not None:
                 refuse_join(token, "", error, follow)
 
-    joining.effects.append([empty_group_metadata_record(group)], appended)
+    records = [empty_group_metadata_record(group)]
+    consumer_group = core.consumer_groups.get(group.group_id)
+    if consumer_group is not None:
+        # Nobody is left in it: it becomes this one.
+        from ..consumer_groups.records import group_tombstones
+
+        records = [*group_tombstones(consumer_group), *records]
+    joining.effects.append(records, appended)
 
 
 def _accepts(core: "GroupCore", group: ClassicGroup, member_id: str) -> bool:

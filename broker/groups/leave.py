@@ -25,6 +25,12 @@ def leave_group(core: "GroupCore", group_id: str, identities: list[MemberIdentit
     """Takes members out, each with an error of its own. Raises KafkaError where there is no such group."""
     group = core.groups.get(group_id)
     if group is None:
+        consumer_group = core.consumer_groups.get(group_id)
+        if consumer_group is not None:
+            from ..consumer_groups.classic_members import leave
+
+            leave(core, consumer_group, identities, effects)
+            return
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

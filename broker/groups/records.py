@@ -5,8 +5,8 @@ key message; a value is its version as int16, then the value message; no value i
 Versions written are those of Kafka 4.3.1: OffsetCommitValue 4 (1 where the commit brings its own retention),
 GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
 
-Types of other protocols (3 to 8 and 16: consumer groups, 10 to 15: share groups, 17 to 23: streams groups) stay in the
-log untouched and are skipped here.
+Types of consumer groups (3 to 8 and 16) are made in :mod:`..consumer_groups.records`; those of share groups (10 to 15)
+and streams groups (17 to 23) stay in the log untouched and are skipped here.
 """
 
 from struct import Struct
@@ -14,6 +14,20 @@ from typing import TYPE_CHECKING
 
 from ...protocol.codec import decode, encode
 from ...protocol.messages.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
     GroupMetadataKey,
     GroupMetadataValue,
     LegacyOffsetCommitKey,
@@ -35,8 +49,36 @@ NO_TIMESTAMP = -1
 
 _INT16 = Struct(">h")
 
-CoordinatorKey = OffsetCommitKey | GroupMetadataKey
-CoordinatorValue = OffsetCommitValue | GroupMetadataValue
+ConsumerGroupKey = (
+    ConsumerGroupMetadataKey
+    | ConsumerGroupPartitionMetadataKey
+    | ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey
+    | ConsumerGroupRegularExpressionKey
+)
+ConsumerGroupValue = (
+    ConsumerGroupMetadataValue
+    | ConsumerGroupPartitionMetadataValue
+    | ConsumerGroupMemberMetadataValue
+    | ConsumerGroupTargetAssignmentMetadataValue
+    | ConsumerGroupTargetAssignmentMemberValue
+    | ConsumerGroupCurrentMemberAssignmentValue
+    | ConsumerGroupRegularExpressionValue
+)
+CoordinatorKey = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey
+CoordinatorValue = OffsetCommitValue | GroupMetadataValue | ConsumerGroupValue
+
+_CONSUMER_GROUP_TYPES: dict[int, tuple[type[ConsumerGroupKey], type[ConsumerGroupValue]]] = {
+    3: (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
+    4: (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
+    5: (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
+    6: (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
+    7: (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
+    8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
+    16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
+}
 
 
 class CoordinatorRecord:
@@ -54,8 +96,7 @@ class CoordinatorRecord:
 
     def key_bytes(self) -> bytes:
         """The key as it is stored."""
-        record_type = GROUP_METADATA if isinstance(self.key, GroupMetadataKey) else OFFSET_COMMIT
-        return _INT16.pack(record_type) + encode(self.key, KEY_VERSION)
+        return _INT16.pack(self.key.API_KEY) + encode(self.key, KEY_VERSION)
 
     def value_bytes(self) -> bytes | None:
         """The value as it is stored; None is a tombstone."""
@@ -70,7 +111,7 @@ def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         return None
     record_type = _INT16.unpack_from(key)[0]
     decoded_key: CoordinatorKey
-    value_class: type[OffsetCommitValue] | type[GroupMetadataValue]
+    value_class: type[CoordinatorValue]
     if record_type == OFFSET_COMMIT:
         decoded_key = decode(OffsetCommitKey, KEY_VERSION, key, _INT16.size)[0]
         value_class = OffsetCommitValue
@@ -82,6 +123,9 @@ def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         legacy = decode(LegacyOffsetCommitKey, KEY_VERSION, key, _INT16.size)[0]
         decoded_key = OffsetCommitKey(group=legacy.group, topic=legacy.topic, partition=legacy.partition)
         value_class = OffsetCommitValue
+    elif record_type in _CONSUMER_GROUP_TYPES:
+        key_class, value_class = _CONSUMER_GROUP_TYPES[record_type]
+        decoded_key = decode(key_class, KEY_VERSION, key, _INT16.size)[0]
     else:
         return None
     if value is None:

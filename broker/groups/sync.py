@@ -24,6 +24,12 @@ logger = logging.getLogger(__name__)
 def sync_group(core: "GroupCore", request: SyncGroupRequest, token: Token, effects: Effects) -> None:
     """Handles a SyncGroup: answered at once, or parked under ``token`` until the leader's assignment is stored."""
     try:
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            from ..consumer_groups.classic_members import sync
+
+            sync(core, consumer_group, request, token, effects)
+            return
         group = _validated_group(core, request)
     except KafkaError as error:
         effects.reply(token, SyncGroupResponse(error_code=error.error_code))

@@ -1,7 +1,7 @@
 """Feature levels: what this broker supports, what a fresh directory finalises, and record versions that follow them.
 
 Pure. Source: Kafka's Feature, MetadataVersion, KIP-584, KIP-1022. Kafka finalises more in a fresh directory
-(group.version, share.version, streams.version): a client that sees one of those relies on what it
+(share.version, streams.version): a client that sees one of those relies on what it
 stands for, so each is finalised by the release that serves it and not before; Kafka itself opens a directory without
 them, and raises them by its own tools.
 """
@@ -20,11 +20,14 @@ METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
 
 MINIMUM_METADATA_VERSION = 7
 LATEST_METADATA_VERSION = 30
 """4.3-IV0, the production level of Kafka 4.3."""
 LATEST_KRAFT_VERSION = 1
+LATEST_GROUP_VERSION = 1
+"""KIP-848: the new consumer protocol."""
 LATEST_TRANSACTION_VERSION = 2
 """KIP-890: an epoch for each transaction."""
 
@@ -39,6 +42,7 @@ CORDONED_DIRECTORIES_SUPPORTED = 30
 
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: (0, 1),
+    GROUP_VERSION: (0, LATEST_GROUP_VERSION),
     KRAFT_VERSION: (0, LATEST_KRAFT_VERSION),
     METADATA_VERSION: (MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION),
     TRANSACTION_VERSION: (0, LATEST_TRANSACTION_VERSION),
@@ -48,6 +52,7 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
 BOOTSTRAP_FEATURES: dict[str, int] = {
     METADATA_VERSION: LATEST_METADATA_VERSION,
     ELIGIBLE_LEADER_REPLICAS_VERSION: 1,
+    GROUP_VERSION: LATEST_GROUP_VERSION,
     TRANSACTION_VERSION: LATEST_TRANSACTION_VERSION,
 }
 """What a fresh directory finalises. kraft.version is not a metadata record: it stands in the first checkpoint."""

@@ -3,7 +3,8 @@
 Source: ``OffsetMetadataManager.commitOffset``, ``deleteOffsets``; ``ClassicGroup.validateOffsetCommit``.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Union
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.group_records import OffsetCommitValue
@@ -19,6 +20,7 @@ from ..groups.records import offset_commit_record, offset_tombstone
 from ..groups.states import GroupState
 
 if TYPE_CHECKING:
+    from ..consumer_groups.group import ConsumerGroup
     from ..groups.core import GroupCore
 
 GROUP_ID_NOT_FOUND_SINCE = 9
@@ -42,7 +44,7 @@ def commit_offsets(
     core: "GroupCore", request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
 ) -> None:
     """Commits; the response's topics carry both name and id. Raises KafkaError for who may not commit."""
-    _validate_commit(core, request, api_version, effects)
+    validate_partition = _validate_commit(core, request, api_version, effects)
     now_ms = effects.now_ms
     expire_timestamp_ms = NO_TIMESTAMP
     if request.retention_time_ms != NO_RETENTION:
@@ -53,6 +55,8 @@ def commit_offsets(
     for topic in topics:
         responses = []
         for partition in topic.partitions:
+            if validate_partition is not None:
+                validate_partition(topic.topic_id, partition.partition_index)
             metadata = partition.committed_metadata or ""
             error = ErrorCode.NONE
             if len(metadata) > max_metadata:
@@ -84,13 +88,21 @@ def commit_offsets(
     effects.response = OffsetCommitResponse(topics=response_topics)
 
 
-def _validate_commit(core: "GroupCore", request: OffsetCommitRequest, api_version: int, effects: Effects) -> None:
+def _validate_commit(
+    core: "GroupCore", request: OffsetCommitRequest, api_version: int, effects: Effects
+) -> Callable[[bytes, int], None] | None:
+    """What further has to be asked of each partition, if anything. Raises KafkaError."""
     group = core.groups.get(request.group_id)
     generation_id = request.generation_id_or_member_epoch
     if group is None:
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            from ..consumer_groups.offset_validation import validate_commit
+
+            return validate_commit(consumer_group, request.member_id, generation_id, api_version)
         if generation_id < 0:
             # An admin, or a consumer that manages itself: replaying the commit makes a simple group.
-            return
+            return None
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
@@ -99,6 +111,7 @@ def _validate_commit(core: "GroupCore", request: OffsetCommitRequest, api_versio
         # A commit is a sign of life like a heartbeat.
         member = group.members[request.member_id]
         effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+    return None
 
 
 def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int) -> None:
@@ -122,12 +135,7 @@ def delete_offsets(
     core: "GroupCore", group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
 ) -> None:
     """Forgets offsets of topics that the group does not read. Raises KafkaError where the group forbids it."""
-    group = core.groups.get(group_id)
-    if group is None or group.state is GroupState.DEAD:
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
-    if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
-        # What its members read, nobody knows.
-        raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+    group = _group_to_delete_from(core, group_id)
     response_topics = []
     for topic in topics:
         subscribed = group.is_subscribed_to(topic.name)
@@ -143,3 +151,16 @@ def delete_offsets(
                 effects.records.append(offset_tombstone(group_id, topic.name, index))
         response_topics.append(OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=responses))
     effects.response = OffsetDeleteResponse(topics=response_topics)
+
+
+def _group_to_delete_from(core: "GroupCore", group_id: str) -> Union[ClassicGroup, "ConsumerGroup"]:
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is not None:
+        return consumer_group
+    group = core.groups.get(group_id)
+    if group is None or group.state is GroupState.DEAD:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
+        # What its members read, nobody knows.
+        raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+    return group

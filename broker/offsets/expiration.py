@@ -6,21 +6,26 @@ Kafka's rules (KIP-211), for offsets without an expiry of their own (old commits
   where an old record does not say when that was);
 - a Stable consumer group: for topics that no member reads any more, that long after the commit;
 - a simple group (nobody ever joined): that long after the commit;
+- a consumer group (KIP-848): for topics that no member reads, that long after the commit;
 - any other group keeps everything, and so does any offset with a transaction open on it.
 
 An Empty group without offsets is forgotten too. Source: ``OffsetMetadataManager.cleanupExpiredOffsets``,
 ``ClassicGroup.offsetExpirationCondition``.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
+from ..groups.describe import tombstones_of
 from ..groups.group import NO_TIMESTAMP, ClassicGroup
 from ..groups.records import CoordinatorRecord, group_tombstone, offset_tombstone
 from ..groups.states import GroupState
-from .store import CommittedOffset
+from .partition_offsets import CommittedOffset
 
 if TYPE_CHECKING:
+    from ..consumer_groups.group import ConsumerGroup
     from ..groups.core import GroupCore
+
+AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
 
 
 def expired_records(core: "GroupCore", now_ms: int) -> list[CoordinatorRecord]:
@@ -29,10 +34,13 @@ def expired_records(core: "GroupCore", now_ms: int) -> list[CoordinatorRecord]:
     for group in core.groups.values():
         if _expire_offsets(core, group, now_ms, records) and group.state is GroupState.EMPTY:
             records.append(group_tombstone(group.group_id))
+    for consumer_group in core.consumer_groups.values():
+        if _expire_offsets(core, consumer_group, now_ms, records) and not consumer_group.members:
+            records += tombstones_of(core, consumer_group.group_id)
     return records
 
 
-def _expire_offsets(core: "GroupCore", group: ClassicGroup, now_ms: int, records: list[CoordinatorRecord]) -> bool:
+def _expire_offsets(core: "GroupCore", group: AnyGroup, now_ms: int, records: list[CoordinatorRecord]) -> bool:
     """Adds the tombstones of one group; whether nothing of its offsets remains."""
     offsets = core.offsets.topics_of(group.group_id)
     if not offsets:
@@ -54,17 +62,20 @@ def _expire_offsets(core: "GroupCore", group: ClassicGroup, now_ms: int, records
     return all_expired and not core.offsets.has_open_transactions(group.group_id)
 
 
-def _may_expire(group: ClassicGroup) -> bool:
+def _may_expire(group: AnyGroup) -> bool:
+    if not isinstance(group, ClassicGroup):
+        return True
     if group.protocol_type is None or group.state is GroupState.EMPTY:
         return True
     return group.uses_consumer_protocol and group.subscribed_topics is not None and group.state is GroupState.STABLE
 
 
-def _is_expired(core: "GroupCore", group: ClassicGroup, committed: CommittedOffset, now_ms: int) -> bool:
+def _is_expired(core: "GroupCore", group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         return now_ms >= committed.expire_timestamp_ms
     since_ms = committed.commit_timestamp_ms
-    left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY
-    if left_empty and group.state_timestamp_ms != NO_TIMESTAMP:
-        since_ms = group.state_timestamp_ms
+    if isinstance(group, ClassicGroup):
+        left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY
+        if left_empty and group.state_timestamp_ms != NO_TIMESTAMP:
+            since_ms = group.state_timestamp_ms
     return now_ms - since_ms >= core.config.offsets_retention_ms

@@ -3,12 +3,14 @@
 Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group that is not there has no offsets: no error.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetFetchResponse
 from ..groups.states import GroupState
-from .store import ZERO_UUID, CommittedOffset, TopicOffsets
+from .partition_offsets import CommittedOffset
+from .store import ZERO_UUID, TopicOffsets
 
 if TYPE_CHECKING:
     from ..groups.core import GroupCore
@@ -31,6 +33,15 @@ class TopicFetch:
         self.partition_indexes = partition_indexes
 
 
+def validate_fetch(core: "GroupCore", group_id: str, member_id: str | None, member_epoch: int) -> None:
+    """Raises KafkaError where a member of a consumer group says who it is, and is not (KIP-848)."""
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is not None and (member_id is not None or member_epoch >= 0):
+        from ..consumer_groups.offset_validation import validate_fetch as validate_member
+
+        validate_member(consumer_group, member_id, member_epoch)
+
+
 def fetch_offsets(
     core: "GroupCore", group_id: str, topics: list[TopicFetch], require_stable: bool
 ) -> list[FetchedTopic]:
@@ -38,7 +49,7 @@ def fetch_offsets(
     known = _offsets_of(core, group_id)
     fetched = []
     for topic in topics:
-        offsets = known.get(topic.name, {})
+        offsets: Mapping[int, CommittedOffset] = known.get(topic.name, {})
         partitions = [
             _fetched(
                 index,
@@ -67,7 +78,7 @@ def fetch_all_offsets(core: "GroupCore", group_id: str, require_stable: bool) ->
 
 def _offsets_of(core: "GroupCore", group_id: str) -> TopicOffsets:
     group = core.groups.get(group_id)
-    if group is None or group.state is GroupState.DEAD:
+    if (group is None or group.state is GroupState.DEAD) and group_id not in core.consumer_groups:
         return {}
     return core.offsets.topics_of(group_id)
 

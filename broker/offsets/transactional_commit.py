@@ -42,10 +42,23 @@ def commit_transactional_offsets(
 ) -> None:
     """Stores the offsets as part of the producer's transaction. Raises KafkaError for who may not commit."""
     group = core.groups.get(request.group_id)
-    if group is not None:
+    consumer_group = core.consumer_groups.get(request.group_id)
+    validate_partition = None
+    if consumer_group is not None:
+        from ..consumer_groups.offset_validation import validate_transactional_commit
+
+        validate_partition = validate_transactional_commit(
+            consumer_group, request.member_id, request.group_instance_id, request.generation_id
+        )
+    elif group is not None:
         _validate_committer(group, request)
     elif request.generation_id >= 0:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    if validate_partition is not None:
+        for topic in topics:
+            for one in topic.partitions:
+                if not _is_too_large(core, one):
+                    validate_partition(topic.topic_id, one.partition_index)
     effects.transaction = OpenTransaction(request.producer_id, request.producer_epoch)
     effects.response = TxnOffsetCommitResponse(
         topics=[
@@ -63,7 +76,7 @@ def _commit(
     effects: Effects,
 ) -> PartitionResponse:
     metadata = partition.committed_metadata or ""
-    if len(metadata) > core.config.offset_metadata_max_bytes:
+    if _is_too_large(core, partition):
         return PartitionResponse(partition.partition_index, ErrorCode.OFFSET_METADATA_TOO_LARGE)
     value = OffsetCommitValue(
         offset=partition.committed_offset,
@@ -75,6 +88,10 @@ def _commit(
     )
     effects.records.append(offset_commit_record(request.group_id, topic.name, partition.partition_index, value))
     return PartitionResponse(partition.partition_index)
+
+
+def _is_too_large(core: "GroupCore", partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
+    return len(partition.committed_metadata or "") > core.config.offset_metadata_max_bytes
 
 
 def _validate_committer(group: ClassicGroup, request: TxnOffsetCommitRequest) -> None:

@@ -31,7 +31,7 @@ from .release_versions import ELR_DEFAULT_SINCE, SCRAM_SINCE, default_features, 
 from .scram import scram_record
 
 SALT_BYTES = 16
-KAFKA_ONLY = ("group.version", "share.version", "streams.version", "transaction.version")
+KAFKA_ONLY = ("share.version", "streams.version")
 """Features of Kafka 4.3 that this broker doesn't finalise, since it doesn't serve yet what they stand for."""
 
 

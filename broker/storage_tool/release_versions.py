@@ -5,9 +5,13 @@ Pure. Source: Kafka's MetadataVersion, Feature.
 
 from ..metadata.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
+    GROUP_VERSION,
+    LATEST_GROUP_VERSION,
     LATEST_METADATA_VERSION,
+    LATEST_TRANSACTION_VERSION,
     METADATA_VERSION,
     MINIMUM_METADATA_VERSION,
+    TRANSACTION_VERSION,
 )
 
 _RELEASES = (
@@ -18,6 +22,8 @@ _RELEASES = (
 LEVELS = {f"{release}-IV{step}": level for level, (release, step) in enumerate(_RELEASES, MINIMUM_METADATA_VERSION)}
 """``3.3-IV3`` -> 7 and so on, rising."""
 ELR_DEFAULT_SINCE = LEVELS["4.1-IV0"]
+GROUP_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV0"]
+TRANSACTION_VERSION_DEFAULT_SINCE = LEVELS["4.0-IV2"]
 SCRAM_SINCE = LEVELS["3.5-IV2"]
 
 
@@ -45,4 +51,8 @@ def default_features(level: int) -> dict[str, int]:
     features = {METADATA_VERSION: level}
     if level >= ELR_DEFAULT_SINCE:
         features[ELIGIBLE_LEADER_REPLICAS_VERSION] = 1
+    if level >= GROUP_VERSION_DEFAULT_SINCE:
+        features[GROUP_VERSION] = LATEST_GROUP_VERSION
+    if level >= TRANSACTION_VERSION_DEFAULT_SINCE:
+        features[TRANSACTION_VERSION] = LATEST_TRANSACTION_VERSION
     return features

@@ -10,9 +10,11 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
+from odradek.broker.consumer_groups.topics import GroupTopics
 from odradek.broker.coordinator.group_coordinator import GroupCoordinator
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
+from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage
 from odradek.broker.request import RequestContext
 from odradek.protocol.api_keys import ApiKey
@@ -126,7 +128,7 @@ def decoded_records(batches: list[bytes]) -> Iterator[CoordinatorRecord]:
 
 def image_with_topics(topics: dict[str, tuple[bytes, int]]) -> MetadataImage:
     """``topics``: name -> topic id and number of partitions."""
-    image = MetadataImage()
+    image = MetadataImage(features={GROUP_VERSION: 1})
     for name, (topic_id, count) in topics.items():
         partitions = {
             index: PartitionImage(
@@ -163,7 +165,12 @@ class Harness:
         self._life += 1
         self.timers.clear()
         self.coordinator = GroupCoordinator(
-            self.config, self.timers, lambda: self.timers.now_ms, self._new_uuid, lambda _: None
+            self.config,
+            self.timers,
+            lambda: self.timers.now_ms,
+            self._new_uuid,
+            lambda _: None,
+            GroupTopics(lambda: self.image),
         )
         metadata = SimpleNamespace(image=self.image, ensure_topic=lambda *_: None)
         self.broker = SimpleNamespace(group_coordinator=self.coordinator, metadata=metadata)

@@ -14,12 +14,12 @@ from odradek.broker.groups.records import (
 )
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.group_records import (
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
     GroupMetadataValue,
     LegacyOffsetCommitKey,
     OffsetCommitKey,
     OffsetCommitValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
 )
 from support.group_scripts import ScriptPlayer
 from support.java import java_or_skip, run_class
@@ -64,8 +64,8 @@ def test_the_oldest_key_type_is_read_as_an_offset_commit() -> None:
 
 
 def test_records_of_other_protocols_are_skipped_when_loading() -> None:
-    key = b"\x00\x03" + encode(ConsumerGroupMetadataKey("modern"), 0)
-    value = b"\x00\x00" + encode(ConsumerGroupMetadataValue(epoch=3), 0)
+    key = b"\x00\x0b" + encode(ShareGroupMetadataKey("modern"), 0)
+    value = b"\x00\x00" + encode(ShareGroupMetadataValue(epoch=3), 0)
     assert decode_record(key, value) is None
     assert decode_record(b"\x00\x63whatever", b"\x00\x00") is None
     assert decode_record(b"", b"") is None

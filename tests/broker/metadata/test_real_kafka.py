@@ -103,8 +103,8 @@ def test_our_image_is_what_a_real_kafka_wrote(tmp_path: Path) -> None:
     assert image.features["metadata.version"] == 30
     assert image.features["transaction.version"] == 2
     assert service.finalized_features()["transaction.version"] == 2
-    assert "group.version" in image.features
-    assert "group.version" not in service.finalized_features(), "what is not served is not shown"
+    assert "share.version" in image.features
+    assert "share.version" not in service.finalized_features(), "what is not served is not shown"
     assert service.finalized_features()["kraft.version"] == 1
     assert image.config_of(ResourceType.TOPIC, "t") == {"segment.ms": "70000", "cleanup.policy": "compact"}
     assert image.config_of(ResourceType.BROKER, "") == {"min.insync.replicas": "1", "log.cleaner.threads": "2"}

@@ -53,12 +53,13 @@ def written(service: MetadataService) -> list[Message]:
 def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         epoch = service.broker_epoch
-        assert epoch == 5, "behind LeaderChange, three features and one config"
+        assert epoch == 6, "behind LeaderChange, four features and one config"
         broker = service.image.brokers[1]
         assert (broker.epoch, broker.fenced, broker.endpoints) == (epoch, False, {"PLAINTEXT": ENDPOINT})
         assert service.finalized_features() == {
             "metadata.version": 30,
             "eligible.leader.replicas.version": 1,
+            "group.version": 1,
             "transaction.version": 2,
             "kraft.version": 1,
         }
@@ -285,13 +286,13 @@ def test_directory_with_a_snapshot_and_no_log_before_it(tmp_path: Path) -> None:
 
 def test_directory_that_kafkas_own_tool_formatted_begins_as_it_was_told(tmp_path: Path) -> None:
     user = UserScramCredentialRecord("u", 1, b"salt", b"stored", b"server", 4096)
-    told: list[Message] = [FeatureLevelRecord("metadata.version", 25), FeatureLevelRecord("group.version", 1), user]
+    told: list[Message] = [FeatureLevelRecord("metadata.version", 25), FeatureLevelRecord("share.version", 1), user]
     records = [Record(index, NOW_MS, None, encode_record(message, 0), []) for index, message in enumerate(told)]
     (tmp_path / "bootstrap.checkpoint").write_bytes(encode_batch(records, partition_leader_epoch=0))
     with open_service(tmp_path) as service:
-        assert service.image.features == {"metadata.version": 25, "group.version": 1}
+        assert service.image.features == {"metadata.version": 25, "share.version": 1}
         assert [one.message for one in service.image.kept.values()] == [user]
-        assert "group.version" not in service.finalized_features(), "what is not served is not promised"
+        assert "share.version" not in service.finalized_features(), "what is not served is not promised"
 
 
 def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:

@@ -1,0 +1,61 @@
+"""ConsumerGroupDescribe (69): epochs, state, members and assignments of consumer groups (KIP-848).
+
+Versions: 0 to 1. 1: whether a member speaks the classic or the new protocol.
+Errors of each group: UNSUPPORTED_VERSION (group.version is not finalised), INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
+COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+Source: ``KafkaApis.handleConsumerGroupDescribe``, ``GroupCoordinatorService.consumerGroupDescribe``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from ..consumer_groups.describe import DescribedGroup, describe_consumer_group
+from ..metadata.features import GROUP_VERSION
+from ..request import RequestContext
+from .describe_groups import ALL_GROUP_OPERATIONS
+from .needs import HasGroupCoordinator, HasMetadata
+
+API_KEY = ApiKey.CONSUMER_GROUP_DESCRIBE
+
+
+class Broker(HasGroupCoordinator, HasMetadata, Protocol):
+    """What this handler needs."""
+
+
+def handle(
+    broker: Broker,
+    request: ConsumerGroupDescribeRequest,
+    context: RequestContext,
+    reply: Callable[[ConsumerGroupDescribeResponse], None],
+) -> None:
+    """Answers when every group has been looked up."""
+    described: dict[int, DescribedGroup] = {}
+
+    def collect(index: int, group: DescribedGroup) -> None:
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = ALL_GROUP_OPERATIONS
+        described[index] = group
+        if len(described) == len(request.group_ids):
+            reply(ConsumerGroupDescribeResponse(groups=[described[position] for position in range(len(described))]))
+
+    if not request.group_ids:
+        reply(ConsumerGroupDescribeResponse())
+    for index, group_id in enumerate(request.group_ids):
+        _describe(broker, group_id, partial(collect, index))
+
+
+def _describe(broker: Broker, group_id: str, done: Callable[[DescribedGroup], None]) -> None:
+    def refused(error: ErrorCode) -> DescribedGroup:
+        return DescribedGroup(group_id=group_id, error_code=error)
+
+    coordinator = broker.group_coordinator
+    if not broker.metadata.image.features.get(GROUP_VERSION) or not coordinator.config.serves_consumer_protocol:
+        done(refused(ErrorCode.UNSUPPORTED_VERSION))
+    elif not group_id:
+        done(refused(ErrorCode.INVALID_GROUP_ID))
+    else:
+        coordinator.read(group_id, lambda core: describe_consumer_group(core, group_id), done, refused)

@@ -1,0 +1,100 @@
+"""ConsumerGroupHeartbeat (68): a member of a consumer group joins, lives, leaves, and is told what it owns (KIP-848).
+
+Versions: 0 to 1. 1: regular expressions, and the client makes the member's id.
+Errors: UNSUPPORTED_VERSION (group.version is not finalised), INVALID_REQUEST, UNSUPPORTED_ASSIGNOR,
+GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID,
+GROUP_MAX_SIZE_REACHED, INVALID_REGULAR_EXPRESSION, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+COORDINATOR_NOT_AVAILABLE.
+Source: ``KafkaApis.handleConsumerGroupHeartbeat``, ``GroupCoordinatorService.consumerGroupHeartbeat``.
+
+Costs one decision, one timer and one answer; something is appended only when something has changed.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from ..consumer_groups.heartbeat import consumer_group_heartbeat
+from ..consumer_groups.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
+from ..groups.core import GroupCore
+from ..groups.effects import Effects
+from ..metadata.features import GROUP_VERSION
+from ..request import RequestContext
+from .needs import HasGroupCoordinator, HasMetadata
+
+API_KEY = ApiKey.CONSUMER_GROUP_HEARTBEAT
+MEMBER_ID_REQUIRED_SINCE = 1
+
+
+class Broker(HasGroupCoordinator, HasMetadata, Protocol):
+    """What this handler needs."""
+
+
+def _refused(error: ErrorCode, message: str | None = None) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=error, error_message=message)
+
+
+def handle(
+    broker: Broker,
+    request: ConsumerGroupHeartbeatRequest,
+    context: RequestContext,
+    reply: Callable[[ConsumerGroupHeartbeatResponse], None],
+) -> None:
+    """Answers when what has changed is stored."""
+    coordinator = broker.group_coordinator
+    try:
+        if not broker.metadata.image.features.get(GROUP_VERSION) or not coordinator.config.serves_consumer_protocol:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        _validate(request, context.api_version, coordinator.config.group_consumer_assignors)
+    except KafkaError as error:
+        reply(_refused(error.error_code, error.message))
+        return
+
+    def decide(core: GroupCore, effects: Effects) -> None:
+        try:
+            consumer_group_heartbeat(core, request, context, effects)
+        except KafkaError as error:
+            # Nothing of it is stored; but a classic group's members that were told to join again have been told.
+            effects.records.clear()
+            effects.appended = None
+            effects.response = _refused(error.error_code, error.message)
+
+    coordinator.write(request.group_id, context.now_ms, decide, reply, _refused)
+
+
+def _validate(request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: tuple[str, ...]) -> None:
+    """Raises KafkaError INVALID_REQUEST or UNSUPPORTED_ASSIGNOR, in Kafka's words."""
+    epoch = request.member_epoch
+    if api_version >= MEMBER_ID_REQUIRED_SINCE or epoch > 0 or epoch == LEAVE_GROUP_MEMBER_EPOCH:
+        _refuse_blank(request.member_id, "MemberId can't be empty.")
+    _refuse_blank(request.group_id, "GroupId can't be empty.")
+    _refuse_blank(request.instance_id, "InstanceId can't be empty.")
+    _refuse_blank(request.rack_id, "RackId can't be empty.")
+    if epoch == 0:
+        if request.rebalance_timeout_ms == -1:
+            raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+        if request.topic_partitions is None or request.topic_partitions:
+            raise _invalid("TopicPartitions must be empty when (re-)joining.")
+        if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+            raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
+    elif epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        if request.instance_id is None:
+            raise _invalid("InstanceId can't be null.")
+    elif epoch < LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        raise _invalid("MemberEpoch is invalid.")
+    if request.server_assignor is not None and request.server_assignor not in assignors:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(assignors)}.",
+        )
+
+
+def _refuse_blank(text: str | None, message: str) -> None:
+    if text is not None and not text.strip():
+        raise _invalid(message)
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)

@@ -1,0 +1,82 @@
+"""A member of a consumer group: what it said of itself, its epoch, and what it owns.
+
+Owns: the words. Never does: changing; a member that has changed is another tuple, so that a decision can be dropped.
+Invariant: partitions stand with the epoch in which they were assigned. Source: ``ConsumerGroupMember``,
+``MemberState``; KIP-848, KIP-1251 (assignment epochs).
+"""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from .assignors.interface import TopicId
+
+LEAVE_GROUP_MEMBER_EPOCH = -1
+LEAVE_GROUP_STATIC_MEMBER_EPOCH = -2
+
+PartitionEpochs = Mapping[TopicId, Mapping[int, int]]
+"""Topic id -> partition index -> the member's epoch when it was assigned the partition."""
+
+NO_PARTITIONS: PartitionEpochs = {}
+
+
+class MemberState(IntEnum):
+    """How far a member has come towards its target assignment; the numbers stand in its records."""
+
+    STABLE = 0
+    """It is there."""
+    UNREVOKED_PARTITIONS = 1
+    """It has to give partitions up before it may enter the next epoch."""
+    UNRELEASED_PARTITIONS = 2
+    """It waits for partitions that others have not given up yet."""
+    UNKNOWN = 127
+    """A newer Kafka wrote a state that this release does not know."""
+
+    @classmethod
+    def of(cls, value: int) -> "MemberState":
+        """The state of a record."""
+        return cls(value) if value in cls._value2member_map_ else cls.UNKNOWN
+
+
+class ClassicMemberMetadata(NamedTuple):
+    """What a member that speaks the classic protocol brought with its JoinGroup (KIP-848, online migration)."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    """Name and subscription of each protocol, the preferred first."""
+
+
+class ConsumerGroupMember(NamedTuple):
+    """One member. ``classic`` is there where it speaks the classic protocol."""
+
+    member_id: str
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: frozenset[str] = frozenset()
+    subscribed_topic_regex: str | None = ""
+    server_assignor: str | None = None
+    assigned: PartitionEpochs = NO_PARTITIONS
+    pending_revocation: PartitionEpochs = NO_PARTITIONS
+    classic: ClassicMemberMetadata | None = None
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        """Whether it has reached the target assignment of that epoch."""
+        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+
+    def with_epoch(self, member_epoch: int) -> "ConsumerGroupMember":
+        """Itself in a next epoch; the one that it leaves is remembered."""
+        return self._replace(member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
+
+    def assignment_epoch(self, topic_id: TopicId, partition: int) -> int | None:
+        """The epoch in which it was assigned a partition that it owns still, None where it owns it not."""
+        for partitions in (self.assigned, self.pending_revocation):
+            epoch = partitions.get(topic_id, {}).get(partition)
+            if epoch is not None:
+                return epoch
+        return None

@@ -1,0 +1,56 @@
+"""The hash by which a group notices that what it subscribes to has changed: topics, their partitions, their racks.
+
+Pure. XXH3 with 64 bits over little-endian numbers and UTF-16 text with its length behind it, as Kafka 4.1 and later
+have it in ConsumerGroupMetadataValue. Source: ``Utils.computeTopicHash``, ``Utils.computeGroupHash``; KIP-1101.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+
+import xxhash
+
+from .topics import GroupTopics
+
+_INT32 = Struct("<i")
+_INT64 = Struct("<q")
+_HASH = Struct("<Q")
+_MAGIC = b"\x00"
+
+
+def group_hash(topic_names: Iterable[str], topics: GroupTopics) -> int:
+    """The hash of the topics that exist among the names, as a signed number; 0 of none."""
+    known = sorted(name for name in topic_names if topics.topic_id(name) is not None)
+    if not known:
+        return 0
+    hashes = b"".join(_INT64.pack(_topic_hash(name, topics)) for name in known)
+    return _hash(hashes)
+
+
+def _topic_hash(name: str, topics: GroupTopics) -> int:
+    known = topics.hashes.get(name)
+    if known is None:
+        known = topics.hashes[name] = _hash(_topic_bytes(name, topics))
+    return known
+
+
+def _topic_bytes(name: str, topics: GroupTopics) -> bytes:
+    topic_id = topics.topic_id(name)
+    assert topic_id is not None, f"{name} does not exist"
+    count = topics.partition_count(topic_id)
+    # Each half of the id is a long, so its bytes are turned around.
+    parts = [_MAGIC, topic_id[7::-1], topic_id[:7:-1], _text(name), _INT32.pack(count)]
+    for index in range(count):
+        parts.append(_INT32.pack(index))
+        for rack in topics.partition_racks(topic_id, index):
+            parts += [_INT32.pack(len(rack.encode("utf-16-le", "surrogatepass")) // 2), _text(rack)]
+    return b"".join(parts)
+
+
+def _text(text: str) -> bytes:
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units + _INT32.pack(len(units) // 2)
+
+
+def _hash(data: bytes) -> int:
+    signed: int = _INT64.unpack(_HASH.pack(xxhash.xxh3_64_intdigest(data)))[0]
+    return signed
