@@ -91,6 +91,11 @@ class AdminBase:
     async def _node_or_any(self, node_id: int | None) -> Connection:
         return await (self._cluster.any_connection() if node_id is None else self._cluster.connection(node_id))
 
+    def _node_of(self, connection: Connection) -> int:
+        """The node id of the broker behind a connection, -1 where the metadata has none at that address."""
+        at = (connection.host, connection.port)
+        return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
+
     async def describe_cluster(self) -> ClusterDescription:
         """The cluster's id, controller and brokers."""
         connection = await self._cluster.any_connection()

@@ -6,8 +6,7 @@ Each group is asked of its coordinator; a list is put together from all brokers.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.groups import (
@@ -21,53 +20,22 @@ from ..protocol.messages.groups import (
     OffsetDeleteResponse,
 )
 from .admin_base import AdminBase
+from .admin_coordinators import GROUP_KEY, ask_coordinators
+from .admin_group_descriptions import (
+    GroupDescription,
+    GroupListing,
+    MemberDescription,
+    classic_description,
+    consumer_description,
+)
 from .admin_results import all_or_raise
 from .committed_offsets import commit_offsets, fetch_committed
 from .connection import Connection
 from .coordinator import Coordinator
-from .errors import UnsupportedVersionError, broker_error
+from .errors import AdminError, UnsupportedVersionError, broker_error
 from .types import OffsetAndMetadata, TopicPartition, partitions_by_topic
 
-Value = TypeVar("Value")
-CONSUMER_PROTOCOL_TYPE = "consumer"
-
-
-class GroupListing(NamedTuple):
-    """A group in a list; state and type are empty where the broker is too old to say."""
-
-    group_id: str
-    protocol_type: str
-    state: str
-    group_type: str
-
-    @property
-    def is_consumer_group(self) -> bool:
-        """Whether it is a group of consumers (or of nobody yet), not of Connect workers or share consumers."""
-        is_consumer_type = self.group_type.lower() in ("classic", "consumer", "")
-        return is_consumer_type and self.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
-
-
-class MemberDescription(NamedTuple):
-    """A member of a group."""
-
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    host: str
-    assignment: tuple[TopicPartition, ...]
-
-
-class GroupDescription(NamedTuple):
-    """A group; ``state`` is Kafka's: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, Assigning …"""
-
-    group_id: str
-    state: str
-    group_type: str
-    protocol_type: str
-    assignor: str
-    coordinator: int
-    coordinator_address: str
-    members: list[MemberDescription]
+__all__ = ["GroupAdmin", "GroupDescription", "GroupListing", "MemberDescription"]
 
 
 class GroupAdmin(AdminBase):
@@ -101,101 +69,64 @@ class GroupAdmin(AdminBase):
 
         A group that does not exist is reported in state Dead by brokers before DescribeGroups 6 (KIP-1043).
         """
-        wanted = list(group_ids)
-        answers = await asyncio.gather(*(self._describe(group_id) for group_id in wanted), return_exceptions=True)
-        return _gathered(wanted, answers)
+        return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, self._describe, timeout_ms=self._timeout_ms)
 
-    async def _describe(self, group_id: str) -> GroupDescription:
-        from .group_protocol import decode_assignment  # here, because it would cost every list of groups 15 ms
-
-        connection = await self._coordinator(group_id).connection()
-        try:
-            described = await self._describe_consumer(connection, group_id)
-        except UnsupportedVersionError:
-            described = None
-        if described is not None:
+    async def _describe(
+        self, connection: Connection, group_ids: Sequence[str]
+    ) -> dict[str, GroupDescription | KafkaError]:
+        """Groups of one coordinator: as consumer groups first, those that are none as classic ones."""
+        described = await self._describe_consumer(connection, group_ids)
+        classic = [group_id for group_id in group_ids if group_id not in described]
+        if not classic:
             return described
-        response = await connection.call(DescribeGroupsRequest(groups=[group_id]), DescribeGroupsResponse)
-        group = response.groups[0]
-        if group.error_code:
-            raise broker_error(group.error_code, f"group '{group_id}'", group.error_message)
-        is_consumer = group.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
-        members = [
-            MemberDescription(
-                member.member_id,
-                member.group_instance_id,
-                member.client_id,
-                member.client_host,
-                tuple(decode_assignment(member.member_assignment)) if is_consumer else (),
-            )
-            for member in group.members
-        ]
-        return GroupDescription(
-            group_id,
-            group.group_state,
-            "Classic",
-            group.protocol_type,
-            group.protocol_data,
-            self._node_of(connection),
-            connection.address,
-            members,
-        )
+        response = await connection.call(DescribeGroupsRequest(groups=classic), DescribeGroupsResponse)
+        node_id = self._node_of(connection)
+        for group in response.groups:
+            if group.error_code:
+                described[group.group_id] = broker_error(
+                    group.error_code, f"group '{group.group_id}'", group.error_message
+                )
+            else:
+                described[group.group_id] = classic_description(group, node_id, connection.address)
+        return described
 
-    async def _describe_consumer(self, connection: Connection, group_id: str) -> GroupDescription | None:
-        """The description of a group of the consumer protocol; None for a group of another type.
-
-        Raises UnsupportedVersionError when the broker does not know such groups.
-        """
+    async def _describe_consumer(
+        self, connection: Connection, group_ids: Sequence[str]
+    ) -> dict[str, GroupDescription | KafkaError]:
+        """The groups of the consumer protocol among those named; the others are left out."""
         from ..protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 
-        request = ConsumerGroupDescribeRequest(group_ids=[group_id])
-        response = await connection.call(request, ConsumerGroupDescribeResponse)
-        group = response.groups[0]
-        if group.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
-            return None
-        if group.error_code:
-            raise broker_error(group.error_code, f"group '{group_id}'", group.error_message)
-        members = [
-            MemberDescription(
-                member.member_id,
-                member.instance_id,
-                member.client_id,
-                member.client_host,
-                tuple(
-                    TopicPartition(topic.topic_name, number)
-                    for topic in member.assignment.topic_partitions
-                    for number in topic.partitions
-                ),
-            )
-            for member in group.members
-        ]
-        return GroupDescription(
-            group_id,
-            group.group_state,
-            "Consumer",
-            CONSUMER_PROTOCOL_TYPE,
-            group.assignor_name,
-            self._node_of(connection),
-            connection.address,
-            members,
-        )
-
-    def _node_of(self, connection: Connection) -> int:
-        at = (connection.host, connection.port)
-        return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
+        request = ConsumerGroupDescribeRequest(group_ids=list(group_ids))
+        try:
+            response = await connection.call(request, ConsumerGroupDescribeResponse)
+        except UnsupportedVersionError:
+            return {}
+        node_id = self._node_of(connection)
+        described: dict[str, GroupDescription | KafkaError] = {}
+        for group in response.groups:
+            if group.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
+                continue
+            if group.error_code:
+                described[group.group_id] = broker_error(
+                    group.error_code, f"group '{group.group_id}'", group.error_message
+                )
+            else:
+                described[group.group_id] = consumer_description(group, node_id, connection.address)
+        return described
 
     async def delete_groups(self, group_ids: Iterable[str]) -> dict[str, None]:
         """Deletes groups with their offsets. Raises AdminError: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND."""
-        wanted = list(group_ids)
 
-        async def delete(group_id: str) -> None:
-            connection = await self._coordinator(group_id).connection()
-            response = await connection.call(DeleteGroupsRequest(groups_names=[group_id]), DeleteGroupsResponse)
-            for result in response.results:
-                if result.error_code:
-                    raise broker_error(result.error_code, f"group '{group_id}'")
+        async def delete(connection: Connection, part: Sequence[str]) -> dict[str, KafkaError | None]:
+            response = await connection.call(DeleteGroupsRequest(groups_names=list(part)), DeleteGroupsResponse)
+            return {
+                result.group_id: broker_error(result.error_code, f"group '{result.group_id}'")
+                if result.error_code
+                else None
+                for result in response.results
+            }
 
-        return _gathered(wanted, await asyncio.gather(*map(delete, wanted), return_exceptions=True))
+        return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, delete, timeout_ms=self._timeout_ms)
 
     async def list_group_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None = None
@@ -234,13 +165,20 @@ class GroupAdmin(AdminBase):
                 for name, numbers in partitions_by_topic(partitions).items()
             ],
         )
-        connection = await self._coordinator(group_id).connection()
-        response = await connection.call(request, OffsetDeleteResponse)
-        if response.error_code:
-            raise broker_error(response.error_code, f"group '{group_id}'")
+
+        async def delete(connection: Connection, _: Sequence[str]) -> dict[str, OffsetDeleteResponse | KafkaError]:
+            response = await connection.call(request, OffsetDeleteResponse)
+            if response.error_code:
+                return {group_id: broker_error(response.error_code, f"group '{group_id}'")}
+            return {group_id: response}
+
+        try:
+            answers = await ask_coordinators(self._cluster, GROUP_KEY, [group_id], delete, timeout_ms=self._timeout_ms)
+        except AdminError as error:
+            raise error.errors[group_id] from None
         errors: dict[TopicPartition, KafkaError] = {}
         results: dict[TopicPartition, None] = {}
-        for topic in response.topics:
+        for topic in answers[group_id].topics:
             for part in topic.partitions:
                 partition = TopicPartition(topic.name, part.partition_index)
                 if part.error_code:
@@ -248,17 +186,3 @@ class GroupAdmin(AdminBase):
                 else:
                     results[partition] = None
         return all_or_raise(errors, results)
-
-
-def _gathered(parts: list[str], answers: list[Value | BaseException]) -> dict[str, Value]:
-    """Results by part; brokers' errors of single parts become AdminError, everything else is raised as it is."""
-    errors: dict[str, KafkaError] = {}
-    results: dict[str, Value] = {}
-    for part, answer in zip(parts, answers, strict=True):
-        if isinstance(answer, KafkaError):
-            errors[part] = answer
-        elif isinstance(answer, BaseException):
-            raise answer
-        else:
-            results[part] = answer
-    return all_or_raise(errors, results)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 import click
 
 from .output import print_json
+from .properties_file import read_properties
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
 
 if TYPE_CHECKING:
@@ -130,17 +131,6 @@ def the_entity(entity_type: str | None, entity_name: str | None, entity_default:
             raise click.UsageError("--entity-default is for --entity-type brokers")
         return Entity("broker", "")
     return Entity(ENTITY_TYPES[entity_type], entity_name)
-
-
-def read_properties(text: str) -> dict[str, str]:
-    """The keys and values of a properties file: ``key=value`` lines, ``#`` and ``!`` begin comments."""
-    pairs = {}
-    for line in text.splitlines():
-        stripped = line.strip()
-        if stripped and stripped[0] not in "#!":
-            key, _, value = stripped.partition("=")
-            pairs[key.strip()] = value.strip()
-    return pairs
 
 
 async def describe_configs(admin: TopicConfigAdmin, entity: Entity, *, all_configs: bool, as_json: bool) -> None:

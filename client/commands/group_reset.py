@@ -1,117 +1,232 @@
-"""Where ``odradek groups --reset-offsets`` sets committed offsets.
+"""``odradek groups --reset-offsets``: where it sets committed offsets.
 
-Source: ``ConsumerGroupCommand.prepareOffsetsToReset``: offsets outside the log are moved to its ends.
+Owns: the new offset of each partition, in all of Kafka's forms. Source: ``ConsumerGroupCommand.prepareOffsetsToReset``
+and ``OffsetsUtils``: offsets outside the log are moved to its ends, times behind the last record mean the log end.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ..types import OffsetAndMetadata, TopicPartition
+from .group_csv import csv_text, parse_plan
+from .group_options import GroupOptions
+from .group_wanted import existing_groups
+from .output import print_columns, print_json
 from .running import CommandError
+from .topic_partitions import parse_topic_partitions, the_partitions
 
 if TYPE_CHECKING:
     from ..admin import Admin
 
-DURATION = re.compile(r"([+-]?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?")
+DURATION = re.compile(
+    r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?=[-+\d])(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?)(\d+)(?:[.,](\d{0,9}))?S)?)?",
+    re.IGNORECASE,
+)
+"""``java.time.Duration.parse``: each part may have a sign of its own."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EMPTY = "Empty"
 
 
 class ResetTo(NamedTuple):
-    """A way to reset: ``kind`` is the option's name without dashes, ``value`` an offset, a shift or a time in ms."""
+    """A way to reset: ``kind`` is the option's name without dashes (to-time for both of times), ``value`` an offset,
+    a shift or a time in ms, ``plan`` what a file says."""
 
     kind: str
     value: int = 0
+    plan: Mapping[str, Mapping[TopicPartition, int]] = {}
 
 
-def reset_target(
-    to_earliest: bool,
-    to_latest: bool,
-    to_current: bool,
-    to_offset: int | None,
-    shift_by: int | None,
-    to_datetime: str | None,
-    by_duration: str | None,
-) -> ResetTo:
-    """The one way that was asked for. Raises UsageError."""
+def reset_target(options: GroupOptions) -> ResetTo:
+    """The one way that was asked for. Raises UsageError, CommandError for a file that cannot be read."""
     given = {
-        "to-earliest": to_earliest,
-        "to-latest": to_latest,
-        "to-current": to_current,
-        "to-offset": to_offset is not None,
-        "shift-by": shift_by is not None,
-        "to-datetime": to_datetime is not None,
-        "by-duration": by_duration is not None,
+        "to-earliest": options.to_earliest,
+        "to-latest": options.to_latest,
+        "to-current": options.to_current,
+        "to-offset": options.to_offset is not None,
+        "shift-by": options.shift_by is not None,
+        "to-datetime": options.to_datetime is not None,
+        "by-duration": options.by_duration is not None,
+        "from-file": options.from_file is not None,
     }
     chosen = [name for name, wanted in given.items() if wanted]
     if len(chosen) != 1:
         names = ", ".join(f"--{name}" for name in given)
         raise click.UsageError(f"--reset-offsets needs exactly one of these options: {names}")
-    if to_offset is not None or shift_by is not None:
-        return ResetTo(chosen[0], to_offset if to_offset is not None else shift_by or 0)
-    if to_datetime is not None:
-        return ResetTo("to-time", parse_datetime(to_datetime))
-    if by_duration is not None:
-        return ResetTo("to-time", int(time.time() * 1000) - parse_duration_ms(by_duration))
-    return ResetTo(chosen[0])
+    if options.to_datetime is not None:
+        return ResetTo("to-time", parse_datetime(options.to_datetime))
+    if options.by_duration is not None:
+        return ResetTo("to-time", int(time.time() * 1000) - parse_duration_ms(options.by_duration))
+    if options.from_file is not None:
+        return ResetTo("from-file", plan=_read_plan(options.from_file, options.groups))
+    return ResetTo(chosen[0], options.to_offset if options.to_offset is not None else options.shift_by or 0)
+
+
+def _read_plan(path: str, group_ids: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise CommandError(f"--from-file {path}: {error.strerror}") from None
+    return parse_plan(text, group_ids, path)
 
 
 def parse_datetime(text: str) -> int:
-    """Milliseconds since 1970 of ``YYYY-MM-DDTHH:mm:SS.sss``, in UTC without an offset. Raises UsageError."""
+    """Milliseconds since 1970 of ``YYYY-MM-DDThh:mm:ss.sss``, in UTC without an offset. Raises UsageError."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise click.UsageError(f"--to-datetime {text}: must be like 2026-01-31T12:00:00.000") from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
 
 
 def parse_duration_ms(text: str) -> int:
-    """Milliseconds of an ISO 8601 duration ``PnDTnHnMnS``. Raises UsageError."""
+    """Milliseconds of an ISO 8601 duration ``PnDTnHnMn.nS``, rounded down. Raises UsageError."""
     match = DURATION.fullmatch(text)
     if match is None or not re.search(r"\d", text):
         raise click.UsageError(f"--by-duration {text}: must be like P1DT2H3M4S")
-    sign, days, hours, minutes, seconds, fraction = match.groups()
-    whole = ((int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)) * 60 + int(seconds or 0)
-    milliseconds = whole * 1000 + int((fraction or "0").ljust(3, "0")[:3])
-    return -milliseconds if sign == "-" else milliseconds
+    sign, days, hours, minutes, seconds_sign, seconds, fraction = match.groups()
+    nanoseconds = int(seconds or 0) * 10**9 + int((fraction or "").ljust(9, "0"))
+    if seconds_sign == "-":
+        nanoseconds = -nanoseconds
+    whole = (int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)
+    total = whole * 60 * 10**9 + nanoseconds
+    return (-total if sign == "-" else total) // 10**6
 
 
-async def reset_offsets(
-    admin: Admin, group_id: str, partitions: list[TopicPartition] | None, to: ResetTo
-) -> dict[TopicPartition, OffsetAndMetadata]:
-    """The new offset of each partition (None: of all that have one). Raises CommandError, KafkaError."""
+async def reset(admin: Admin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+    """``--reset-offsets``: shows the new offsets, and sets them with ``--execute``."""
+    to = reset_target(options)
+    if not options.execute and not options.dry_run:
+        click.echo(
+            "WARN: Nothing is changed: add --execute to do it, or --dry-run to say that this is meant.", err=True
+        )
+    exit_code = 0
+    outcome: dict[str, dict[TopicPartition, int]] = {}
+    existing = await existing_groups(admin, group_ids)  # a group that does not exist is made by it
+    for group_id in group_ids:
+        if group_id in existing and existing[group_id].state != EMPTY:
+            click.echo(
+                f"\nError: Assignments can only be reset if the group '{group_id}' is inactive, but the current state "
+                f"is {existing[group_id].state}. Stop its members first.",
+                err=True,
+            )
+            exit_code = 1
+            continue
+        if to.kind == "from-file" and group_id not in to.plan:
+            click.echo(f"\nError: No reset plan for group {group_id} found in {options.from_file}", err=True)
+            exit_code = 1
+            continue
+        outcome[group_id] = await new_offsets(admin, options, group_id, to)
+        if options.execute:
+            offsets = {partition: OffsetAndMetadata(offset) for partition, offset in outcome[group_id].items()}
+            await admin.alter_group_offsets(group_id, offsets)
+    _print(options, outcome)
+    return exit_code
+
+
+def _print(options: GroupOptions, outcome: dict[str, dict[TopicPartition, int]]) -> None:
+    rows = [
+        (group_id, partition.topic, partition.partition, offset)
+        for group_id, offsets in sorted(outcome.items())
+        for partition, offset in sorted(offsets.items())
+    ]
+    if options.json:
+        names = ("group", "topic", "partition", "newOffset")
+        print_json({"executed": options.execute, "offsets": [dict(zip(names, row, strict=True)) for row in rows]})
+    elif options.export:
+        click.echo(csv_text(outcome, with_group=len(options.groups) != 1), nl=False)
+    else:
+        print_columns(("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), rows, (15, 15, 10, 0))
+
+
+async def new_offsets(admin: Admin, options: GroupOptions, group_id: str, to: ResetTo) -> dict[TopicPartition, int]:
+    """The new offset of each partition of a group. Raises CommandError, KafkaError."""
     from ..list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
-    committed = await admin.list_group_offsets(group_id)
-    wanted = sorted(committed) if partitions is None else partitions
-    if not wanted:
-        raise CommandError(f"group '{group_id}' has no committed offsets; name topics with --topic")
+    committed = {partition: one.offset for partition, one in (await admin.list_group_offsets(group_id)).items()}
+    wanted = await _partitions(admin, options, group_id, to, committed)
+    await _check_partitions(admin, wanted)
     starts = await _offsets(admin, wanted, EARLIEST_TIMESTAMP)
     ends = await _offsets(admin, wanted, LATEST_TIMESTAMP)
     if to.kind == "to-earliest":
-        targets: Mapping[TopicPartition, int] = starts
-    elif to.kind == "to-latest":
-        targets = ends
-    elif to.kind == "to-time":
+        return starts
+    if to.kind == "to-latest":
+        return ends
+    if to.kind == "to-current":
+        return {partition: committed.get(partition, ends[partition]) for partition in wanted}
+    if to.kind == "to-time":
         found = await _offsets(admin, wanted, to.value)
-        targets = {p: offset if offset >= 0 else ends[p] for p, offset in found.items()}
-    elif to.kind == "to-offset":
-        targets = dict.fromkeys(wanted, to.value)
-    elif to.kind == "to-current":
-        targets = {p: committed[p].offset if p in committed else ends[p] for p in wanted}
-    else:
-        missing = [str(p) for p in wanted if p not in committed]
+        for partition in [partition for partition, offset in found.items() if offset < 0]:
+            click.echo(f"Warn: {partition} has no record that late. Falling back to the latest offset.", err=True)
+            found[partition] = ends[partition]
+        return found
+    if to.kind == "shift-by":
+        missing = [str(partition) for partition in wanted if partition not in committed]
         if missing:
             raise CommandError(
-                f"Cannot shift offset for partition {missing[0]} since there is no current committed offset"
+                f"Cannot shift offset for partition {missing[0]} since there is no current committed offset; name only "
+                "partitions that have one with --topic TOPIC:0,1, or use --all-topics"
             )
-        targets = {p: committed[p].offset + to.value for p in wanted}
-    return {p: OffsetAndMetadata(min(max(offset, starts[p]), ends[p])) for p, offset in targets.items()}
+        asked = {partition: committed[partition] + to.value for partition in wanted}
+    elif to.kind == "from-file":
+        asked = {partition: to.plan[group_id][partition] for partition in wanted}
+    else:
+        asked = dict.fromkeys(wanted, to.value)
+    return {partition: _within(partition, asked[partition], starts, ends) for partition in wanted}
+
+
+def _within(
+    partition: TopicPartition,
+    offset: int,
+    starts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> int:
+    """The offset, moved to the log's nearest end where it lies outside, which is said on standard error."""
+    bounded = min(max(offset, starts[partition]), ends[partition])
+    if bounded != offset:
+        which = "higher than latest" if bounded < offset else "lower than earliest"
+        click.echo(
+            f"WARN New offset ({offset}) is {which} offset for topic partition {partition}. "
+            f"Value will be set to {bounded}",
+            err=True,
+        )
+    return bounded
+
+
+async def _partitions(
+    admin: Admin, options: GroupOptions, group_id: str, to: ResetTo, committed: Mapping[TopicPartition, int]
+) -> list[TopicPartition]:
+    if to.kind == "from-file":
+        return sorted(to.plan[group_id])
+    if not options.all_topics:
+        return await the_partitions(admin, parse_topic_partitions(options.topics))
+    if not committed:
+        raise CommandError(f"group '{group_id}' has no committed offsets; name topics with --topic")
+    return sorted(committed)
+
+
+async def _check_partitions(admin: Admin, partitions: Sequence[TopicPartition]) -> None:
+    """Raises CommandError for partitions that do not exist or have no leader, all of them in one line."""
+    existing = set(await admin.list_topics())
+    described = await admin.describe_topics({p.topic for p in partitions} & existing)
+    known = {
+        TopicPartition(topic, number): partition.leader
+        for topic, description in described.items()
+        for number, partition in description.partitions.items()
+    }
+    missing = [str(partition) for partition in partitions if partition not in known]
+    if missing:
+        raise CommandError(f'The partitions "{",".join(missing)}" do not exist')
+    silent = [str(partition) for partition in partitions if known[partition] < 0]
+    if silent:
+        raise CommandError(f'The partitions "{",".join(silent)}" have no leader; start their brokers')
 
 
 async def _offsets(admin: Admin, partitions: list[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:

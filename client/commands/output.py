@@ -35,6 +35,14 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[object]], width
         click.echo(" ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)))
 
 
+def print_tabbed(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """The tables of ``kafka-transactions.sh``: columns as wide as their longest cell, each ended by a tab."""
+    cells = [list(header)] + [[str(cell) for cell in row] for row in rows]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        click.echo("".join(f"{cell:<{width}}\t" for cell, width in zip(row, wide, strict=True)))
+
+
 def text_or_base64(data: bytes | None) -> str | dict[str, str] | None:
     """Bytes for JSON: text where it is UTF-8, else ``{"base64": ...}``."""
     if data is None:

@@ -20,11 +20,11 @@ def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:
     wanted: dict[str, list[int] | None] = {}
     for text in texts:
         topic, separator, numbers = text.partition(":")
-        if not separator:
+        if not separator or (known := wanted.get(topic, [])) is None:
             wanted[topic] = None
             continue
         try:
-            wanted[topic] = [int(number) for number in numbers.split(",")]
+            wanted[topic] = list(dict.fromkeys([*known, *(int(number) for number in numbers.split(","))]))
         except ValueError:
             raise click.UsageError(
                 f"--topic {text}: partitions must be numbers with commas, like {topic}:0,1"

@@ -1,0 +1,70 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Apache Kafka's command line tools, many calls in one JVM. A line in: {"tool": class name, "arguments": [...]}.
+ * A line out: {"code": exit code, "out": standard output, "err": standard error}.
+ */
+public class KafkaTools {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+
+    private static class Exited extends Error {
+        private final int code;
+
+        Exited(int code) {
+            this.code = code;
+        }
+    }
+
+    public static void main(String[] ignored) throws Exception {
+        Exit.setExitProcedure((code, message) -> {
+            throw new Exited(code);
+        });
+        PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = in.readLine()) != null; ) {
+            JsonNode order = MAPPER.readTree(line);
+            String[] arguments = new String[order.get("arguments").size()];
+            for (int i = 0; i < arguments.length; i++) {
+                arguments[i] = order.get("arguments").get(i).asText();
+            }
+            Method main = Class.forName(order.get("tool").asText()).getMethod("main", String[].class);
+            answers.println(run(main, arguments));
+        }
+    }
+
+    private static ObjectNode run(Method main, String[] arguments) throws Exception {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        PrintStream oldOut = System.out;
+        PrintStream oldErr = System.err;
+        int code = 0;
+        try {
+            System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+            System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+            main.invoke(null, (Object) arguments);
+        } catch (InvocationTargetException e) {
+            if (!(e.getCause() instanceof Exited exited)) {
+                throw e;
+            }
+            code = exited.code;
+        } finally {
+            System.setOut(oldOut);
+            System.setErr(oldErr);
+        }
+        ObjectNode answer = MAPPER.createObjectNode();
+        answer.put("code", code);
+        answer.put("out", out.toString(StandardCharsets.UTF_8));
+        answer.put("err", err.toString(StandardCharsets.UTF_8));
+        return answer;
+    }
+}
