@@ -63,6 +63,11 @@ def cap_marks(cap: int) -> SpaceMarks:
     return SpaceMarks(1, max(1, cap // 32), cap // 16, cap // 8)
 
 
+def announce_below(cap: int) -> int:
+    """With so much left of the cap it is said what goes next: three sixteenths, where removing begins with one."""
+    return 3 * cap // 16
+
+
 def next_state(state: SpaceState, room: int, marks: SpaceMarks, *, was_refused: bool = False) -> SpaceState:
     """The state with so many bytes of room (negative: too much is taken); the way back needs more than the way in.
 

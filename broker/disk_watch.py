@@ -7,7 +7,7 @@ Source: our own; see docs/disk-space.md.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ..protocol.errors import KafkaError
@@ -21,6 +21,7 @@ from .disk_space import (
     SegmentSize,
     SpaceMarks,
     SpaceState,
+    announce_below,
     cap_marks,
     free_space_marks,
     in_words,
@@ -39,6 +40,8 @@ IDLE_RETENTION_INTERVAL_MS = 1_000
 """How often it runs while room is low and the last time removed nothing: thousands of logs are asked each time."""
 COUNT_INTERVAL_MS = 10_000
 """How often files are counted under a cap; between, the logs' own sizes say how much has come."""
+TELL_INTERVAL_MS = 1_000
+"""How often it is told at most what goes next under the cap."""
 FAR_FUTURE_MS = 1 << 62
 WHAT_TO_DO = (
     "delete topics or records, lower retention.ms or retention.bytes, or make the file system larger; "
@@ -70,8 +73,13 @@ class DiskWatch:
         *,
         min_free_bytes: int,
         cap_bytes: int,
+        going_under_cap: Callable[[Mapping[Log, int]], None] = lambda going: None,
     ) -> None:
-        """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch."""
+        """``min_free_bytes`` and ``cap_bytes`` are the values of the two keys; ``clock_ms``: ms since the epoch.
+
+        ``going_under_cap`` is told, for each log, before which offset the cap takes its records next: when that is near
+        and once more right before.
+        """
         self._watched = [WatchedDirectory(directory) for directory in directories]
         self._timers = timers
         self._clock_ms = clock_ms
@@ -83,6 +91,8 @@ class DiskWatch:
         self._counted_at_ms = -1
         self._retained_at_ms = -RETENTION_INTERVAL_MS
         self._has_removed = True
+        self._going_under_cap = going_under_cap
+        self._told_at_ms = -TELL_INTERVAL_MS
         self._loop: asyncio.AbstractEventLoop | None = None
         self._look_is_due = False
 
@@ -143,6 +153,7 @@ class DiskWatch:
     def _look(self, *, fills: bool = True) -> None:
         self._look_is_due = False
         self._measure()
+        self._tell_what_goes()
         if self._is_low and self._make_room():
             self._measure()
         for watched in self._watched:
@@ -236,14 +247,31 @@ class DiskWatch:
     def _is_over_cap(self) -> bool:
         return self._cap >= 0 and self._cap - self._used_bytes < cap_marks(self._cap).low
 
-    def _remove_oldest(self, excess: int) -> None:
-        """Removes the oldest segments of topics that are deleted by age or size: what the cap is set for."""
+    def _tell_what_goes(self) -> None:
+        """Announces what the cap takes next, where that is near."""
+        room = self._cap - self._used_bytes
+        if self._cap >= 0 and room < announce_below(self._cap):
+            marks = cap_marks(self._cap)
+            self._tell(self._oldest(max(marks.normal - marks.low, marks.normal - room)))
+
+    def _tell(self, chosen: Mapping[Log, int]) -> None:
+        if self._timers.now_ms() - self._told_at_ms >= TELL_INTERVAL_MS:
+            self._told_at_ms = self._timers.now_ms()
+            self._going_under_cap({log: _end_of(log, count) for log, count in chosen.items()})
+
+    def _oldest(self, excess: int) -> dict[Log, int]:
+        """How many of the oldest segments go of topics that are deleted by age or size: what the cap is set for."""
         candidates = {}
         for log in self._logs():
             if log.config.cleanup_policy == {"delete"} and not log.directory.name.startswith("__"):
                 below = [segment for segment in log.segments if segment.size]
                 candidates[log] = [SegmentSize(segment.largest_timestamp, segment.size) for segment in below]
-        for log, count in oldest_segments(candidates, excess).items():
+        return oldest_segments(candidates, excess)
+
+    def _remove_oldest(self, excess: int) -> None:
+        chosen = self._oldest(excess)
+        self._tell(chosen)
+        for log, count in chosen.items():
             try:
                 self._remove_first(log, count)
             except KafkaError as error:
@@ -286,7 +314,9 @@ class DiskWatch:
         before, state = watched.state, max(watched.by_space, self._cap_state)
         watched.state = state
         told = self._by_cap() if self._cap_state > watched.by_space else self._by_space(watched)
-        watched.directory.gate.refusal = f"{watched.directory.path}: {told}" if state is SpaceState.FULL else None
+        gate = watched.directory.gate
+        gate.refusal = f"{watched.directory.path}: {told}" if state is SpaceState.FULL else None
+        gate.is_low = state is not SpaceState.NORMAL
         if state is before:
             return
         path = watched.directory.path
@@ -320,3 +350,9 @@ class DiskWatch:
 
     def _by_cap(self) -> str:
         return f"{in_words(self._used_bytes)} taken of {in_words(self._cap)} ({CAP_KEY})"
+
+
+def _end_of(log: Log, count: int) -> int:
+    """Before which offset the records lie of a log's so many oldest segments."""
+    segments = list(log.segments)
+    return segments[count].base_offset if count < len(segments) else log.high_watermark

@@ -4,7 +4,7 @@ Owns: when it looks. Never does: deciding (offsets/retention_risk.py), removing.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
@@ -12,6 +12,7 @@ from ..protocol.errors import KafkaError
 from ..storage.log import Log
 from ..storage.log_retention import SegmentFacts
 from .coordinator.group_coordinator import GroupCoordinator
+from .disk_space import CAP_KEY
 from .loop_timers import LoopTimers
 from .offsets.retention_risk import GroupAtRisk, Removal, SaidBefore, TopicPartition, groups_at_risk, upcoming_removals
 from .partitions import Partitions
@@ -19,6 +20,8 @@ from .partitions import Partitions
 logger = logging.getLogger(__name__)
 
 FIRST_LOOK_MS = 5_000
+PAUSE_UNDER_CAP_MS = 60_000
+"""Under the cap a segment may go every second."""
 
 
 class RetentionWarnings:
@@ -39,6 +42,7 @@ class RetentionWarnings:
         self._clock_ms = clock_ms
         self._check_interval_ms = check_interval_ms
         self._said = SaidBefore()
+        self._said_under_cap = SaidBefore(PAUSE_UNDER_CAP_MS)
 
     def start(self) -> None:
         """Looks soon, and then by the interval."""
@@ -47,6 +51,17 @@ class RetentionWarnings:
     def _run(self) -> None:
         self._timers.schedule(self._check_interval_ms, self._run)
         self.look()
+
+    def going_under_cap(self, going: Mapping[Log, int]) -> None:
+        """Warns of what the cap of the whole node takes next: of each log what lies before an offset."""
+        removals: dict[TopicPartition, list[Removal]] = {}
+        starts: dict[TopicPartition, int] = {}
+        for one in self._partitions:
+            log = one.open_log
+            if log is not None and log in going:
+                removals[one.topic, one.index] = [Removal(going[log], None, by_cap=True)]
+                starts[one.topic, one.index] = log.log_start_offset
+        self._warn(removals, starts, self._said_under_cap)
 
     def look(self) -> None:
         """Warns of what is new."""
@@ -65,8 +80,14 @@ class RetentionWarnings:
             if upcoming:
                 removals[one.topic, one.index] = upcoming
                 starts[one.topic, one.index] = log.log_start_offset
+        self._warn(removals, starts, self._said)
+
+    def _warn(
+        self, removals: Mapping[TopicPartition, list[Removal]], starts: Mapping[TopicPartition, int], said: SaidBefore
+    ) -> None:
+        now_ms = self._clock_ms()
         risks = groups_at_risk(self._committed(removals), removals, starts) if removals else []
-        for risk in self._said.news(risks, now_ms):
+        for risk in said.news(risks, now_ms):
             _say(risk, now_ms)
 
     def _upcoming(self, log: Log, now_ms: int) -> list[Removal]:
@@ -85,24 +106,31 @@ class RetentionWarnings:
             now_ms=now_ms,
         )
 
-    def _committed(self, removals: dict[TopicPartition, list[Removal]]) -> Iterator[tuple[str, str, int, int]]:
+    def _committed(self, removals: Mapping[TopicPartition, list[Removal]]) -> Iterator[tuple[str, str, int, int]]:
         """(group, topic, partition, committed offset) of what is committed for the partitions in question."""
         try:
             shards = self._groups.shards()
         except KafkaError:
             return  # the broker stops
+        wanted: dict[str, list[int]] = {}
+        for topic, index in removals:
+            wanted.setdefault(topic, []).append(index)
         for shard in shards:
             offsets = shard.core.offsets
             for group_id in offsets.groups():
-                for topic, by_partition in offsets.topics_of(group_id).items():
-                    for index, committed in by_partition.items():
-                        if (topic, index) in removals:
+                of_group = offsets.topics_of(group_id)
+                for topic in wanted.keys() & of_group.keys():
+                    for index in wanted[topic]:
+                        committed = of_group[topic].get(index)
+                        if committed is not None:
                             yield group_id, topic, index, committed.offset
 
 
 def _say(risk: GroupAtRisk, now_ms: int) -> None:
     due_ms = risk.removal.due_ms
-    if due_ms is None:
+    if risk.removal.by_cap:
+        when = f"soon, as the log directories are near {CAP_KEY}"
+    elif due_ms is None:
         when = "soon, as the partition is near retention.bytes"
     elif due_ms <= now_ms:
         when = "at the next retention check"
@@ -110,11 +138,12 @@ def _say(risk: GroupAtRisk, now_ms: int) -> None:
         when = f"after {datetime.fromtimestamp(due_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC, by retention.ms"
     logger.warning(
         "group %s has read %s-%d up to offset %d, and retention removes the records before %d %s: what it has not read"
-        " by then is lost to it. Let it catch up, or raise the topic's retention",
+        " by then is lost to it. Let it catch up, or raise %s",
         risk.group_id,
         risk.topic,
         risk.partition,
         risk.committed_offset,
         risk.removal.end_offset,
         when,
+        CAP_KEY if risk.removal.by_cap else "the topic's retention",
     )

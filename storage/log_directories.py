@@ -226,9 +226,14 @@ class LogDirectories:
         return sorted(directory.directory_id for directory in self.online if directory.path in self.cordoned)
 
     def next_directory(self) -> LogDirectory:
-        """Where a new partition goes: of those that are not cordoned the one with the fewest partitions."""
+        """Where a new partition goes: not where it is cordoned, where there is room, then where the fewest are."""
         candidates = [directory for directory in self.online if directory.path not in self.cordoned]
-        return min(candidates or self.online, key=lambda directory: directory.partition_count)
+        return min(candidates or self.online, key=lambda one: (one.gate.shortage, one.partition_count))
+
+    def shortage_in(self, directory_id: bytes) -> int:
+        """How short of room a directory is (`ProduceGate.shortage`); 0 for one that is not of this broker."""
+        directory = self.by_id(directory_id)
+        return 0 if directory is None else directory.gate.shortage
 
     def abandon(self) -> None:
         """Lets everything go as a crash would."""

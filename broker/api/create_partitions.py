@@ -28,7 +28,7 @@ def handle(
     """Decides, writes the records, answers."""
     metadata = broker.metadata
     try:
-        decision = create_partitions(metadata.image, request)
+        decision = create_partitions(metadata.image, request, metadata.controller)
         response = metadata.carry_out(decision, context.now_ms)
     except KafkaError as error:
         response = CreatePartitionsResponse(

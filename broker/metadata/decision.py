@@ -5,7 +5,7 @@ Pure: a decision never changes the image; its records, replayed, do.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
@@ -22,17 +22,24 @@ class Decision(Generic[Response]):
     records: list[Message] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """What decisions know besides the image: this node, its configuration, and a source of random 16-byte ids."""
+def nothing_is_short(directory_id: bytes) -> int:
+    """Every log directory has room."""
+    return 0
+
+
+class Controller(NamedTuple):
+    """What decisions know besides the image: this node, its configuration, and a source of random 16-byte ids.
+
+    ``shortage_in``: how short of room the log directory with an id is, 0 not at all; the metadata doesn't say.
+    """
 
     node_id: int
     config: ServerConfig
     random_uuid: Callable[[], bytes]
+    shortage_in: Callable[[bytes], int] = nothing_is_short
 
 
-@dataclass(frozen=True, slots=True)
-class ApiError:
+class ApiError(NamedTuple):
     """An error code and its sentence; ``message`` None means that none is said."""
 
     code: ErrorCode

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import PartitionRecord
+from .decision import Controller
 from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from .image import DIRECTORY_UNASSIGNED, MetadataImage
 
@@ -12,8 +13,9 @@ from .image import DIRECTORY_UNASSIGNED, MetadataImage
 class Placer:
     """Chooses replicas and directories for the partitions of one request, so that they spread."""
 
-    def __init__(self, image: MetadataImage) -> None:
+    def __init__(self, image: MetadataImage, controller: Controller) -> None:
         self._image = image
+        self._shortage_in = controller.shortage_in
         self._chosen: dict[bytes, int] = {}
         self._counted = False
 
@@ -82,7 +84,8 @@ class Placer:
         )
 
     def directory(self, broker_id: int) -> bytes:
-        """Of several directories the one with the fewest partitions, as a broker's LogManager chooses."""
+        """Of several directories the one with the fewest partitions, as a broker's LogManager chooses; of those that
+        have room, where any has."""
         broker = self._image.brokers[broker_id]
         candidates = [one for one in broker.directories if one not in broker.cordoned_directories]
         if not candidates:
@@ -95,7 +98,7 @@ class Placer:
                 for partition in topic.partitions.values():
                     for directory in partition.directories:
                         self._chosen[directory] = self._chosen.get(directory, 0) + 1
-        chosen = min(candidates, key=lambda one: self._chosen.get(one, 0))
+        chosen = min(candidates, key=lambda one: (self._shortage_in(one), self._chosen.get(one, 0)))
         self._chosen[chosen] = self._chosen.get(chosen, 0) + 1
         return chosen
 

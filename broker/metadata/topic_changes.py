@@ -102,7 +102,9 @@ def _deletion(name: str | None, topic_id: bytes, error: ApiError) -> DeleteTopic
     )
 
 
-def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
+def create_partitions(
+    image: MetadataImage, request: CreatePartitionsRequest, controller: Controller
+) -> Decision[CreatePartitionsResponse]:
     """Adds partitions to topics; ``validate_only`` answers the same without records.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, where one is to grow beyond what one request may.
@@ -115,7 +117,7 @@ def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) ->
         if topic.count - len(found.partitions) > MAX_PARTITIONS_PER_BATCH:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
     decision: Decision[CreatePartitionsResponse] = Decision(CreatePartitionsResponse())
-    placer = Placer(image)
+    placer = Placer(image, controller)
     results = decision.response.results
     counts = Counter(topic.name for topic in request.topics)
     for name, count in counts.items():

@@ -34,7 +34,7 @@ def create_topics(
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, where they ask for too many partitions together.
     """
     decision: Decision[CreateTopicsResponse] = Decision(CreateTopicsResponse())
-    placer = Placer(image)
+    placer = Placer(image, controller)
     counts = Counter(topic.name for topic in request.topics)
     _check_total(request, controller)
     results = decision.response.topics

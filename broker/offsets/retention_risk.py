@@ -21,10 +21,12 @@ TopicPartition = tuple[str, int]
 
 
 class Removal(NamedTuple):
-    """A segment that retention takes soon. `due_ms`: when by its age; None where its partition's size decides."""
+    """A segment that retention takes soon. `due_ms`: when by its age; None where its partition's size decides, or
+    the cap of the whole node (`by_cap`)."""
 
     end_offset: int
     due_ms: int | None
+    by_cap: bool = False
 
 
 class GroupAtRisk(NamedTuple):
@@ -95,7 +97,9 @@ def groups_at_risk(
 class SaidBefore:
     """What was said already: each group and partition once an hour, and again when another segment is at stake."""
 
-    def __init__(self) -> None:
+    def __init__(self, pause_ms: int = 0) -> None:
+        """``pause_ms``: how long nothing is said again of another segment."""
+        self._pause_ms = pause_ms
         self._said: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def news(self, risks: Iterable[GroupAtRisk], now_ms: int) -> list[GroupAtRisk]:
@@ -104,9 +108,11 @@ class SaidBefore:
         for risk in risks:
             key = risk.group_id, risk.topic, risk.partition
             end_offset, said_ms = self._said.get(key, (-1, now_ms - WARN_AGAIN_MS))
-            if end_offset != risk.removal.end_offset or now_ms - said_ms >= WARN_AGAIN_MS:
+            pause_ms = WARN_AGAIN_MS if end_offset == risk.removal.end_offset else self._pause_ms
+            if now_ms - said_ms >= pause_ms:
                 fresh.append(risk)
                 said_ms = now_ms
-            still[key] = risk.removal.end_offset, said_ms
+                end_offset = risk.removal.end_offset
+            still[key] = end_offset, said_ms
         self._said = still
         return fresh

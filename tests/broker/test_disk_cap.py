@@ -30,6 +30,12 @@ def watermarks(servers: str, topic: str) -> tuple[int, int]:
     return low, high
 
 
+def commit(servers: str, group: str, topic: str, offset: int) -> None:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": group})
+    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.close()
+
+
 def produce(servers: str, topic: str, size: int, **settings: object) -> list[KafkaError]:
     """Sends so many bytes; the errors of those that were given up."""
     errors: list[KafkaError] = []
@@ -57,13 +63,21 @@ def test_the_oldest_records_of_all_topics_go_and_the_cap_holds(tmp_path: Path) -
         create(admin, "state", **{"cleanup.policy": "compact"})
         assert produce(servers, "state", 2 * MIB) == []
         assert produce(servers, "old", 20 * MIB) == []
+        commit(servers, "slow", "old", 3)
+        commit(servers, "done", "old", watermarks(servers, "old")[1])
         assert produce(servers, "new", 200 * MIB) == []
         assert watermarks(servers, "state")[0] == 0, "what is compacted was removed"
         low, high = watermarks(servers, "old")
         assert low == high > 0, "the oldest records are still there"
         assert 0 < watermarks(servers, "new")[0] < watermarks(servers, "new")[1]
         wait_until("the cap to hold", lambda: allocated_bytes(Files(), broker.log_dir) <= CAP)
-        assert "odradek.log.dirs.max.bytes is 50331648, so the oldest records of all topics go first" in broker.log()
+        text = broker.log()
+        removed = text.index("odradek.log.dirs.max.bytes is 50331648, so the oldest records of all topics go first")
+        assert (
+            text.index("group slow has read old-0 up to offset 3, and retention removes the records before") < removed
+        )
+        assert "soon, as the log directories are near odradek.log.dirs.max.bytes" in text
+        assert "group done" not in text
         assert broker.stop() == 0
 
 

@@ -372,3 +372,39 @@ def test_a_copy_from_before_of_a_topic_that_was_made_again_is_set_aside(
     assert two.asking.end_offset("t", 0) == (0, 0)
     assert two.asking.produce("t", 0, b"new") == 0
     assert two.asking.fetch("t", 0) == (0, [b"new"])
+
+
+class ShortOfRoom(ReservedFiles):
+    """Says of one directory how much room there is."""
+
+    directory = Path()
+    free_bytes: int | None = None
+
+    def space(self, path: Path) -> tuple[int, int]:
+        free, total = super().space(path)
+        return (free if self.free_bytes is None or path != self.directory else self.free_bytes), total
+
+
+@pytest.mark.parametrize("share", [0, 1], ids=["full", "low"])
+def test_no_new_partition_goes_to_a_directory_without_room_while_another_has_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, share: int
+) -> None:
+    """``share``: of the mark of free space, below which producers are refused; below twice that it is low."""
+    caplog.set_level("INFO")
+    monkeypatch.setattr("odradek.broker.daemon.ReservedFiles", ShortOfRoom)
+    monkeypatch.setattr(ShortOfRoom, "directory", tmp_path / "b")
+    two = Two(tmp_path, {"odradek.log.dirs.min.free.bytes": "1000000"})
+    try:
+        two.fill("before")
+        assert (len(two.in_(two.a, "before")), len(two.in_(two.b, "before"))) == (3, 3)
+        monkeypatch.setattr(ShortOfRoom, "free_bytes", share * 1_500_000)
+        seen = ("Producers get KAFKA_STORAGE_ERROR", "Retention runs at once")[share]
+        wait_for(lambda: seen in caplog.text, "the disk watch has not seen it")
+        assert two.asking.create("t", PARTITIONS) == 0
+        assert (len(two.in_(two.a)), len(two.in_(two.b))) == (PARTITIONS, 0)
+        monkeypatch.setattr(ShortOfRoom, "free_bytes", None)
+        wait_for(lambda: "there is room again" in caplog.text or "room enough" in caplog.text, "nor this")
+        assert two.asking.create("after", PARTITIONS) == 0
+        assert len(two.in_(two.b, "after")) == PARTITIONS, "fewer lie there"
+    finally:
+        two.broker.stop()

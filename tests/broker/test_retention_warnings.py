@@ -89,6 +89,16 @@ def test_each_is_said_once_an_hour_and_anew_for_another_segment() -> None:
     assert said.news([later], NOW) == [later]
 
 
+def test_of_another_segment_nothing_is_said_within_the_pause() -> None:
+    said = SaidBefore(pause_ms=60_000)
+    risk = GroupAtRisk("g", "t", 0, 3, Removal(10, None, by_cap=True))
+    other = risk._replace(removal=Removal(20, None, by_cap=True))
+    assert said.news([risk], NOW) == [risk]
+    assert said.news([other], NOW + 59_999) == []
+    assert said.news([other], NOW + 60_000) == [other]
+    assert said.news([other], NOW + 120_000) == []
+
+
 @pytest.mark.ci
 def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) -> None:
     configs = {"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"}

@@ -370,7 +370,7 @@ def test_created_again_has_another_id() -> None:
 
 
 def add(image: MetadataImage, *topics: CreatePartitionsRequest.CreatePartitionsTopic) -> list[tuple[int, str | None]]:
-    response = carry_out(image, create_partitions(image, CreatePartitionsRequest(list(topics))))
+    response = carry_out(image, create_partitions(image, CreatePartitionsRequest(list(topics)), controller()))
     return [(one.error_code, one.error_message) for one in response.results]
 
 
@@ -424,6 +424,6 @@ def test_additions_named_twice_and_validate_only() -> None:
         (ErrorCode.INVALID_REQUEST, "Duplicate topic name."),
         (0, None),
     ]
-    decision = create_partitions(image, CreatePartitionsRequest([More("a", 3, None)], validate_only=True))
+    decision = create_partitions(image, CreatePartitionsRequest([More("a", 3, None)], validate_only=True), controller())
     assert [one.error_code for one in decision.response.results] == [0]
     assert not decision.records
