@@ -21,4 +21,4 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
         OurBroker(tmp_path_factory.mktemp("ours"), SAME_KEYS) as ours,
         RealKafka(kafka_directory, KAFKA_KEYS) as kafka,
     ):
-        yield TwoBrokers(wire, Names(ours.port), Names(kafka.port))
+        yield TwoBrokers(wire, Names(ours.port), Names(kafka.port), ours.log_dir, kafka.log_dir)

@@ -32,7 +32,7 @@ from odradek.protocol.messages.groups import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest, TxnOffsetCommitRequest
-from parity.in_step import KAFKA, OURS, InStep
+from parity.in_step import OURS, Answered, InStep
 from parity.side import DEADLINE_S
 from parity.two_brokers import SAME_KEYS, TwoBrokers
 
@@ -42,10 +42,10 @@ PARTITIONS = int(SAME_KEYS["offsets.topic.num.partitions"])
 Fields = dict[str, str]
 
 
-def subscription(topic: str) -> bytes:
-    """What a consumer of one topic sends for a protocol, in version 0."""
-    name = topic.encode()
-    return struct.pack(f">hih{len(name)}si", 0, 1, len(name), name, -1)
+def subscription(topic: str, who: str) -> bytes:
+    """What a consumer of one topic sends for a protocol, in version 0; its user data say who it is."""
+    name, data = topic.encode(), who.encode()
+    return struct.pack(f">hih{len(name)}si{len(data)}s", 0, 1, len(name), name, len(data), data)
 
 
 class Actor:
@@ -81,6 +81,15 @@ class Group:
             ):
                 assert time.monotonic() < deadline, f"no coordinator of {self.name}"
 
+    def name_of(self, who: str) -> str:
+        """What both call a client's member id; empty where it has none."""
+        return self.steps.name_of(OURS, self.actor(who).ids[OURS]) or ""
+
+    def member_count(self) -> int:
+        """How many members there are now."""
+        body = self.steps.wire.ask(self.steps.ports[OURS], DescribeGroupsRequest([self.name]), 5)["body"]
+        return len(body["groups"][0]["members"])
+
     # --- commands
 
     def play(self, script: str) -> list[Any]:
@@ -97,9 +106,7 @@ class Group:
             words.insert(0, "")
         who, verb, *rest = words
         fields = dict(word.split("=", 1) for word in rest)
-        answer = getattr(self, f"_{verb}")(who, fields)
-        self.steps.collect()
-        return answer
+        return getattr(self, f"_{verb}")(who, fields)
 
     def actor(self, who: str) -> Actor:
         """The client of that name; whom nobody knows has no id."""
@@ -137,7 +144,7 @@ class Group:
         protocols = []
         for protocol in filter(None, fields.get("protocols", "range:t").split(",")):
             name, _, topic = protocol.partition(":")
-            protocols.append(JoinGroupRequest.JoinGroupRequestProtocol(name, subscription(topic)))
+            protocols.append(JoinGroupRequest.JoinGroupRequestProtocol(name, subscription(topic, who)))
 
         def request(side: int) -> Message:
             return JoinGroupRequest(
@@ -281,20 +288,25 @@ class Group:
         topic = OffsetDeleteRequest.OffsetDeleteRequestTopic(fields.get("topic", self.topic), partitions)
         return self.steps.ask(who, lambda _: OffsetDeleteRequest(fields.get("group", self.name), [topic]), 0)
 
-    def _learn(self, who: str, request: Message, bodies: list[Any]) -> None:
-        if isinstance(request, DescribeGroupsRequest):
-            self.steps.learn_members([body["groups"][0] for body in bodies])
-        if not isinstance(request, JoinGroupRequest):
-            return
-        actor = self.actor(who)
-        given = [body.get("memberId", "") for body in bodies]
-        if all(given) and given[OURS] != given[KAFKA] and self.steps.name_of(OURS, given[OURS]) is None:
-            self.steps.name(who, *given)
-        self.steps.learn_members(bodies)
-        if all(body.get("errorCode") in (0, MEMBER_ID_REQUIRED) for body in bodies):
-            actor.ids = (given[OURS], given[KAFKA])
-        if bodies[OURS].get("errorCode") == 0:
-            body = bodies[OURS]
+    def _learn(self, answered: list[Answered]) -> None:
+        """Takes in what JoinGroup's answers say to who asked; then what is said of others."""
+        for who, request, _, bodies in answered:
+            if not isinstance(request, JoinGroupRequest):
+                continue
+            ours, kafka = (body.get("memberId", "") for body in bodies)
+            if ours and kafka and ours != kafka and self.steps.name_of(OURS, ours) is None:
+                self.steps.name(who, ours, kafka)
+            if all(body.get("errorCode") in (0, MEMBER_ID_REQUIRED) for body in bodies):
+                self.actor(who).ids = (ours, kafka)
+        for who, request, _, bodies in answered:
+            if isinstance(request, DescribeGroupsRequest):
+                self.steps.learn_members([body["groups"][0] for body in bodies])
+            elif isinstance(request, JoinGroupRequest):
+                self.steps.learn_members(bodies)
+                self._learn_generation(self.actor(who), bodies[OURS])
+
+    def _learn_generation(self, actor: Actor, body: Any) -> None:
+        if body.get("errorCode") == 0:
             actor.generation = body["generationId"]
             actor.leads = body["leader"] == body["memberId"]
             actor.others = [self.steps.name_of(OURS, one["memberId"]) or "?" for one in body["members"]]

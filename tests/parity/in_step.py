@@ -24,8 +24,11 @@ WITHOUT_MEANING = frozenset({"throttleTimeMs", "errorMessage", "clientHost", "to
 UNORDERED = frozenset({"members", "topics", "partitions", "groups"})
 LOOKS = (DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest)
 
-Learn = Callable[[str, Message, list[Any]], None]
-"""Who asked what, and both answers, before they are compared."""
+
+Answered = tuple[str, Message, int, list[Any]]
+"""Who asked what in which version, and both answers."""
+Learn = Callable[[list[Answered]], None]
+"""Sees answers before they are compared."""
 
 
 class InStep:
@@ -50,9 +53,15 @@ class InStep:
         """Sends what ``request`` makes for each side; our answer, None where it is parked."""
         connection = self._idle.pop() if self._idle else f"{self.group}-{next(self._connections)}"
         for side, port in enumerate(self.ports):
-            self.wire.send(port, request(side), version, connection)
+            self.wire.send(port, request(side), version, connection, who or "admin")
         self._parked[connection] = (who, request(OURS), version)
-        return self._take(connection, is_due=not may_park or self._is_answered(connection))
+        is_due = not may_park or self._is_answered(connection)
+        answered = [self._receive(connection)] if is_due else []
+        answered += self._collected()
+        self._learn(answered)
+        for one in answered:
+            self._compare(*one)
+        return answered[0][3][OURS] if is_due else None
 
     def _is_answered(self, connection: str) -> bool:
         """Whether ours has answered; where not, both have parked it.
@@ -70,39 +79,50 @@ class InStep:
             self.wire.ask(kafka, DescribeGroupsRequest([self.group]), 5, "barrier")
         return False
 
-    def collect(self) -> None:
+    def _collected(self) -> list[Answered]:
         """What was parked and is answered now: where one side has answered, the other does."""
+        answered = []
         found = True
         while found:
             found = False
             for connection in list(self._parked):
-                found = self._take(connection, is_due=False) is not None or found
+                answers = [self.wire.receive(port, connection, 1) for port in self.ports]
+                if all("timeout" in answer for answer in answers):
+                    continue
+                answered.append(self._receive(connection, *answers))
+                found = True
+        return answered
 
-    def _take(self, connection: str, *, is_due: bool) -> Any:
-        """The answer to what was asked on a connection, the same on both sides; None as long as neither has one."""
-        answers = [self._answered.pop(connection, None), None]
-        if not is_due:
-            answers = [self.wire.receive(port, connection, 1) for port in self.ports]
-            if all(answer is not None and "timeout" in answer for answer in answers):
-                return None
+    def _receive(self, connection: str, *answers: Answer) -> Answered:
+        """What both answer on a connection; ``answers``: what is there already."""
         who, request, version = self._parked.pop(connection)
-        for side, port in enumerate(self.ports):
-            answer = answers[side]
-            if answer is None or "timeout" in answer:
-                answers[side] = self.wire.receive(port, connection)
+        known = answers or (self._answered.pop(connection, {"timeout": True}), {"timeout": True})
+        bodies = []
+        for port, answer in zip(self.ports, known, strict=True):
+            received = self.wire.receive(port, connection) if "timeout" in answer else answer
+            bodies.append(received.get("body", received))
         self._idle.append(connection)
-        bodies = [answer.get("body", answer) for answer in answers if answer is not None]
-        self._learn(who, request, bodies)
-        ours, kafka = (self._comparable(side, body) for side, body in enumerate(bodies))
+        return who, request, version, bodies
+
+    def _compare(self, who: str, request: Message, version: int, bodies: list[Any]) -> None:
+        ours, kafka = self._both(bodies)
         deadline = time.monotonic() + DEADLINE_S
         while ours != kafka and isinstance(request, LOOKS) and time.monotonic() < deadline:
             # What a timer or a marker does comes when it comes.
-            bodies = [self.wire.ask(port, request, version)["body"] for port in self.ports]
-            ours, kafka = (self._comparable(side, body) for side, body in enumerate(bodies))
+            ours, kafka = self._both([self.wire.ask(port, request, version)["body"] for port in self.ports])
         asked = f"{who} {request.NAME} version {version}"
+        if ours != kafka and self._parked:
+            # The other members' answers are on their way, and say what they are called.
+            more = self._collected()
+            self._learn(more)
+            for one in more:
+                self._compare(*one)
+            ours, kafka = self._both(bodies)
         assert ours == kafka, f"{asked} after {'; '.join(self.commands)}\nours:  {ours}\nKafka: {kafka}"
         self.seen.append((asked, ours))
-        return bodies[OURS]
+
+    def _both(self, bodies: list[Any]) -> list[Any]:
+        return [self._comparable(side, body) for side, body in enumerate(bodies)]
 
     def name(self, name: str, ours: str, kafka: str) -> None:
         """From now on both sides call what each calls so by one name."""
@@ -120,7 +140,7 @@ class InStep:
         """Others may be told of a member before it has its own answer."""
         unnamed = [
             sorted(
-                (str(one["groupInstanceId"]), str(one.get("metadata")), one["memberId"])
+                (str(one.get("clientId")), str(one.get("metadata")), one["memberId"])
                 for one in body.get("members", ())
                 if one["memberId"] not in self._names[side]
             )

@@ -2,6 +2,7 @@
 
 import base64
 import time
+from pathlib import Path
 from typing import Any
 
 from odradek.broker.served import served_versions
@@ -36,8 +37,10 @@ KAFKA_KEYS = {
 class TwoBrokers:
     """Ours and Kafka, and the program that asks them."""
 
-    def __init__(self, wire: Wire, ours: Names, kafka: Names) -> None:
+    def __init__(self, wire: Wire, ours: Names, kafka: Names, our_log_dir: Path, kafka_log_dir: Path) -> None:
         self.wire = wire
+        self.our_log_dir = our_log_dir
+        self.kafka_log_dir = kafka_log_dir
         self.ours = ours
         self.kafka = kafka
         self.coordinators: set[int] = set()

@@ -40,9 +40,9 @@ class Wire:
         """Sends a request and waits for its answer."""
         return self._order("ask", port, request, version, connection, wait_ms)
 
-    def send(self, port: int, request: Message, version: int, connection: str) -> Answer:
+    def send(self, port: int, request: Message, version: int, connection: str, client_id: str = "wire") -> Answer:
         """Sends a request and does not wait."""
-        return self._order("send", port, request, version, connection, 0)
+        return self._order("send", port, request, version, connection, 0, client_id)
 
     def receive(self, port: int, connection: str, wait_ms: int = 20_000) -> Answer:
         """The next answer on a connection."""
@@ -52,13 +52,23 @@ class Wire:
         """Closes a connection."""
         self._do({"do": "close", "port": port, "connection": connection})
 
-    def _order(self, what: str, port: int, request: Message, version: int, connection: str, wait_ms: int) -> Answer:
+    def _order(
+        self,
+        what: str,
+        port: int,
+        request: Message,
+        version: int,
+        connection: str,
+        wait_ms: int,
+        client_id: str = "wire",
+    ) -> Answer:
         order = {
             "do": what,
             "port": port,
             "connection": connection,
             "api": request.NAME.removesuffix("Request"),
             "version": version,
+            "client": client_id,
             "body": to_json(request, version),
             "wait": wait_ms,
         }
