@@ -130,6 +130,15 @@ def run_class(
 
 def java_arguments(version: str = KAFKA_VERSION, heap: str = "512m") -> list[str]:
     """The command line up to the class name: heap, log level, class path."""
+    return _arguments(kafka_libs(version), heap)
+
+
+def streams_arguments(heap: str = "256m") -> list[str]:
+    """As :func:`java_arguments`, with Kafka Streams in the class path. Raises JavaMissingError."""
+    return _arguments(streams_libs(), heap)
+
+
+def _arguments(libs: Path, heap: str) -> list[str]:
     return [
         java_command(),
         f"-Xmx{heap}",
@@ -137,7 +146,7 @@ def java_arguments(version: str = KAFKA_VERSION, heap: str = "512m") -> list[str
         "-XX:TieredStopAtLevel=1",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
         "-cp",
-        f"{kafka_libs(version)}/*",
+        f"{libs}/*",
     ]
 
 

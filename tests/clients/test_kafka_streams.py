@@ -1,0 +1,130 @@
+"""Kafka Streams, unmodified, with exactly_once_v2: a word count by two instances, one of which is killed in between.
+
+Streams 4.3.1 under the classic protocol: its own assignor, a repartition topic, a changelog that the survivor restores
+the dead instance's counts from, and a transaction for every commit. Counts are right for readers of committed records:
+each count of a word comes once, and in order.
+"""
+
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from support.java import java_or_skip, java_source, streams_arguments
+from support.our_broker import OurBroker
+from support.python_clients import CLIENTS
+
+PATIENCE_S = 180.0
+PARTITIONS = 3
+LINES = 400
+WORDS = ("oder", "auch", "wenn", "man", "so", "spricht", "lacht", "holz")
+
+
+class Instance:
+    """One instance of the application, as a process."""
+
+    def __init__(self, name: str, servers: str, directory: Path) -> None:
+        self._ready = directory / f"{name}.ready"
+        self._log_file = directory / f"{name}.log"
+        arguments = [servers, str(directory / f"{name}-state"), str(self._ready)]
+        with self._log_file.open("wb") as out:
+            self._process = subprocess.Popen(
+                [*streams_arguments(), str(java_source("WordCount")), *arguments], stdout=out, stderr=subprocess.STDOUT
+            )
+
+    def wait_until_running(self) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._ready.exists():
+            assert self._process.poll() is None, self.log()
+            assert time.monotonic() < deadline, f"it does not run: {self.log()}"
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self._process.terminate()
+        assert self._process.wait(PATIENCE_S) == 0, self.log()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def log(self) -> str:
+        return self._log_file.read_text(errors="replace")[-3000:]
+
+
+class Counts:
+    """What a reader of committed records finds in the topic of the counts."""
+
+    def __init__(self, servers: str) -> None:
+        settings: dict[str, Any] = {
+            "bootstrap.servers": servers,
+            "group.id": "nobody",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+        }
+        self._consumer: Any = Consumer(settings)
+        self._consumer.assign([TopicPartition("counts", index, 0) for index in range(PARTITIONS)])
+        self.found: dict[str, list[int]] = {}
+
+    def wait_for(self, expected: Counter[str], instances: list[Instance]) -> None:
+        """Reads until each word has its count; AssertionError where a count comes twice or out of order."""
+        deadline = time.monotonic() + PATIENCE_S
+        while {word: counts[-1] for word, counts in self.found.items()} != expected:
+            for message in self._consumer.consume(500, 0.2):
+                assert message.error() is None, message.error()
+                counts = self.found.setdefault(message.key().decode(), [])
+                counts.append(int(message.value()))
+                assert counts == sorted(set(counts)), f"{message.key()}: {counts[-5:]}"
+            assert time.monotonic() < deadline, f"{self.found}\n{expected}\n{''.join(one.log() for one in instances)}"
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+@pytest.fixture
+def instances() -> Iterator[list[Instance]]:
+    """Where a test puts its instances, so that none outlives it."""
+    made: list[Instance] = []
+    yield made
+    for instance in made:
+        instance.kill()
+
+
+def write_lines(servers: str, chance: Random, expected: Counter[str]) -> None:
+    producer: Any = Producer({"bootstrap.servers": servers})
+    for number in range(LINES):
+        words = chance.choices(WORDS, k=5)
+        expected.update(words)
+        producer.produce("lines", " ".join(words), partition=number % PARTITIONS)
+    assert producer.flush(PATIENCE_S) == 0
+
+
+@pytest.mark.ci
+@pytest.mark.java
+def test_words_are_counted_exactly_once(tmp_path: Path, instances: list[Instance]) -> None:
+    java_or_skip()
+    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+        servers = broker.bootstrap_servers
+        for topic in ("lines", "counts"):
+            CLIENTS["confluent-kafka"].create_topic(servers, topic, PARTITIONS)
+        chance, expected = Random(4711), Counter[str]()
+        counts = Counts(servers)
+        write_lines(servers, chance, expected)
+        instances += [Instance(name, servers, tmp_path) for name in ("first", "second")]
+        for instance in instances:
+            instance.wait_until_running()
+        counts.wait_for(expected, instances)
+
+        write_lines(servers, chance, expected)
+        instances[0].kill()
+        write_lines(servers, chance, expected)
+        counts.wait_for(expected, instances)
+
+        instances[1].stop()
+        counts.close()
+        assert " ERROR " not in broker.log()
