@@ -1,0 +1,263 @@
+"""``odradek groups`` prints the rows that Kafka's own tools print of one broker, and each reads the other's CSV."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+
+from odradek.client.admin import Admin, NewTopic
+from odradek.client.commands.groups import groups
+from odradek.client.producer import Producer
+from odradek.client.types import OffsetAndMetadata, TopicPartition
+from support.kafka_tools import ALL_GROUPS, GROUPS, KafkaTools
+
+pytestmark = [pytest.mark.java, pytest.mark.ci]
+
+FIRST_TIME_MS = 1_700_000_000_000
+"""2023-11-14T22:13:20 UTC; record n of a partition is n seconds later."""
+DATETIME_OF_RECORD_3 = "2023-11-14T22:13:23.000"
+NOISE = ("Warn: ", "Error: ", "WARN")
+
+
+def rows(text: str) -> list[list[str]]:
+    """The words of each line, sorted: Kafka lists groups and partitions in no order."""
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith(NOISE))
+    return sorted(line.split() for line in lines)
+
+
+class Both:
+    """The same arguments to Kafka's tool and to ours, against one broker."""
+
+    def __init__(self, tools: KafkaTools, bootstrap: str, capture: pytest.CaptureFixture[str]) -> None:
+        self._tools = tools
+        self._bootstrap = bootstrap
+        self._capture = capture
+
+    def kafkas(self, *arguments: str, tool: str = GROUPS) -> str:
+        """What Kafka's tool prints on standard output."""
+        return self._tools.run(tool, self._bootstrap, *arguments).out
+
+    def ours(self, *arguments: str, code: int = 0) -> str:
+        """What our command prints on standard output."""
+        self._capture.readouterr()
+        ended = groups(["--bootstrap-server", self._bootstrap, *arguments])
+        out, err = self._capture.readouterr()
+        assert ended == code, err
+        return out
+
+    def same(self, *arguments: str, tool: str = GROUPS, least: int = 2) -> list[list[str]]:
+        """The rows, equal in both, at least so many."""
+        kafkas = rows(self.kafkas(*arguments, tool=tool))
+        assert len(kafkas) >= least, f"Kafka's tool printed {kafkas}"
+        assert rows(self.ours(*arguments)) == kafkas, arguments
+        return kafkas
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[KafkaTools]:
+    with KafkaTools() as running:
+        yield running
+
+
+@pytest.fixture
+def both(tools: KafkaTools, bootstrap: str, capfd: pytest.CaptureFixture[str]) -> Both:
+    return Both(tools, bootstrap, capfd)
+
+
+class World:
+    """A topic of three partitions with records, and groups that have committed offsets there."""
+
+    def __init__(self, bootstrap: str, name: str) -> None:
+        self.bootstrap = bootstrap
+        self.topic = name
+
+    async def commit(self, group: str, *offsets: int) -> str:
+        """A group without members that has committed these offsets for partitions 0, 1 …; its id."""
+        wanted = {
+            TopicPartition(self.topic, number): OffsetAndMetadata(offset, "", 0)
+            for number, offset in enumerate(offsets)
+        }
+        async with Admin(self.bootstrap) as admin:
+            await admin.alter_group_offsets(group, wanted)
+        return group
+
+
+@pytest.fixture
+async def world(bootstrap: str, name: str) -> World:
+    async with Admin(bootstrap) as admin:
+        await admin.create_topics([NewTopic(name, 3, 1)])
+    async with Producer(bootstrap) as producer:
+        for partition, count in enumerate((9, 6, 5)):
+            for n in range(count):
+                await producer.send_and_wait(name, b"v", partition=partition, timestamp_ms=FIRST_TIME_MS + n * 1000)
+    async with Admin(bootstrap) as admin:
+        await admin.delete_records({TopicPartition(name, 1): 2})
+    return World(bootstrap, name)
+
+
+@pytest.fixture
+async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    """A group with two members that have got their partitions; the parameter is its protocol."""
+    protocol = request.param
+    group = f"{protocol}-{world.topic}"
+    members = [
+        confluent_kafka.Consumer(
+            {
+                "bootstrap.servers": world.bootstrap,
+                "group.id": group,
+                "client.id": f"client-{number}",
+                "group.instance.id": f"instance-{number}",
+                "group.protocol": protocol,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+            }
+        )
+        for number in range(2)
+    ]
+    try:
+        for member in members:
+            member.subscribe([world.topic])
+        async with Admin(world.bootstrap) as admin:
+            while True:
+                for member in members:
+                    await asyncio.to_thread(member.poll, 0.1)
+                if all(member.assignment() for member in members):
+                    described = (await admin.describe_groups([group]))[group]
+                    if described.state == "Stable" and sum(len(m.assignment) for m in described.members) == 3:
+                        break
+        positions = [confluent_kafka.TopicPartition(p.topic, p.partition, 3) for p in members[0].assignment()]
+        await asyncio.to_thread(members[0].commit, offsets=positions, asynchronous=False)
+        yield group
+    finally:
+        for member in members:
+            await asyncio.to_thread(member.close)
+
+
+@pytest.mark.parametrize("live_group", ["classic", "consumer"], indirect=True)
+async def test_a_live_group(both: Both, world: World, live_group: str) -> None:
+    await asyncio.to_thread(_compare_live_group, both, world, live_group)
+
+
+def _compare_live_group(both: Both, world: World, group: str) -> None:
+    offsets = both.same("--describe", "--group", group)
+    assert sorted(row[3] for row in offsets if row[0] == group).count("-") in (1, 2), "one member has committed"
+    both.same("--describe", "--group", group, "--offsets", "--verbose")
+    both.same("--describe", "--group", group, "--members")
+    verbose = both.same("--describe", "--group", group, "--members", "--verbose")
+    assert any("TARGET-ASSIGNMENT" in row for row in verbose)
+    assert any(f"{world.topic}:" in row[-1] for row in verbose) == group.startswith("consumer")
+    both.same("--describe", "--group", group, "--state")
+    both.same("--describe", "--group", group, "--state", "--verbose")
+    listed = both.same("--list", "--state", "stable", "--type")
+    assert [row[1].lower() for row in listed if row[0] == group] == [group.partition("-")[0]]
+    assert group not in {row[0] for row in rows(both.ours("--list", "--state", "empty", "--type"))}
+    refused = both.ours("--reset-offsets", "--group", group, "--all-topics", "--to-latest", "--execute", code=1)
+    assert rows(refused) == rows("GROUP TOPIC PARTITION NEW-OFFSET")
+
+
+async def test_groups_without_members(both: Both, world: World) -> None:
+    one = await world.commit(f"one-{world.topic}", 2, 6)
+    two = await world.commit(f"two-{world.topic}", 0, 4, 5)
+
+    def compare() -> None:
+        both.same("--list", least=2)
+        both.same("--list", "--state", "--type")
+        both.same("--list", "--type", "classic,Consumer")
+        for flags in (["--consumer"], ["--group-type", "classic"], ["--protocol", "consumer"], ["--share"]):
+            both.same("--list", *flags, tool=ALL_GROUPS, least=1)
+        everything = both.ours("--list", "--all-types")
+        assert rows(everything) == rows(both.kafkas("--list", tool=ALL_GROUPS))
+        both.same("--describe", "--group", one)
+        both.same("--describe", "--group", one, "--group", two, "--verbose")
+        both.same("--describe", "--group", one, "--members", least=1)
+        both.same("--describe", "--group", one, "--state", "--verbose")
+
+    await asyncio.to_thread(compare)
+
+
+async def test_resetting_offsets_in_all_forms(both: Both, world: World, tmp_path: Path) -> None:
+    group = await world.commit(f"reset-{world.topic}", 2, 6)
+    other = await world.commit(f"other-{world.topic}", 1, 3, 4)
+    forms = [
+        ["--to-earliest"],
+        ["--to-latest"],
+        ["--to-current"],
+        ["--to-offset", "3"],
+        ["--to-offset", "1"],  # before the log start of partition 1
+        ["--to-offset", "-7"],
+        ["--to-datetime", DATETIME_OF_RECORD_3],
+        ["--to-datetime", DATETIME_OF_RECORD_3 + "+00:00"],
+        ["--to-datetime", "2023-11-15T00:13:23.000+02:00"],
+        ["--by-duration", "PT1H"],  # no record is that young: the log end
+        ["--by-duration", "P9999D"],
+    ]
+
+    def compare() -> None:
+        for form in forms:
+            both.same("--reset-offsets", "--group", group, "--topic", world.topic, *form, "--dry-run", least=4)
+        both.same("--reset-offsets", "--group", group, "--topic", f"{world.topic}:0,2", "--to-latest", "--dry-run")
+        for shift in ("-1", "2", "-100", "100"):
+            both.same("--reset-offsets", "--group", group, "--all-topics", "--shift-by", shift, "--dry-run", least=3)
+        both.same("--reset-offsets", "--group", f"new-{group}", "--topic", world.topic, "--to-earliest", "--dry-run")
+        for wanted in (["--group", group], ["--group", group, "--group", other]):
+            _compare_csv(both, wanted, tmp_path)
+        executed = ["--reset-offsets", "--group", group, "--topic", world.topic, "--to-offset", "4", "--execute"]
+        both.ours(*executed)
+        current = both.same("--reset-offsets", "--group", group, "--all-topics", "--to-current", "--dry-run")
+        assert [row[3] for row in current if row[0] == group] == ["4", "4", "4"]
+        assert rows(both.ours(*executed)) == rows(both.kafkas(*executed))
+        both.ours("--reset-offsets", "--group", group, "--topic", world.topic, "--shift-by", "1", "--dry-run")
+        both.ours(
+            "--reset-offsets", "--group", group, "--topic", f"{world.topic}:9", "--to-latest", "--dry-run", code=1
+        )
+
+    await asyncio.to_thread(compare)
+
+
+def _compare_csv(both: Both, wanted: list[str], directory: Path) -> None:
+    """Exported alike, and each imports what the other exported."""
+    export = ["--reset-offsets", *wanted, "--all-topics", "--shift-by", "1", "--export", "--dry-run"]
+    kafkas, ours = both.kafkas(*export), both.ours(*export)
+    assert sorted(kafkas.split()) == sorted(ours.split())
+    assert ours.count("\n") >= 2
+    (directory / "kafkas.csv").write_text(kafkas)
+    (directory / "ours.csv").write_text(ours)
+    plain = rows(both.ours(*[part for part in export if part != "--export"]))
+    assert (
+        rows(both.ours("--reset-offsets", *wanted, "--from-file", str(directory / "kafkas.csv"), "--dry-run")) == plain
+    )
+    kafka_read = both.kafkas("--reset-offsets", *wanted, "--from-file", str(directory / "ours.csv"), "--dry-run")
+    assert [row for row in rows(kafka_read) if row[0] in (*wanted, "GROUP")] == plain
+
+
+async def test_deleting(both: Both, world: World) -> None:
+    names = [await world.commit(f"{who}-{world.topic}", 1, 2, 3) for who in ("kafkas", "ours")]
+
+    def compare() -> None:
+        for topics in ([f"{world.topic}:0", f"{world.topic}:2"], [world.topic]):
+            wanted = [part for topic in topics for part in ("--topic", topic)]
+            kafkas = both.kafkas("--delete-offsets", "--group", names[0], *wanted)
+            ours = both.ours("--delete-offsets", "--group", names[1], *wanted)
+            assert rows(ours) == rows(kafkas.replace(names[0], names[1]))
+        missing = both.kafkas("--delete-offsets", "--group", names[0], "--topic", "nobody-made-it")
+        ours = both.ours("--delete-offsets", "--group", names[1], "--topic", "nobody-made-it", code=1)
+        # Kafka's status begins with the class of a Java exception.
+        assert _statuses(missing) == _statuses(ours) == [("nobody-made-it", "-", "Error:", "topic-partition.")]
+
+    await asyncio.to_thread(compare)
+    for group in names:
+        await world.commit(group, 1)
+    await asyncio.to_thread(_compare_deletion, both, names)
+
+
+def _statuses(text: str) -> list[tuple[str, ...]]:
+    return [(*row[:3], row[-1]) for row in rows(text) if row[0] != "TOPIC" and len(row) > 3]
+
+
+def _compare_deletion(both: Both, names: list[str]) -> None:
+    kafkas = both.kafkas("--delete", "--group", names[0])
+    assert both.ours("--delete", "--group", names[1]).strip() == kafkas.strip().replace(names[0], names[1])
+    assert both.ours("--delete", "--group", names[1], code=1) == ""
+    assert "could not be deleted" in both.kafkas("--delete", "--group", names[0])
