@@ -15,7 +15,7 @@ keep producer state by partition).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,24 +92,48 @@ class Accumulator:
         max_in_flight: int,
         delivery_timeout_ms: float,
         idempotent: bool,
+        transactional: bool = False,
     ) -> None:
-        """The producer's settings of the same names; ``max_in_flight`` counts batches of one partition."""
+        """The producer's settings of the same names; ``max_in_flight`` counts batches of one partition.
+
+        ``transactional``: the producer id comes from ``restart``, and a lost sequence stops the partition until then.
+        """
         self._batch_size = batch_size
         self._linger_ms = linger_ms
         self._buffer_memory = buffer_memory
         self._max_in_flight = max_in_flight
         self._delivery_timeout_ms = delivery_timeout_ms
         self._idempotent = idempotent
+        self._transactional = transactional
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._producer = (-1, -1)
         self.buffered_bytes = 0
-        self.needs_producer_id = idempotent
+        self.needs_producer_id = idempotent and not transactional
         """True until a producer id is known, and again when its epochs are used up."""
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
         """The identity that InitProducerId gave; partitions take it with sequence 0 when they next need one."""
         self._producer = (producer_id, producer_epoch)
         self.needs_producer_id = False
+
+    def restart(self, producer_id: int, producer_epoch: int) -> None:
+        """A new identity between two transactions: all partitions begin with sequence 0."""
+        for queue in self._queues.values():
+            assert not queue.in_flight, "a batch waits for its answer"
+            queue.producer_id = -1
+            queue.recovering = queue.epoch_bump = False
+            queue.not_before_ms = 0.0
+        self._producer = (producer_id, producer_epoch)
+
+    @property
+    def lost_sequences(self) -> bool:
+        """Whether a batch with a sequence number was given up since the last new epoch."""
+        return any(queue.epoch_bump for queue in self._queues.values())
+
+    @property
+    def has_sequences(self) -> bool:
+        """Whether anything was sent under the present producer id."""
+        return any(queue.producer_id >= 0 for queue in self._queues.values())
 
     def has_room(self, size: int) -> bool:
         """Whether ``buffer_memory`` has room for a record of ``size``; a single record always fits an empty buffer."""
@@ -140,6 +164,11 @@ class Accumulator:
     def partitions_with_waiting(self) -> list[TopicPartition]:
         """The partitions that have something to send, now or later."""
         return [partition for partition, queue in self._queues.items() if queue.waiting]
+
+    def waiting_counts(self, topic: str, partitions: Sequence[int]) -> list[int]:
+        """How many batches of each partition wait to be sent."""
+        queues = (self._queues.get(TopicPartition(topic, partition)) for partition in partitions)
+        return [0 if queue is None else len(queue.waiting) for queue in queues]
 
     @property
     def has_waiting(self) -> bool:
@@ -192,6 +221,8 @@ class Accumulator:
 
     def _prepare_sequence(self, queue: PartitionQueue) -> bool:
         """Gives the partition its producer id or its next epoch; False while a producer id has to be asked for."""
+        if queue.epoch_bump and self._transactional:
+            return False
         if queue.epoch_bump:
             queue.epoch_bump = False
             if queue.producer_epoch < MAX_PRODUCER_EPOCH:

@@ -84,6 +84,11 @@ class Connection(asyncio.Protocol):
         return self._exchange.versions
 
     @property
+    def finalized_features(self) -> dict[str, int]:
+        """The cluster's feature levels as of the connection's opening."""
+        return self._exchange.finalized_features
+
+    @property
     def is_open(self) -> bool:
         """Whether requests can be sent."""
         return self._transport is not None and self._failure is None

@@ -72,6 +72,18 @@ class RetriableCommitError(ClientError):
     """An asynchronous commit failed for a reason that may pass; nobody tries it again, the next commit covers it."""
 
 
+class TransactionStateError(ClientError):
+    """The call does not fit the state of the producer's transactions; the message says which call is next."""
+
+
+class TransactionAbortedError(ClientError):
+    """A record was given up because its transaction was aborted."""
+
+
+class TransactionTimeoutError(ClientError):
+    """A call about a transaction was not answered for good within ``max_block_ms``; the same call goes on with it."""
+
+
 class ClosedError(ClientError):
     """A call on a client that was not started or is stopped."""
 

@@ -51,6 +51,8 @@ class Exchange:
         self._answered_any = False
         self.versions: dict[int, tuple[int, int]] = {}
         """What the broker announced: API key -> lowest and highest version."""
+        self.finalized_features: dict[str, int] = {}
+        """The cluster's feature levels, such as transaction.version."""
 
     @property
     def pending(self) -> list[PendingRequest]:
@@ -132,6 +134,7 @@ class Exchange:
         if response.error_code:
             raise ProtocolError(f"ApiVersions answered error {response.error_code}", "error_code")
         self.versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
+        self.finalized_features = {feature.name: feature.max_version_level for feature in response.finalized_features}
         return None
 
 

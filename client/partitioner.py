@@ -1,16 +1,17 @@
-"""Which partition a record goes to: Java's murmur2 for keys, KIP-794's sticky choice without one.
+"""Which partition a record goes to: Java's murmur2 for keys, KIP-794's sticky choice without one, or round-robin.
 
-Pure: chance comes in as a function. Equal to ``org.apache.kafka.clients.producer.internals.BuiltInPartitioner`` and
-``org.apache.kafka.common.utils.Utils.murmur2``, so that producers in different languages put a key into the same
-partition. The sticky choice is uniform over the partitions with a leader (Kafka's adaptive weighting by queue length,
-``partitioner.adaptive.partitioning.enable``, is not done).
+Pure: chance comes in as a function. Equal to ``org.apache.kafka.clients.producer.internals.BuiltInPartitioner``,
+``RoundRobinPartitioner`` and ``org.apache.kafka.common.utils.Utils.murmur2``, so that producers in different languages
+put a key into the same partition.
 """
 
 import struct
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
-Partitioner = Callable[[bytes | None, Sequence[int], Sequence[int]], int | None]
-"""A user's own: (key, all partitions, partitions with a leader) -> partition, or None for the sticky one."""
+Partitioner = Callable[[str, bytes | None, Sequence[int], Sequence[int]], int | None]
+"""A user's own: (topic, key, all partitions, partitions with a leader) -> partition, or None for the sticky one."""
 
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
@@ -45,20 +46,52 @@ def partition_for_key(key: bytes, partition_count: int) -> int:
 
 
 class StickyPartitioner:
-    """For records without a key: one partition until ``batch_size`` bytes went to it, then another at random."""
+    """For records without a key: one partition until ``batch_size`` bytes went to it, then another at random.
 
-    def __init__(self, batch_size: int, choose: Callable[[Sequence[int]], int]) -> None:
-        """``choose`` picks one of a sequence (``random.choice``)."""
+    With loads (how many batches wait for each partition), partitions with few waiting are chosen more often, so that a
+    slow broker gets less (``partitioner.adaptive.partitioning.enable``).
+    """
+
+    def __init__(self, batch_size: int, below: Callable[[int], int]) -> None:
+        """``below``: a random number from 0 up to, without, its argument (``random.randrange``)."""
         self._batch_size = max(1, batch_size)
-        self._choose = choose
+        self._below = below
         self._sticky: dict[str, tuple[int, int]] = {}
 
-    def partition(self, topic: str, size: int, partitions: Sequence[int], available: Sequence[int]) -> int:
+    def partition(
+        self,
+        topic: str,
+        size: int,
+        partitions: Sequence[int],
+        available: Sequence[int],
+        loads: Callable[[Sequence[int]], list[int]] | None = None,
+    ) -> int:
         """The partition for a record of ``size`` bytes; ``available`` are the partitions that have a leader."""
         candidates = available or partitions
         partition, sent = self._sticky.get(topic, (-1, 0))
         if sent >= self._batch_size or partition not in candidates:
-            others = [candidate for candidate in candidates if candidate != partition]
-            partition, sent = self._choose(others or candidates), 0
+            partition, sent = self._choose(candidates, loads), 0
         self._sticky[topic] = (partition, sent + size)
         return partition
+
+    def _choose(self, candidates: Sequence[int], loads: Callable[[Sequence[int]], list[int]] | None) -> int:
+        waiting = loads(candidates) if loads is not None else []
+        if len(set(waiting)) < 2:
+            return candidates[self._below(len(candidates))]
+        # Each counts by how far it is from the longest queue, plus one so that that one is chosen too.
+        table = list(accumulate(max(waiting) + 1 - count for count in waiting))
+        return candidates[bisect_right(table, self._below(table[-1]))]
+
+
+class RoundRobinPartitioner:
+    """Each record to the next partition with a leader, whatever its key (``RoundRobinPartitioner``)."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def __call__(self, topic: str, _key: bytes | None, partitions: Sequence[int], available: Sequence[int]) -> int:
+        """The partition of the topic's next record."""
+        count = self._counts.get(topic, 0)
+        self._counts[topic] = count + 1
+        candidates = available or partitions
+        return candidates[count % len(candidates)]

@@ -1,26 +1,35 @@
 """A producer: batches records by partition and sends them with Kafka's guarantees.
 
 Owns: configuration, choice of the partition, memory bound, start and stop. The queues are ``accumulator.py`` (pure),
-the sending is ``sender.py``. Defaults are those of Kafka 4's Java producer: acks=all, idempotence, linger.ms=5.
-Transactions are not part of it. Source: ``org.apache.kafka.clients.producer.KafkaProducer``.
+the sending is ``sender.py``, transactions ``transactions.py``. Defaults are those of Kafka 4's Java producer: acks=all,
+idempotence, linger.ms=5. Source: ``org.apache.kafka.clients.producer.KafkaProducer``.
 """
 
 import asyncio
+import logging
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from ..protocol.errors import ErrorCode
+from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.records.compression import CompressionType
 from .accumulator import Accumulator, PendingRecord, record_size
 from .cluster import Cluster
-from .errors import BufferExhaustedError, ClosedError, ConfigurationError, broker_error
+from .errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
+from .identity import GroupMetadata
 from .metadata import TopicMetadata
 from .partitioner import Partitioner, StickyPartitioner, partition_for_key
+from .producer_identity import ProducerIdentity
 from .sender import Sender, SenderConfig
-from .types import Header, RecordMetadata, TopicPartition
+from .types import Header, OffsetAndMetadata, RecordMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    from .transactions import Transactions
+
+logger = logging.getLogger(__name__)
 
 ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0, -1: -1, 1: 1, 0: 0}
 
@@ -49,22 +58,21 @@ class Producer:
         retry_backoff_max_ms: float = 1_000,
         metadata_max_age_ms: float = 300_000,
         partitioner: Partitioner | None = None,
+        partitioner_ignore_keys: bool = False,
+        partitioner_adaptive_partitioning_enable: bool = True,
+        transactional_id: str | None = None,
+        transaction_timeout_ms: int = 60_000,
     ) -> None:
         """``enable_idempotence`` defaults to on, and to off where acks forbid it. Raises ConfigurationError."""
-        if acks not in ACKS:
-            raise ConfigurationError(f"acks is {acks!r}; it can be 'all', 1 or 0")
-        self._acks = ACKS[acks]
-        if enable_idempotence and self._acks != -1:
-            raise ConfigurationError("enable_idempotence needs acks='all'")
-        if enable_idempotence and max_in_flight_requests_per_connection > 5:
-            raise ConfigurationError("enable_idempotence needs max_in_flight_requests_per_connection of at most 5")
-        idempotent = self._acks == -1 and max_in_flight_requests_per_connection <= 5
-        if enable_idempotence is not None:
-            idempotent = enable_idempotence
+        self._acks, idempotent = _guarantees(
+            acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id
+        )
         self._max_request_size = max_request_size
         self._max_block_ms = max_block_ms
         self._partitioner = partitioner
-        self._sticky = StickyPartitioner(batch_size, random.Random().choice)
+        self._ignore_keys = partitioner_ignore_keys
+        self._adaptive = partitioner_adaptive_partitioning_enable
+        self._sticky = StickyPartitioner(batch_size, random.Random().randrange)
         self._cluster = Cluster(
             bootstrap_servers,
             client_id=client_id,
@@ -81,6 +89,7 @@ class Producer:
             max_in_flight=max_in_flight_requests_per_connection,
             delivery_timeout_ms=delivery_timeout_ms,
             idempotent=idempotent,
+            transactional=transactional_id is not None,
         )
         config = SenderConfig(
             acks=self._acks,
@@ -90,8 +99,24 @@ class Producer:
             request_timeout_ms=request_timeout_ms,
             delivery_timeout_ms=delivery_timeout_ms,
         )
-        self._sender = Sender(self._cluster, self._accumulator, config)
+        self._transactions = self._transactions_of(transactional_id, transaction_timeout_ms)
+        identity = self._transactions or ProducerIdentity(self._cluster)
+        self._sender = Sender(self._cluster, self._accumulator, config, identity)
         self._running = False
+
+    def _transactions_of(self, transactional_id: str | None, timeout_ms: int) -> "Transactions | None":
+        """Imported here: most producers have none."""
+        if transactional_id is None:
+            return None
+        from .transactions import Transactions
+
+        return Transactions(
+            self._cluster,
+            self._accumulator,
+            transactional_id,
+            transaction_timeout_ms=timeout_ms,
+            max_block_ms=self._max_block_ms,
+        )
 
     async def start(self) -> None:
         """Reaches the cluster. Raises NoBrokersAvailableError."""
@@ -104,9 +129,17 @@ class Producer:
         self._running = True
 
     async def stop(self, *, flush: bool = True) -> None:
-        """Sends what waits (unless ``flush`` is False) and closes; records that were not sent fail with ClosedError."""
+        """Sends what waits (unless ``flush`` is False) and closes; records that were not sent fail with ClosedError.
+
+        An open transaction is aborted.
+        """
         try:
-            if flush and self._running:
+            if self._running and self._transactions is not None and self._transactions.is_open:
+                try:
+                    await self._transactions.abort()
+                except (KafkaError, ClientError) as error:
+                    logger.warning("the open transaction could not be aborted, the broker will: %s", error)
+            elif flush and self._running:
                 await self.flush()
         finally:
             self._running = False
@@ -158,6 +191,8 @@ class Producer:
         if not self._accumulator.has_room(size):
             await self._wait_for_room(size)
         chosen = self._partition(metadata, key, size) if partition is None else partition
+        if self._transactions is not None:
+            self._transactions.use(TopicPartition(topic, chosen))
         timestamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
         record: PendingRecord = (timestamp, key, value, header_list)
         loop = asyncio.get_running_loop()
@@ -188,6 +223,59 @@ class Producer:
         with self._sender.flushing():
             await asyncio.wait(futures)
 
+    # Transactions
+
+    async def init_transactions(self) -> None:
+        """Fences earlier producers of the transactional id and ends what they left open; once, before the first begin.
+
+        Raises ConfigurationError without a transactional_id, KafkaError, TransactionTimeoutError.
+        """
+        await self._transactional().initialize()
+
+    async def begin_transaction(self) -> None:
+        """Opens a transaction. Raises TransactionStateError, KafkaError."""
+        await self._transactional().begin()
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: GroupMetadata | str
+    ) -> None:
+        """Commits a consumer's offsets (each the next one to read) with the transaction.
+
+        ``group``: the consumer's ``group_metadata()``; a group id alone fences no zombie. Raises KafkaError.
+        """
+        wanted = {p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()}
+        metadata = GroupMetadata(group) if isinstance(group, str) else group
+        await self._transactional().send_offsets(wanted, metadata)
+
+    async def commit_transaction(self) -> None:
+        """Sends what waits and commits. Raises the error of a record that failed, KafkaError (PRODUCER_FENCED: another
+        producer has the transactional id), TransactionTimeoutError (call it again).
+        """
+        await self._transactional().commit(self.flush)
+
+    async def abort_transaction(self) -> None:
+        """Gives up what waits and aborts; after an error that is the way on. Raises as ``commit_transaction``."""
+        await self._transactional().abort()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """A transaction around a block: committed at its end, aborted when it raises."""
+        await self.begin_transaction()
+        try:
+            yield
+            await self.commit_transaction()
+        except BaseException:
+            if self._transactional().may_abort:
+                await self.abort_transaction()
+            raise
+
+    def _transactional(self) -> "Transactions":
+        if self._transactions is None:
+            raise ConfigurationError("transactions need a transactional_id")
+        if not self._running:
+            raise ClosedError("the producer is not running; use 'async with' or call start()")
+        return self._transactions
+
     async def partitions_for(self, topic: str) -> list[int]:
         """The partitions of a topic. Raises KafkaError when it does not exist after ``max_block_ms``."""
         return list((await self._topic(topic, None)).partitions)
@@ -207,13 +295,16 @@ class Producer:
         return metadata
 
     def _partition(self, metadata: TopicMetadata, key: bytes | None, size: int) -> int:
+        partitions, available = list(metadata.partitions), metadata.available
         if self._partitioner is not None:
-            chosen = self._partitioner(key, list(metadata.partitions), metadata.available)
+            chosen = self._partitioner(metadata.name, key, partitions, available)
             if chosen is not None:
                 return chosen
-        if key is not None:
-            return partition_for_key(key, len(metadata.partitions))
-        return self._sticky.partition(metadata.name, size, list(metadata.partitions), metadata.available)
+        if key is not None and not self._ignore_keys:
+            return partition_for_key(key, len(partitions))
+        name, counts = metadata.name, self._accumulator.waiting_counts
+        loads = (lambda candidates: counts(name, candidates)) if self._adaptive else None
+        return self._sticky.partition(name, size, partitions, available, loads)
 
     async def _wait_for_room(self, size: int) -> None:
         try:
@@ -227,6 +318,24 @@ class Producer:
             ) from None
         if not self._running:
             raise ClosedError("the producer was stopped")
+
+
+def _guarantees(
+    acks: str | int, enable_idempotence: bool | None, max_in_flight: int, transactional_id: str | None
+) -> tuple[int, bool]:
+    """The acks of Produce, and whether the producer is idempotent. Raises ConfigurationError."""
+    if acks not in ACKS:
+        raise ConfigurationError(f"acks is {acks!r}; it can be 'all', 1 or 0")
+    wanted = enable_idempotence or transactional_id is not None
+    reason = "enable_idempotence" if enable_idempotence else "transactional_id"
+    if transactional_id is not None and enable_idempotence is False:
+        raise ConfigurationError("transactional_id needs enable_idempotence")
+    if wanted and ACKS[acks] != -1:
+        raise ConfigurationError(f"{reason} needs acks='all'")
+    if wanted and max_in_flight > 5:
+        raise ConfigurationError(f"{reason} needs max_in_flight_requests_per_connection of at most 5")
+    possible = ACKS[acks] == -1 and max_in_flight <= 5
+    return ACKS[acks], possible if enable_idempotence is None else enable_idempotence
 
 
 def compression_of(name: str) -> CompressionType:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.produce import ProduceRequest, ProduceResponse
-from ..protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from ..protocol.records.builder import encode_batch
 from ..protocol.records.compression import CompressionType
 from ..protocol.records.record import Record
@@ -29,6 +28,7 @@ from .errors import (
     broker_error,
 )
 from .metadata import ZERO_TOPIC_ID
+from .producer_identity import ProducerIdentity
 from .types import RecordMetadata, TopicPartition
 
 TOPIC_IDS_SINCE = 13
@@ -63,10 +63,14 @@ class SenderConfig(NamedTuple):
 class Sender:
     """One task that sends what the accumulator has ready."""
 
-    def __init__(self, cluster: Cluster, accumulator: Accumulator, config: SenderConfig) -> None:
+    def __init__(
+        self, cluster: Cluster, accumulator: Accumulator, config: SenderConfig, identity: ProducerIdentity
+    ) -> None:
         self._cluster = cluster
         self._accumulator = accumulator
         self._config = config
+        self._identity = identity
+        identity.bind(self.wake, self._fail_waiting)
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._flushing = 0
@@ -161,7 +165,7 @@ class Sender:
         flushing = self._flushing > 0
         for partition in self._accumulator.partitions_with_waiting():
             delay_ms = self._accumulator.ready_in_ms(partition, now_ms, flushing=flushing)
-            if delay_ms is None:
+            if delay_ms is None or not self._identity.may_send(partition):
                 continue
             if delay_ms > 0:
                 delays.append(delay_ms)
@@ -210,6 +214,7 @@ class Sender:
                 producer_id=batch.producer_id,
                 producer_epoch=batch.producer_epoch,
                 base_sequence=batch.base_sequence,
+                is_transactional=self._identity.transactional_id is not None,
             )
         return batch.encoded
 
@@ -220,6 +225,7 @@ class Sender:
             topics[batch.partition.topic].append(data)
         ids = {name: self._cluster.metadata.topics[name].topic_id for name in topics}
         request = ProduceRequest(
+            transactional_id=self._identity.transactional_id,
             acks=self._config.acks,
             timeout_ms=int(self._config.request_timeout_ms),
             topic_data=[
@@ -227,7 +233,7 @@ class Sender:
                 for name, data in topics.items()
             ],
         )
-        max_version = TOPIC_IDS_SINCE - 1 if ZERO_TOPIC_ID in ids.values() else None
+        max_version = TOPIC_IDS_SINCE - 1 if ZERO_TOPIC_ID in ids.values() else self._identity.max_produce_version
         try:
             if self._config.acks == 0:
                 connection.send_without_response(request, max_version=max_version)
@@ -235,9 +241,9 @@ class Sender:
                     self._acknowledge(batch, -1, -1)
                 return
             future = connection.send(request, ProduceResponse, max_version=max_version)
-        except BrokerConnectionError:
+        except BrokerConnectionError as error:
             for batch in batches:
-                self._retry(batch)
+                self._retry(batch, error)
             return
         except UnsupportedVersionError as error:
             for batch in batches:
@@ -264,7 +270,7 @@ class Sender:
         if failure is not None:
             self._refresh_metadata()
             for batch in batches:
-                self._retry(batch)
+                self._retry(batch, failure)
             return
         answers = {
             TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.index): partition
@@ -291,9 +297,12 @@ class Sender:
             # Behind a batch that failed, a gap is no news: that batch goes first again. For the oldest batch it means
             # that the broker has lost the producer's state.
             lost = code == ErrorCode.UNKNOWN_PRODUCER_ID or self._accumulator.is_first_in_flight(batch)
-            self._retry(batch, lost_sequence=lost)
+            if lost and self._identity.transactional_id is not None:
+                self._fail(batch, error)  # earlier records of the transaction may be gone
+            else:
+                self._retry(batch, error, lost_sequence=lost)
         elif code.retriable:
-            self._retry(batch)
+            self._retry(batch, error)
         else:
             for record_error in answer.record_errors:
                 if 0 <= record_error.batch_index < len(batch.futures) and record_error.batch_index_error_message:
@@ -301,7 +310,10 @@ class Sender:
                     break
             self._fail(batch, error)
 
-    def _retry(self, batch: ProducerBatch, *, lost_sequence: bool = False) -> None:
+    def _retry(self, batch: ProducerBatch, error: BaseException, *, lost_sequence: bool = False) -> None:
+        if not self._identity.may_retry:
+            self._fail(batch, error)
+            return
         delay_s = self._cluster.backoff_s(batch.attempts)
         self._accumulator.retry(batch, self._now_ms() + delay_s * 1000, lost_sequence=lost_sequence)
 
@@ -315,8 +327,9 @@ class Sender:
                 future.set_result(RecordMetadata(topic, partition, offset, timestamp))
         self._room.set()
 
-    def _fail(self, batch: ProducerBatch, error: Exception) -> None:
+    def _fail(self, batch: ProducerBatch, error: BaseException) -> None:
         self._accumulator.fail(batch)
+        self._identity.batch_failed(error)
         for future in batch.futures:
             if not future.done():
                 future.set_exception(error)
@@ -371,19 +384,13 @@ class Sender:
             return
 
     async def _init_producer_id(self) -> None:
-        """Asks any broker for a producer id until there is one; the delivery timeout bounds what waits meanwhile."""
+        """Asks for a producer id until there is one; the delivery timeout bounds what waits meanwhile."""
         attempts = 0
         while self._accumulator.needs_producer_id:
             try:
-                connection = await self._cluster.any_connection()
-                response = await connection.call(
-                    InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1),
-                    InitProducerIdResponse,
-                )
-                if not response.error_code:
-                    self._accumulator.set_producer_id(response.producer_id, response.producer_epoch)
-                    return
-                error = broker_error(response.error_code, "InitProducerId")
+                self._accumulator.set_producer_id(*await self._identity.obtain())
+                return
+            except KafkaError as error:
                 if not error.error_code.retriable:
                     self._fail_waiting(error)
                     return
@@ -392,6 +399,6 @@ class Sender:
             await asyncio.sleep(self._cluster.backoff_s(attempts))
             attempts += 1
 
-    def _fail_waiting(self, error: Exception) -> None:
+    def _fail_waiting(self, error: BaseException) -> None:
         for batch in self._accumulator.waiting_batches():
             self._fail(batch, error)

@@ -8,17 +8,36 @@ import pytest
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 
-SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
+SETTINGS = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "500"}
 _numbers = count(1)
 
 
-@pytest.fixture(scope="session", params=["odradek", pytest.param("kafka", marks=pytest.mark.java)])
-def bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """``host:port`` of a broker that serves."""
-    directory = tmp_path_factory.mktemp(request.param)
-    broker = OurBroker(directory, SETTINGS) if request.param == "odradek" else RealKafka(directory, SETTINGS)
-    with broker:
+@pytest.fixture(scope="session")
+def odradek(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """``host:port`` of our broker."""
+    with OurBroker(tmp_path_factory.mktemp("odradek"), SETTINGS) as broker:
         yield broker.bootstrap_servers
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """``host:port`` of a real Kafka."""
+    with RealKafka(tmp_path_factory.mktemp("kafka"), SETTINGS) as broker:
+        yield broker.bootstrap_servers
+
+
+@pytest.fixture(params=["odradek", pytest.param("kafka", marks=pytest.mark.java)])
+def bootstrap(request: pytest.FixtureRequest) -> str:
+    """``host:port`` of a broker that serves."""
+    address: str = request.getfixturevalue(request.param)
+    return address
+
+
+@pytest.fixture(params=["odradek", pytest.param("kafka", marks=[pytest.mark.java, pytest.mark.ci])])
+def servers(request: pytest.FixtureRequest) -> str:
+    """``host:port`` of a broker that serves; the real one only in CI."""
+    address: str = request.getfixturevalue(request.param)
+    return address
 
 
 @pytest.fixture

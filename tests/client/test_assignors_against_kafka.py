@@ -147,8 +147,11 @@ def compare(seeds: range) -> None:
     for (seed, step, group, ours), answer in zip(groups, answers, strict=True):
         kafkas = json.loads(answer)
         again = f"compare(range({seed}, {seed + 1})), step {step}: {group[0]}"
-        assert "error" not in kafkas, f"{again}: {kafkas}"
         members = group[1]
+        if "NullPointerException" in kafkas.get("error", ""):
+            flawed += 1  # Kafka looks for the load of an earlier owner that takes no part
+            continue
+        assert "error" not in kafkas, f"{again}: {kafkas}"
         if any(topic not in members[m].topics for m, partitions in kafkas.items() for topic, _ in partitions):
             # Kafka gives a partition back to its owner of an earlier generation without asking whether that one still
             # subscribes to the topic; ours never does.

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.partitioner import StickyPartitioner, murmur2, partition_for_key
+from odradek.client.partitioner import RoundRobinPartitioner, StickyPartitioner, murmur2, partition_for_key
 
 # From Kafka's own test of Utils.murmur2, as signed numbers.
 JAVA_HASHES = {
@@ -38,15 +38,31 @@ def test_negative_hashes_give_javas_partition() -> None:
     assert partition_for_key(b"21", 10) == (-973932308 & 0x7FFFFFFF) % 10
 
 
-def test_sticky_stays_for_a_batch_then_moves_to_another() -> None:
-    sticky = StickyPartitioner(100, random.Random(1).choice)
-    chosen = [sticky.partition("t", 30, [0, 1, 2], [0, 1, 2]) for _ in range(12)]
-    assert [len(set(chosen[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
-    assert chosen[0] != chosen[4] != chosen[8]
+def test_sticky_stays_for_a_batch_then_chooses_anew() -> None:
+    sticky = StickyPartitioner(100, random.Random(1).randrange)
+    chosen = [sticky.partition("t", 30, [0, 1, 2], [0, 1, 2]) for _ in range(400)]
+    batches = [set(chosen[i : i + 4]) for i in range(0, 400, 4)]
+    assert all(len(batch) == 1 for batch in batches)
+    assert set.union(*batches) == {0, 1, 2}
 
 
 def test_sticky_takes_only_partitions_with_a_leader() -> None:
-    sticky = StickyPartitioner(1, random.Random(2).choice)
+    sticky = StickyPartitioner(1, random.Random(2).randrange)
     assert {sticky.partition("t", 10, [0, 1, 2], [2]) for _ in range(20)} == {2}
     assert {sticky.partition("t", 10, [0, 1, 2], []) for _ in range(50)} == {0, 1, 2}
     assert {sticky.partition("single", 10, [0], [0]) for _ in range(5)} == {0}
+
+
+def test_sticky_gives_less_to_partitions_whose_batches_wait() -> None:
+    # BuiltInPartitioner.updatePartitionLoadStats: queues of 0, 3 and 1 count 4, 1 and 3.
+    sticky = StickyPartitioner(1, random.Random(3).randrange)
+    chosen = [sticky.partition("t", 10, [0, 1, 2], [0, 1, 2], lambda _: [0, 3, 1]) for _ in range(8_000)]
+    for partition, weight in enumerate([4, 1, 3]):
+        assert abs(chosen.count(partition) - weight * 1_000) < 150
+
+
+def test_round_robin_goes_around_in_each_topic_whatever_the_key() -> None:
+    partitioner = RoundRobinPartitioner()
+    assert [partitioner("t", b"same", [0, 1, 2], [0, 1, 2]) for _ in range(4)] == [0, 1, 2, 0]
+    assert [partitioner("u", None, [0, 1, 2], [0, 2]) for _ in range(3)] == [0, 2, 0]
+    assert partitioner("t", None, [0, 1, 2], []) == 1

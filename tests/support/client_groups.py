@@ -1,0 +1,77 @@
+"""Groups of our consumers for tests: topics, records, polling until something holds, what listeners were told."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from odradek.client.admin import Admin, NewTopic
+from odradek.client.consumer import Consumer, RebalanceListener
+from odradek.client.producer import Producer
+from odradek.client.types import ConsumerRecord, TopicPartition
+
+WAIT_S = 60
+
+
+async def create_topic(servers: str, topic: str, partitions: int = 1) -> list[TopicPartition]:
+    """Makes a topic; its partitions."""
+    async with Admin(servers) as admin:
+        await admin.create_topics([NewTopic(topic, partitions, 1)])
+        async with asyncio.timeout(WAIT_S):  # a real Kafka's broker learns of topics after its controller has answered
+            while topic not in await admin.list_topics():
+                pass
+    return [TopicPartition(topic, number) for number in range(partitions)]
+
+
+async def produce_numbers(servers: str, topic: str, partitions: int, numbers: Iterable[int]) -> None:
+    """Number n as a record of partition n % partitions."""
+    async with Producer(servers) as producer:
+        for n in numbers:
+            await producer.send(topic, str(n).encode(), partition=n % partitions)
+
+
+class Told(RebalanceListener):
+    """A listener that notes what it is told, partitions without their topics."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, list[int]]] = []
+
+    async def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
+        """Notes it."""
+        self.events.append(("revoked", sorted(p.partition for p in partitions)))
+
+    async def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
+        """Notes it."""
+        self.events.append(("assigned", sorted(p.partition for p in partitions)))
+
+    async def on_partitions_lost(self, partitions: Collection[TopicPartition]) -> None:
+        """Notes it."""
+        self.events.append(("lost", sorted(p.partition for p in partitions)))
+
+
+async def poll_until(
+    consumers: Sequence[Consumer], holds: Callable[[], bool], *, timeout_s: float = WAIT_S
+) -> list[ConsumerRecord]:
+    """Polls all, in turn again and again, until something holds; what they read meanwhile."""
+    records: list[ConsumerRecord] = []
+    async with asyncio.timeout(timeout_s):
+        while not holds():
+            for polled in await asyncio.gather(*(consumer.poll(100) for consumer in consumers)):
+                for some in polled.values():
+                    records += some
+    return records
+
+
+async def read(consumers: Sequence[Consumer], count: int) -> list[ConsumerRecord]:
+    """Polls all until ``count`` records came."""
+    records: list[ConsumerRecord] = []
+    async with asyncio.timeout(WAIT_S):
+        while len(records) < count:
+            for polled in await asyncio.gather(*(consumer.poll(100) for consumer in consumers)):
+                for some in polled.values():
+                    records += some
+    return records
+
+
+def shared_out(consumers: Sequence[Consumer], partitions: Collection[TopicPartition], sizes: Sequence[int]) -> bool:
+    """Whether the consumers have all partitions among them, each so many."""
+    owned = [partition for consumer in consumers for partition in consumer.assignment()]
+    return [len(c.assignment()) for c in consumers] == list(sizes) and sorted(owned) == sorted(partitions)
