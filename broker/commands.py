@@ -25,6 +25,7 @@ from .listening import BindError
 from .logging_setup import set_up_logging
 from .metadata.log_reader import MetadataLogError
 from .read_only import ReadOnlyMode
+from .recovery_progress import RecoveryStopped
 
 START_ERRORS = (
     BindError,
@@ -79,12 +80,20 @@ async def run(
     raise_descriptor_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    daemon = Daemon(config, cluster_id, stop.set, read_only)
+
+    def told_to_stop() -> None:
+        stop.set()
+        daemon.stop_recovery()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, told_to_stop)
     # The image's entry point holds them back until here: as process 1, one that comes before would be lost.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
-    daemon = Daemon(config, cluster_id, stop.set, read_only)
-    await daemon.start()
+    try:
+        await daemon.start()
+    except RecoveryStopped:
+        return None  # which has said itself how far it has come
     gc.freeze()
     gc.enable()  # serve_options has disabled it
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())

@@ -103,6 +103,7 @@ class Daemon:
         self._snapshots: SnapshotGenerator | None = None
         self._disk_watch: DiskWatch | None = None
         self._image: MetadataImage | None = None
+        self._recovery = RecoveryProgress(time.monotonic)
 
     @property
     def broker(self) -> Broker:
@@ -133,19 +134,26 @@ class Daemon:
     async def start(self) -> None:
         """Opens, recovers, registers, loads, serves.
 
-        Raises BindError, DirectoryLockedError, KafkaError or OSError with what to do; nothing stays locked then.
+        Raises BindError, DirectoryLockedError, KafkaError or OSError with what to do, RecoveryStopped where it was told
+        to stop (:meth:`stop_recovery`); nothing stays locked then.
         """
         try:
-            self._open()
+            now_ms = clock_ms()
+            self._open(now_ms)
+            await self._recover(now_ms)
+            self._serve(now_ms)
             await self._accept()
         except BaseException:
             self._give_up()
             raise
 
-    def _open(self) -> None:
+    def stop_recovery(self) -> None:
+        """Ends a start that recovers logs; harmless at any other time."""
+        self._recovery.stop()
+
+    def _open(self, now_ms: int) -> None:
         loop = asyncio.get_running_loop()
         config = self._config
-        now_ms = clock_ms()
         self._bound = [bind(listener) for listener in config.listeners]
         self._log_dirs = LogDirectories.open(
             map(Path, config.log_dirs),
@@ -163,7 +171,14 @@ class Daemon:
             self._log_dirs, partitions, self._log_config, clock_ms, self._group_commit, metadata.node_id
         )
         self._moves = ReplicaMoves(
-            self._log_dirs, hosting, partitions, metadata, self._group_commit, clock_ms, self._move_throttle
+            self._log_dirs,
+            hosting,
+            partitions,
+            metadata,
+            self._group_commit,
+            clock_ms,
+            self._move_throttle,
+            config["num.replica.alter.log.dirs.threads"],
         )
         self._broker = Broker(
             config,
@@ -179,9 +194,23 @@ class Daemon:
         self._broker.take_dynamic_configs(image)
         self._log_dirs.find_logs(now_ms, self._is_stray, self._known_id)
         self._log_dirs.promote_futures(self._assigned_directory, now_ms)
-        threads = config.get_int("num.recovery.threads.per.data.dir")
-        RecoveryProgress(time.monotonic).recover(self._log_dirs, hosting.config_of, now_ms, threads)
-        self._log_dirs.cordoned = cordoned_paths(self._broker.config, self._log_dirs.paths)
+
+    async def _recover(self, now_ms: int) -> None:
+        """Recovers what wasn't closed, on threads: the event loop hears meanwhile that the broker is to stop."""
+        assert self._log_dirs is not None
+        assert self._hosting is not None
+        if self._recovery.unclean(self._log_dirs):
+            threads = self._config.get_int("num.recovery.threads.per.data.dir")
+            arguments = self._log_dirs, self._hosting.config_of, now_ms, threads
+            await asyncio.get_running_loop().run_in_executor(None, self._recovery.recover, *arguments)
+
+    def _serve(self, now_ms: int) -> None:
+        """Registers, leads, loads: what is needed before the first connection."""
+        assert self._log_dirs is not None
+        assert self._hosting is not None
+        assert self._moves is not None
+        hosting, metadata = self._hosting, self.broker.metadata
+        self._log_dirs.cordoned = cordoned_paths(self.broker.config, self._log_dirs.paths)
         metadata.start(
             self.advertised(),
             now_ms,

@@ -60,8 +60,10 @@ class ReplicaMoves:
         group_commit: GroupCommit,
         clock_ms: Callable[[], int],
         max_bytes_per_second: Callable[[], int],
+        threads: int | None,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch."""
+        """``clock_ms``: milliseconds since the epoch. ``threads``: how many partitions are copied at a time
+        (``num.replica.alter.log.dirs.threads``), None: as many as there are directories."""
         self._directories = directories
         self._hosting = hosting
         self._partitions = partitions
@@ -72,8 +74,7 @@ class ReplicaMoves:
         self._moves: dict[TopicPartition, _UnderWay] = {}
         self._tasks: dict[asyncio.Task[None], TopicPartition] = {}
         """Those of moves that were given up are here until their last chunk is written."""
-        self._turns = asyncio.Semaphore(len(directories.paths))
-        """As many at a time as there are directories (``num.replica.alter.log.dirs.threads``)."""
+        self._turns = asyncio.Semaphore(threads or len(directories.paths))
 
     def alter(self, topic: str, index: int, path: str) -> None:
         """Moves a partition to a directory; nothing is to do where it lies there, but to end a move elsewhere.
@@ -213,8 +214,7 @@ class ReplicaMoves:
             if under_way.stop.is_set() or move.lag > TAIL_OFFSETS:
                 done.set_result(False)
                 return
-            while (chunk := move.next_chunk()) is not None:
-                move.append(chunk, self._clock_ms())
+            move.catch_up(self._clock_ms())
             old = move.log
             now_ms = self._clock_ms()
             lies_in = {(partition.topic_id, partition.index): move.target.directory_id}

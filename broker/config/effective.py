@@ -76,6 +76,8 @@ EFFECTIVE: dict[str, str] = {
     "log.dir": "The data directory, if log.dirs is not set; ./data unless set.",
     "log.dirs": "The data directories, separated by commas.",
     "cordoned.log.dirs": "The data directories in which no new partition is put; * for all.",
+    "num.replica.alter.log.dirs.threads": "How many partitions move to another directory at a time; unset: as many as"
+    " there are directories.",
     "num.recovery.threads.per.data.dir": "How many logs of one directory are recovered at a time after a crash.",
     # the metadata log
     "metadata.log.dir": "Where the metadata log lies; in the first of log.dirs unless set.",

@@ -20,7 +20,7 @@ from ..config.server_config import ServerConfig
 from ..internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from .decision import Controller
 from .elections import leave_partition
-from .features import BOOTSTRAP_FEATURES, SUPPORTED_FEATURES
+from .features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
 from .image import Endpoint, MetadataImage, ResourceType
 from .replay import FENCE, UNFENCE
 
@@ -29,10 +29,18 @@ PRODUCER_ID_BLOCK_SIZE = 1000
 MAX_PRODUCER_ID = 0x7FFFFFFFFFFFFFFF
 
 
-def bootstrap_records() -> list[Message]:
-    """The first records of a fresh cluster: the feature levels, and what eligible leader replicas need (KIP-966)."""
-    records: list[Message] = [FeatureLevelRecord(name, level) for name, level in BOOTSTRAP_FEATURES.items()]
-    records.append(ConfigRecord(ResourceType.BROKER, "", "min.insync.replicas", "1"))
+def bootstrap_records(config: ServerConfig, formatted: Sequence[Message] = ()) -> list[Message]:
+    """The first records of a fresh cluster: the feature levels, and what eligible leader replicas need.
+
+    ``formatted``: what a format has put aside for this start, in place of the levels that are ours. With eligible
+    leader replicas ``min.insync.replicas`` is the cluster's, so that no broker's file contradicts another's (KIP-966,
+    ConfigurationControlManager.maybeGenerateElrSafetyRecords).
+    """
+    records = list(formatted) or [FeatureLevelRecord(name, level) for name, level in BOOTSTRAP_FEATURES.items()]
+    levels = {one.name: one.feature_level for one in records if isinstance(one, FeatureLevelRecord)}
+    if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION):
+        minimum = str(config.get_int("min.insync.replicas"))
+        records.append(ConfigRecord(ResourceType.BROKER, "", "min.insync.replicas", minimum))
     return records
 
 

@@ -185,7 +185,8 @@ class MetadataService:
         """The first records of a fresh cluster, where there are none yet."""
         if METADATA_VERSION not in self.image.features:
             # A directory that Kafka's own tool has formatted begins as that tool was told.
-            self._append(self.log.bootstrap_records() or bootstrap_records(), LATEST_METADATA_VERSION, now_ms)
+            records = bootstrap_records(self.controller.config, self.log.bootstrap_records())
+            self._append(records, LATEST_METADATA_VERSION, now_ms)
             self._check_feature_levels()
 
     def seed(self, records: Sequence[Message], now_ms: int) -> None:

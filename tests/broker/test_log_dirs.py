@@ -231,6 +231,28 @@ def test_a_replica_moves_with_all_that_is_appended_meanwhile(two: Two) -> None:
     assert "t 0 " not in (home / "recovery-point-offset-checkpoint").read_text()
 
 
+def copied(two: Two) -> int:
+    """How many of the replicas on their way have records already."""
+    found = [path for home in (two.a, two.b) for path in home.glob("*-future/*.log")]
+    return sum(path.stat().st_size > 0 for path in found)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_so_many_partitions_move_at_a_time(tmp_path: Path, threads: int) -> None:
+    """At a byte a second whoever has begun is not done before the test is."""
+    two = Two(tmp_path, {"num.replica.alter.log.dirs.threads": str(threads)})
+    try:
+        two.fill()
+        assert configure(two, "replica.alter.log.dirs.io.max.bytes.per.second", "1") == 0
+        for index in range(PARTITIONS):
+            assert two.asking.move("t", index, str(two.other(two.home_of("t", index)))) == 0
+        wait_for(lambda: copied(two) >= threads, "not so many")
+        assert len([path for home in (two.a, two.b) for path in home.glob("*-future")]) == PARTITIONS
+        assert copied(two) == threads
+    finally:
+        two.broker.stop()
+
+
 def test_moves_that_can_not_be_are_refused_as_kafka_refuses_them(two: Two) -> None:
     two.fill()
     home = two.home_of("t", 0)
@@ -244,7 +266,11 @@ def test_moves_that_can_not_be_are_refused_as_kafka_refuses_them(two: Two) -> No
 
 
 def cordon(two: Two, value: str) -> int:
-    config = IncrementalAlterConfigsRequest.AlterableConfig("cordoned.log.dirs", 0, value)
+    return configure(two, "cordoned.log.dirs", value)
+
+
+def configure(two: Two, key: str, value: str) -> int:
+    config = IncrementalAlterConfigsRequest.AlterableConfig(key, 0, value)
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource(4, "1", [config])
     return int(two.asking.ask(IncrementalAlterConfigsRequest([resource], False), 1).responses[0].error_code)
 

@@ -50,7 +50,7 @@ def apply(image: MetadataImage, records: Iterable[Message]) -> MetadataDelta:
 def started(core: Controller, *other_brokers: int, directories: tuple[bytes, ...] = (DIRECTORY,)) -> MetadataImage:
     """The image of a fresh cluster whose broker has registered; ``other_brokers`` too, with their own directories."""
     image = MetadataImage()
-    apply(image, bootstrap_records())
+    apply(image, bootstrap_records(core.config))
     apply(image, registration_records(core, [ENDPOINT], directories, 5))
     for broker_id in other_brokers:
         other = Controller(broker_id, core.config, core.random_uuid)

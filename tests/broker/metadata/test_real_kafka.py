@@ -8,12 +8,15 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
-from odradek.protocol.messages.metadata_records import ConfigRecord, UserScramCredentialRecord
+from odradek.broker.storage_tool.format import format_directories
+from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.storage.log_directory import LogDirectory
+from support.door_metadata import metadata_records
 from support.metadata_images import Topic, numbered_uuids
 from support.metadata_service import open_service
-from support.real_kafka import RealKafka
+from support.our_broker import OurBroker
+from support.real_kafka import CLUSTER_ID, RealKafka
 
 pytestmark = pytest.mark.java
 
@@ -130,3 +133,31 @@ def open_image(tmp_path: Path) -> MetadataService:
     )
     directory.abandon()
     return service
+
+
+@pytest.mark.ci
+def test_a_formatted_directory_begins_with_the_same_records(tmp_path: Path) -> None:
+    """By Kafka's tool and Kafka, and by ours: features, and ``min.insync.replicas`` of the configuration."""
+    kafka = RealKafka(tmp_path / "kafka", {"min.insync.replicas": "2"})
+    with kafka:
+        pass
+    ours = RealKafka(tmp_path / "ours", {"min.insync.replicas": "2"})
+    ours.directory.mkdir()
+    path = tmp_path / "ours" / "server.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in ours.properties().items()))
+    assert format_directories(["-c", str(path), "-t", CLUSTER_ID, "--standalone"]) == 0
+    with OurBroker(tmp_path / "ours", {"node.id": "1", "min.insync.replicas": "2"}) as broker:
+        broker.stop()
+
+    def begins(directory: Path) -> list[tuple[str, ...]]:
+        wanted = (FeatureLevelRecord, ConfigRecord)
+        found = [record for record, _ in metadata_records(directory) if isinstance(record, wanted)]
+        return [
+            (one.name, str(one.feature_level)) if isinstance(one, FeatureLevelRecord) else (one.name, str(one.value))
+            for one in found
+            if isinstance(one, FeatureLevelRecord) or not one.resource_name
+        ]
+
+    not_served = {"share.version", "streams.version"}
+    assert [one for one in begins(kafka.log_dir) if one[0] not in not_served] == begins(tmp_path / "ours" / "logs")
+    assert ("min.insync.replicas", "2") in begins(kafka.log_dir)

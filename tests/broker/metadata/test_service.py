@@ -8,9 +8,11 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.broker.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.broker.metadata.format import control_records
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.records import encode_record
+from odradek.broker.metadata.registration import bootstrap_records
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
@@ -34,7 +36,7 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
-from support.metadata_images import ENDPOINT, Topic
+from support.metadata_images import ENDPOINT, Topic, apply, controller
 from support.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
@@ -320,6 +322,22 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
         for name in ("topics_by_id", "configs", "features", "client_quotas", "next_producer_id", "kept"):
             assert getattr(loaded, name) == getattr(before, name), name
         assert loaded.brokers[1].epoch == before.brokers[1].epoch
+
+
+@pytest.mark.parametrize(("level", "minimum"), [(1, {"min.insync.replicas": "2"}), (0, {})])
+def test_with_eligible_leader_replicas_the_cluster_begins_with_the_nodes_min_insync_replicas(
+    level: int, minimum: dict[str, str]
+) -> None:
+    """As Kafka 4.3.1 does on its first start, after ``kafka-storage format`` too, which does not put it aside."""
+    config = controller("min.insync.replicas=2").config
+    formatted = [
+        FeatureLevelRecord("metadata.version", 30),
+        FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, level),
+    ]
+    image = MetadataImage()
+    apply(image, bootstrap_records(config, formatted))
+    assert image.config_of(ResourceType.BROKER, "") == minimum
+    assert image.metadata_version == 30
 
 
 def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,64 @@
+"""SIGTERM while logs are recovered: the broker stops soon and cleanly, and the next start goes on where it was."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.files import Files
+from support.asking import Asking
+from support.our_broker import OurBroker
+
+PARTITIONS = 12
+CONFIGS = {"offsets.topic.num.partitions": "1", "num.recovery.threads.per.data.dir": "1"}
+
+STOPPED_WHILE_IT_RECOVERS = """
+import os, signal, sys
+from odradek.broker import recovery_progress, serve_options
+
+class Progress(recovery_progress.RecoveryProgress):
+    def _log_done(self, directory, key, done, total):
+        if done == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert self._stop.wait(60), "the event loop does not hear the signal"
+        super()._log_done(directory, key, done, total)
+
+import odradek.broker.daemon
+odradek.broker.daemon.RecoveryProgress = Progress
+sys.exit(serve_options.serve(sys.argv[1:]))
+"""
+
+
+def test_a_stop_during_recovery_keeps_what_was_recovered(tmp_path: Path) -> None:
+    broker = OurBroker(tmp_path, CONFIGS)
+    with broker:
+        asking = Asking(broker.port)
+        assert asking.create("t", PARTITIONS) == 0
+        for index in range(PARTITIONS):
+            assert asking.produce("t", index, b"first") == 0
+        broker.kill()
+        assert recovery_points(broker.log_dir) == {}
+        ready = tmp_path / "never"
+        overrides = [f"listeners=PLAINTEXT://127.0.0.1:{broker.port}", f"log.dirs={broker.log_dir}"]
+        overrides += [f"{key}={value}" for key, value in CONFIGS.items()]
+        options = [part for override in overrides for part in ("--override", override)]
+        command = [sys.executable, "-c", STOPPED_WHILE_IT_RECOVERS, *options, "--ready-file", str(ready)]
+        stopped = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert stopped.returncode == 0, stopped.stderr
+        assert "told to stop with 4 logs recovered" in stopped.stderr
+        assert "Traceback" not in stopped.stderr
+        assert "listens on" not in stopped.stdout
+        assert not ready.exists()
+        assert not (broker.log_dir / ".kafka_cleanshutdown").exists()
+        assert len(recovery_points(broker.log_dir)) == 4, "the next start need not check these again"
+        broker.start()
+        assert f"Recovered {PARTITIONS} logs" in broker.log()
+        for index in range(PARTITIONS):
+            assert asking.fetch("t", index) == (0, [b"first"])
+        assert broker.stop() == 0
+
+
+def recovery_points(log_dir: Path) -> dict[tuple[str, int], int]:
+    """What was written down as recovered or flushed."""
+    found = read_offset_checkpoint(Files(), log_dir / RECOVERY_POINT_CHECKPOINT)
+    return {key: offset for key, offset in found.items() if offset}
