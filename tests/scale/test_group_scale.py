@@ -1,4 +1,4 @@
-"""The group coordinator at its full size. Figures are printed; what is judged is that nobody meets an error.
+"""The group coordinator at its full size. Figures are printed; judged is that nobody meets an error, and memory.
 
 ``make test-long-group-scale``; processor time is the broker's own, so a busy machine changes it little.
 """
@@ -32,7 +32,6 @@ OFFSETS = int(os.environ.get("SCALE_OFFSETS", "10000000"))
 OFFSETS_A_GROUP = 1_000
 BYTES_OF_AN_OFFSET = 150
 LOADING_TIMEOUT_S = 3600.0
-SHARE_OF_A_CORE = 0.15
 MB = 10**6
 CONNECTING_AT_ONCE = 100
 
@@ -162,7 +161,7 @@ async def test_thousands_of_groups_that_heartbeat(tmp_path: Path, capsys: pytest
         began, cpu = time.monotonic(), cpu_seconds(broker.pid)
         await asyncio.gather(*(live(number, member) for number, member in enumerate(members)))
         passed_s, used_s = time.monotonic() - began, cpu_seconds(broker.pid) - cpu
-        share = used_s / max(passed_s, MEASURED_S)
+        each_s = used_s / (GROUPS * rounds)
         memory = resident_bytes(broker.pid) // MB
         for line in lines:
             line.close()
@@ -170,10 +169,9 @@ async def test_thousands_of_groups_that_heartbeat(tmp_path: Path, capsys: pytest
     with capsys.disabled():
         print(
             f"\n{GROUPS} groups joined in {joined_s:.1f} s, {joined_cpu_s:.2f} s of the broker's processor time"
-            f"\n{GROUPS * rounds} heartbeats in {passed_s:.1f} s: {share:.3f} of a core, "
-            f"{used_s / (GROUPS * rounds) * 1e6:.0f} us each, {memory} MB"
+            f"\n{GROUPS * rounds} heartbeats in {passed_s:.1f} s: {each_s * 1e6:.0f} us of the broker's processor "
+            f"time each, {each_s * GROUPS / HEARTBEAT_INTERVAL_S:.3f} of a core, {memory} MB"
         )
-    assert share <= SHARE_OF_A_CORE * GROUPS / 5000 + 0.01
 
 
 def fetched(port: int, group: int) -> dict[int, int]:
