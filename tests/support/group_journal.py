@@ -1,7 +1,10 @@
 """What the members of a group saw, each in a file of its own, and what must hold for all of them together.
 
 A member writes one JSON array a line: time (ns of the machine's monotonic clock), event, facts. The rules: no record is
-lost, none is out of order in a partition, and whoever gets a partition goes on at what was committed for it.
+lost, none is out of order in a partition, whoever gets a partition goes on at what was committed for it, and in one
+generation of a group a partition has one owner.
+
+A journal is named after its member; what stands behind a "~" tells processes apart that were the same static member.
 """
 
 import json
@@ -19,9 +22,9 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", buffering=1)
 
-    def assigned(self, partitions: Iterable[int]) -> None:
-        """The member got partitions."""
-        self._write("assigned", sorted(partitions))
+    def assigned(self, partitions: Iterable[int], generation: int) -> None:
+        """The member got partitions, in this generation; -1 where it lost its membership meanwhile."""
+        self._write("assigned", [generation, sorted(partitions)])
 
     def revoked(self, partitions: Iterable[int]) -> None:
         """The member lost partitions."""
@@ -56,7 +59,9 @@ class GroupHistory:
     committed: dict[int, int] = field(default_factory=dict)
     """Partition -> highest next offset that was acknowledged."""
     assigned: dict[str, list[int]] = field(default_factory=dict)
-    """Member -> what it holds at the end."""
+    """Process -> what it holds at the end."""
+    generations: dict[str, int] = field(default_factory=dict)
+    """Process -> the generation of its last assignment."""
     failures: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     """What no group may ever see, in words."""
@@ -96,16 +101,21 @@ class _Reading:
         """(member, partition) -> the offset that must come next; None right after an assignment."""
         self._floor: dict[tuple[str, int], int] = {}
         """(member, partition) -> what was committed when the partition was assigned."""
+        self._owners: dict[tuple[int, int], str] = {}
+        """(generation, partition) -> the member."""
 
     def take(self, member: str, event: str, facts: Any) -> None:
         """Takes in one event."""
         history = self._history
         held = history.assigned.setdefault(member, [])
         if event == "assigned":
-            for partition in facts:
+            generation, partitions = facts
+            for partition in partitions:
                 self._next[member, partition] = None
                 self._floor[member, partition] = history.committed.get(partition, 0)
-            held[:] = sorted({*held, *facts})
+            held[:] = sorted({*held, *partitions})
+            history.generations[member] = generation
+            self._owned(member.partition("~")[0], generation, held)
         elif event == "revoked":
             held[:] = sorted(set(held) - set(facts))
         elif event == "received":
@@ -117,6 +127,14 @@ class _Reading:
                 history.committed[partition] = max(end, history.committed.get(partition, 0))
         elif event == "failed":
             history.failures.append(f"{member}: {facts}")
+
+    def _owned(self, member: str, generation: int, partitions: list[int]) -> None:
+        if generation < 0:
+            return
+        for partition in partitions:
+            owner = self._owners.setdefault((generation, partition), member)
+            if owner != member:
+                self._history.violations.append(f"generation {generation}: {owner} and {member} own {partition}")
 
     def _received(self, member: str, partition: int, offset: int, number: int) -> None:
         history = self._history
