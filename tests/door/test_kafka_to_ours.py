@@ -17,8 +17,8 @@ from support.door_continuity import LivingProducer, assert_groups_go_on, assert_
 from support.door_metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
 from support.door_rules import violations
 from support.door_security import AUTHORIZER, set_up, what_is_there
-from support.door_snapshot import Snapshot, differences, take_snapshot
-from support.door_transactions import assert_shown_right, end_the_open_one, fill_with_transactions
+from support.door_snapshot import differences
+from support.door_transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
 from support.door_workload import CONFIGS, fill, fill_more, wait
 from support.java import KAFKA_VERSION, java_or_skip
 from support.kafka_log import SERVING, complaints
@@ -130,27 +130,15 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         door.end()
 
 
-class Seen(NamedTuple):
-    """What readers of all records see, and readers of committed ones."""
-
-    uncommitted: Snapshot
-    committed: Snapshot
-
-
-def look(door: Door) -> Seen:
-    """Asks for everything, twice."""
-    return Seen(take_snapshot(door.servers), take_snapshot(door.servers, isolation_level="read_committed"))
-
-
 def same_after(door: Door, before: Seen, producer: LivingProducer, *, open_ended: bool) -> Seen:
     """The broker shows what the other one had; producer and groups go on; what it shows then."""
-    seen = look(door)
+    seen = look(door.servers)
     for one, other in zip(before, seen, strict=True):
         assert not differences(one, other), "\n".join(differences(one, other))
     assert_shown_right(*seen, open_is_there=not open_ended)
     assert_groups_go_on(door.servers, seen.uncommitted)
     producer.send()
-    seen = look(door)
+    seen = look(door.servers)
     producer.assert_all_there(seen.uncommitted)
     return seen
 
@@ -159,7 +147,7 @@ def settled(door: Door) -> Seen:
     """What is there now, when the log start offsets have come to their checkpoint, which is written by the clock."""
     checkpoint = door.kafka.log_dir / "log-start-offset-checkpoint"
     wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
-    return look(door)
+    return look(door.servers)
 
 
 def now_ms() -> int:

@@ -1,7 +1,9 @@
 """From Odradek to Apache Kafka and back: a directory that clients filled, under whichever broker serves it next.
 
 The broker is stopped, or killed; a real Kafka starts on its directory under each of the two quorum configurations and
-shows every record, committed offset, config and id; an idempotent producer and groups go on; then we start on it again.
+shows every record, committed offset, config and id, and no aborted record to those who read committed ones; an
+idempotent producer, a group that stays and others that come back go on; a transaction that was open under ours ends
+under Kafka; then we start on it again.
 """
 
 import time
@@ -12,9 +14,11 @@ import pytest
 
 from support.door_cleaned import CLEANER, fill_cleaned
 from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
+from support.door_living_group import LIVING_GROUP, LivingGroup
 from support.door_rules import violations
-from support.door_snapshot import Snapshot, differences, take_snapshot
+from support.door_snapshot import differences
 from support.door_topics import LIVING
+from support.door_transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
 from support.door_workload import CONFIGS, fill, fill_more, wait
 from support.java import java_or_skip
 from support.kafka_log import SERVING, complaints
@@ -107,50 +111,61 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         producer = LivingProducer(servers)
         fill(servers, seed=1, now_ms=now_ms())
         fill_cleaned(servers, [door.ours.log_dir, *door.others])
+        fill_with_transactions(servers)
+        group = LivingGroup(servers)
+        group.go_on()
         producer.send()
         seen = settled(servers, door, way)
         for round_ in range(rounds):
             door.end_ours(producer)
             door.start_kafka()
-            seen = same_after(servers, seen, producer)
+            seen = same_after(servers, seen, producer, group, open_ended=round_ > 0)
+            if round_ == 0:
+                end_the_open_one(servers)
+                seen = look(servers)
             if rounds > 1:
                 fill_more(servers, seed=100 + round_, now_ms=now_ms())
                 seen = settled(servers, door, way)
             door.end_kafka(producer)
             assert_one_sequence(door.log_dir_of(LIVING))
             door.start_ours()
-            seen = same_after(servers, seen, producer)
+            seen = same_after(servers, seen, producer, group, open_ended=True)
             if rounds > 1:
                 fill_more(servers, seed=200 + round_, now_ms=now_ms())
                 seen = settled(servers, door, way)
+        group.close()
         door.end_ours(producer)
         assert_one_sequence(door.log_dir_of(LIVING))
     finally:
         door.end()
 
 
-def same_after(servers: str, before: Snapshot, producer: LivingProducer) -> Snapshot:
+def same_after(servers: str, before: Seen, producer: LivingProducer, group: LivingGroup, *, open_ended: bool) -> Seen:
     """The broker shows what the other one had; producer and groups go on; what it shows then."""
     producer.finish()
-    seen = take_snapshot(servers)
-    # What the producer sent while a broker was killed came after the first look.
-    lines = [line for line in differences(before, seen) if not line.startswith(f"{LIVING}-0: ")]
-    assert not lines, "\n".join(lines)
-    producer.assert_all_there(seen)
-    assert_groups_go_on(servers, seen)
+    seen = look(servers)
+    for one, other in zip(before, seen, strict=True):
+        # What the producer sent while a broker was killed came after the first look.
+        lines = [line for line in differences(one, other) if not line.startswith(f"{LIVING}-0: ")]
+        assert not lines, "\n".join(lines)
+    assert_shown_right(*seen, open_is_there=not open_ended)
+    assert seen.uncommitted.groups[LIVING_GROUP].state == "STABLE"
+    producer.assert_all_there(seen.uncommitted)
+    assert_groups_go_on(servers, seen.uncommitted)
+    group.go_on()
     producer.send()
-    seen = take_snapshot(servers)
-    producer.assert_all_there(seen)
+    seen = look(servers)
+    producer.assert_all_there(seen.uncommitted)
     return seen
 
 
-def settled(servers: str, door: Door, way: Way) -> Snapshot:
+def settled(servers: str, door: Door, way: Way) -> Seen:
     """What is there now. Before a kill, the log start offsets have to be in their checkpoint: it is written by the
     clock, and a killed Kafka that had not come to it would serve deleted records again too."""
     checkpoint = door.log_dir_of("records-deleted") / "log-start-offset-checkpoint"
     if "kill" in way:
         wait("the log start offsets to be written down", lambda: "records-deleted 0 37\n" in checkpoint.read_text())
-    return take_snapshot(servers)
+    return look(servers)
 
 
 def now_ms() -> int:

@@ -1,14 +1,14 @@
 """Transactions that pass the door: committed, aborted, and one that is open while brokers are exchanged.
 
-Written by an unmodified confluent-kafka on a real Kafka. Only records that are read back are waited for.
+Written by an unmodified confluent-kafka on either broker. Only records that are read back are waited for.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from support.door_snapshot import Snapshot
+from support.door_snapshot import Snapshot, take_snapshot
 from support.door_topics import Plan
 from support.door_workload import TIMEOUT_S, create
 
@@ -24,6 +24,18 @@ PLANS = (
 )
 LONGEST_MS = 900_000
 """transaction.max.timeout.ms: nobody aborts the open transaction while brokers are exchanged."""
+
+
+class Seen(NamedTuple):
+    """What readers of all records see, and readers of committed ones."""
+
+    uncommitted: Snapshot
+    committed: Snapshot
+
+
+def look(servers: str) -> Seen:
+    """Asks for everything, twice."""
+    return Seen(take_snapshot(servers), take_snapshot(servers, isolation_level="read_committed"))
 
 
 def fill_with_transactions(servers: str, configs: dict[str, str] | None = None) -> None:
