@@ -8,7 +8,12 @@ import pytest
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 
-SETTINGS = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "500"}
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "300",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+}
 _numbers = count(1)
 
 

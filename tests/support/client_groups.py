@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer, RebalanceListener
@@ -48,16 +49,18 @@ class Told(RebalanceListener):
 
 
 async def poll_until(
-    consumers: Sequence[Consumer], holds: Callable[[], bool], *, timeout_s: float = WAIT_S
+    consumers: Sequence[Consumer], holds: Callable[[], bool], *, records: list[ConsumerRecord] | None = None
 ) -> list[ConsumerRecord]:
-    """Polls all, in turn again and again, until something holds; what they read meanwhile."""
-    records: list[ConsumerRecord] = []
-    async with asyncio.timeout(timeout_s):
+    """Polls all, in turn again and again, until something holds; what they read meanwhile, added to ``records``."""
+    found = [] if records is None else records
+    async with asyncio.timeout(WAIT_S):
         while not holds():
+            if not consumers:
+                await asyncio.sleep(0.02)  # others do the work
             for polled in await asyncio.gather(*(consumer.poll(100) for consumer in consumers)):
                 for some in polled.values():
-                    records += some
-    return records
+                    found += some
+    return found
 
 
 async def read(consumers: Sequence[Consumer], count: int) -> list[ConsumerRecord]:
@@ -71,7 +74,16 @@ async def read(consumers: Sequence[Consumer], count: int) -> list[ConsumerRecord
     return records
 
 
-def shared_out(consumers: Sequence[Consumer], partitions: Collection[TopicPartition], sizes: Sequence[int]) -> bool:
+class HasPartitions(Protocol):
+    """A consumer of whatever client."""
+
+    def assignment(self) -> set[TopicPartition]:
+        """What it has."""
+
+
+def shared_out(
+    consumers: Sequence[HasPartitions], partitions: Collection[TopicPartition], sizes: Sequence[int]
+) -> bool:
     """Whether the consumers have all partitions among them, each so many."""
     owned = [partition for consumer in consumers for partition in consumer.assignment()]
     return [len(c.assignment()) for c in consumers] == list(sizes) and sorted(owned) == sorted(partitions)
