@@ -6,103 +6,30 @@ and ``OffsetsUtils``: offsets outside the log are moved to its ends, times behin
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from ..types import OffsetAndMetadata, TopicPartition
-from .group_csv import csv_text, parse_plan
+from .group_csv import csv_text
 from .group_options import GroupOptions
+from .group_reset_target import ResetTo
 from .group_wanted import existing_groups
 from .output import print_columns, print_json
+from .progress import Progress
 from .running import CommandError
 from .topic_partitions import parse_topic_partitions, the_partitions
 
 if TYPE_CHECKING:
     from ..admin import Admin
+    from ..admin_group_descriptions import GroupDescription
 
-DURATION = re.compile(
-    r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?=[-+\d])(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?)(\d+)(?:[.,](\d{0,9}))?S)?)?",
-    re.IGNORECASE,
-)
-"""``java.time.Duration.parse``: each part may have a sign of its own."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EMPTY = "Empty"
 
 
-class ResetTo(NamedTuple):
-    """A way to reset: ``kind`` is the option's name without dashes (to-time for both of times), ``value`` an offset,
-    a shift or a time in ms, ``plan`` what a file says."""
-
-    kind: str
-    value: int = 0
-    plan: Mapping[str, Mapping[TopicPartition, int]] = {}
-
-
-def reset_target(options: GroupOptions) -> ResetTo:
-    """The one way that was asked for. Raises UsageError, CommandError for a file that cannot be read."""
-    given = {
-        "to-earliest": options.to_earliest,
-        "to-latest": options.to_latest,
-        "to-current": options.to_current,
-        "to-offset": options.to_offset is not None,
-        "shift-by": options.shift_by is not None,
-        "to-datetime": options.to_datetime is not None,
-        "by-duration": options.by_duration is not None,
-        "from-file": options.from_file is not None,
-    }
-    chosen = [name for name, wanted in given.items() if wanted]
-    if len(chosen) != 1:
-        names = ", ".join(f"--{name}" for name in given)
-        raise click.UsageError(f"--reset-offsets needs exactly one of these options: {names}")
-    if options.to_datetime is not None:
-        return ResetTo("to-time", parse_datetime(options.to_datetime))
-    if options.by_duration is not None:
-        return ResetTo("to-time", int(time.time() * 1000) - parse_duration_ms(options.by_duration))
-    if options.from_file is not None:
-        return ResetTo("from-file", plan=_read_plan(options.from_file, options.groups))
-    return ResetTo(chosen[0], options.to_offset if options.to_offset is not None else options.shift_by or 0)
-
-
-def _read_plan(path: str, group_ids: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            text = file.read()
-    except OSError as error:
-        raise CommandError(f"--from-file {path}: {error.strerror}") from None
-    return parse_plan(text, group_ids, path)
-
-
-def parse_datetime(text: str) -> int:
-    """Milliseconds since 1970 of ``YYYY-MM-DDThh:mm:ss.sss``, in UTC without an offset. Raises UsageError."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.UsageError(f"--to-datetime {text}: must be like 2026-01-31T12:00:00.000") from None
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
-
-
-def parse_duration_ms(text: str) -> int:
-    """Milliseconds of an ISO 8601 duration ``PnDTnHnMn.nS``, rounded down. Raises UsageError."""
-    match = DURATION.fullmatch(text)
-    if match is None or not re.search(r"\d", text):
-        raise click.UsageError(f"--by-duration {text}: must be like P1DT2H3M4S")
-    sign, days, hours, minutes, seconds_sign, seconds, fraction = match.groups()
-    nanoseconds = int(seconds or 0) * 10**9 + int((fraction or "").ljust(9, "0"))
-    if seconds_sign == "-":
-        nanoseconds = -nanoseconds
-    whole = (int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)
-    total = whole * 60 * 10**9 + nanoseconds
-    return (-total if sign == "-" else total) // 10**6
-
-
-async def reset(admin: Admin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+async def reset(admin: Admin, options: GroupOptions, group_ids: Sequence[str], to: ResetTo) -> int | None:
     """``--reset-offsets``: shows the new offsets, and sets them with ``--execute``."""
-    to = reset_target(options)
     if not options.execute and not options.dry_run:
         click.echo(
             "WARN: Nothing is changed: add --execute to do it, or --dry-run to say that this is meant.", err=True
@@ -110,25 +37,33 @@ async def reset(admin: Admin, options: GroupOptions, group_ids: Sequence[str]) -
     exit_code = 0
     outcome: dict[str, dict[TopicPartition, int]] = {}
     existing = await existing_groups(admin, group_ids)  # a group that does not exist is made by it
-    for group_id in group_ids:
-        if group_id in existing and existing[group_id].state != EMPTY:
-            click.echo(
-                f"\nError: Assignments can only be reset if the group '{group_id}' is inactive, but the current state "
-                f"is {existing[group_id].state}. Stop its members first.",
-                err=True,
-            )
-            exit_code = 1
-            continue
-        if to.kind == "from-file" and group_id not in to.plan:
-            click.echo(f"\nError: No reset plan for group {group_id} found in {options.from_file}", err=True)
-            exit_code = 1
-            continue
-        outcome[group_id] = await new_offsets(admin, options, group_id, to)
-        if options.execute:
-            offsets = {partition: OffsetAndMetadata(offset) for partition, offset in outcome[group_id].items()}
-            await admin.alter_group_offsets(group_id, offsets)
+    with Progress("groups", len(group_ids)) as progress:
+        for done, group_id in enumerate(group_ids):
+            progress.at(done)
+            reason = why_not(options, group_id, existing.get(group_id), to)
+            if reason is not None:
+                progress.clear()
+                click.echo(f"\nError: {reason}", err=True)
+                exit_code = 1
+                continue
+            outcome[group_id] = await new_offsets(admin, options, group_id, to)
+            if options.execute:
+                offsets = {partition: OffsetAndMetadata(offset) for partition, offset in outcome[group_id].items()}
+                await admin.alter_group_offsets(group_id, offsets)
     _print(options, outcome)
     return exit_code
+
+
+def why_not(options: GroupOptions, group_id: str, group: GroupDescription | None, to: ResetTo) -> str | None:
+    """Why a group cannot be reset; None when it can, also where it does not exist."""
+    if group is not None and group.state != EMPTY:
+        return (
+            f"Assignments can only be reset if the group '{group_id}' is inactive, but the current state is "
+            f"{group.state}. Stop its members first."
+        )
+    if to.kind == "from-file" and group_id not in to.plan:
+        return f"No reset plan for group {group_id} found in {options.from_file}"
+    return None
 
 
 def _print(options: GroupOptions, outcome: dict[str, dict[TopicPartition, int]]) -> None:

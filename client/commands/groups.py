@@ -5,13 +5,16 @@ Owns: the flags, and which module carries out which action. Source: ``ConsumerGr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .command_config import admin_settings, command_config_option
 from .group_options import GroupOptions, check
 from .running import bootstrap_option, json_option, main, output_option, run, timeout_option
+
+if TYPE_CHECKING:
+    from .group_reset_target import ResetTo
 
 
 @click.command(
@@ -75,10 +78,15 @@ def command(**given: Any) -> int:
         from .group_regex import validate_regex
 
         return validate_regex(options.validate_regex, as_json=options.json)
-    return run(lambda: ask(options))
+    to = None
+    if options.reset_offsets:
+        from .group_reset_target import reset_target
+
+        to = reset_target(options)
+    return run(lambda: ask(options, to))
 
 
-async def ask(options: GroupOptions) -> int | None:
+async def ask(options: GroupOptions, to: ResetTo | None) -> int | None:
     """Connects and carries the action out; its exit code, None for 0."""
     settings = admin_settings(options.command_config, options.timeout_ms)
     if options.action == "list":
@@ -87,10 +95,10 @@ async def ask(options: GroupOptions) -> int | None:
 
         async with GroupAdmin(options.bootstrap_server, **settings._asdict()) as admin:
             return await list_groups(admin, options)
-    return await _ask_about_groups(options, settings._asdict())
+    return await _ask_about_groups(options, to, settings._asdict())
 
 
-async def _ask_about_groups(options: GroupOptions, settings: dict[str, Any]) -> int | None:
+async def _ask_about_groups(options: GroupOptions, to: ResetTo | None, settings: dict[str, Any]) -> int | None:
     from ..admin import Admin
     from .group_wanted import wanted_groups
 
@@ -100,10 +108,10 @@ async def _ask_about_groups(options: GroupOptions, settings: dict[str, Any]) -> 
             from .group_describe import describe_groups
 
             return await describe_groups(admin, options, group_ids)
-        if options.action == "reset-offsets":
+        if to is not None:
             from .group_reset import reset
 
-            return await reset(admin, options, group_ids)
+            return await reset(admin, options, group_ids, to)
         from .group_delete import delete_groups, delete_offsets
 
         return await (delete_groups if options.action == "delete" else delete_offsets)(admin, options, group_ids)

@@ -14,7 +14,7 @@ import pytest
 
 from odradek.__main__ import COMMANDS
 
-OURS = ["topics", "produce", "consume", "groups", "configs", "get-offsets", "health"]
+OURS = ["topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health"]
 
 
 class Shell:
@@ -248,6 +248,7 @@ NOBODY = {
     "produce": ["--topic", "t", "--tombstone", "--key", "k"],
     "consume": ["--topic", "t"],
     "groups": ["--list"],
+    "transactions": ["list"],
     "configs": ["--describe", "--topic", "t"],
     "get-offsets": ["--topic", "t"],
     "health": [],
@@ -324,6 +325,7 @@ A_REQUEST = {
     "produce": ["--topic", "imported", "--file", os.devnull],
     "consume": ["--topic", "imported", "--partition", "0", "--offset", "earliest", "--until-end"],
     "groups": ["--list"],
+    "transactions": ["list"],
     "configs": ["--describe", "--topic", "imported"],
     "get-offsets": [],
     "health": [],
