@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.java_hash import in_hash_map_order
 from ...protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
 from .assignors.hash_order import partition_order
 from .assignors.interface import TopicId
@@ -29,7 +30,9 @@ def describe_consumer_group(core: "GroupCore", group_id: str) -> DescribedGroup:
         group = existing_group(core, group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=error.message)
-    assignor = max(group.server_assignors, key=group.server_assignors.__getitem__, default=None)
+    # Equal votes: the one that stands first in Kafka's table of two names.
+    names = sorted(group.server_assignors, reverse=True)
+    assignor = max(names, key=group.server_assignors.__getitem__, default=None)
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state,
@@ -56,7 +59,7 @@ def _member(
         member_epoch=member.member_epoch,
         client_id=member.client_id,
         client_host=member.client_host,
-        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_names=in_hash_map_order(sorted(member.subscribed_topic_names)),
         subscribed_topic_regex=member.subscribed_topic_regex,
         assignment=_assignment(owned.items(), topics),
         target_assignment=_assignment(

@@ -92,8 +92,14 @@ def fence(core: "GroupCore", group: ConsumerGroup, members: list[ConsumerGroupMe
     records += [regex_tombstone(group.group_id, regex) for regex in regexes]
     metadata_hash = group_hash(group.topic_counts_without(members, regexes), core.topics)
     records.append(epoch_record(group.group_id, group.group_epoch + 1, metadata_hash))
-    for member in members:
-        cancel_timers(group, member.member_id, effects)
+
+    def gone(error: ErrorCode, follow: Effects) -> None:
+        # Whoever could not be taken out is still waited for.
+        if not error:
+            for member in members:
+                cancel_timers(group, member.member_id, follow)
+
+    effects.append([], gone)
 
 
 def _deserted_regexes(group: ConsumerGroup, members: list[ConsumerGroupMember]) -> list[str]:

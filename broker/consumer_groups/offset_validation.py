@@ -56,8 +56,11 @@ def _by_epoch(member: ConsumerGroupMember, member_epoch: int, error: ErrorCode) 
 
 
 def validate_fetch(group: ConsumerGroup, member_id: str | None, member_epoch: int) -> None:
-    """Raises KafkaError UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION."""
-    member = existing_member(group, member_id or "")
+    """Raises KafkaError UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION or UNKNOWN_SERVER_ERROR."""
+    if member_id is None:
+        # An epoch of nobody: Kafka's handler fails on it.
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    member = existing_member(group, member_id)
     if member_epoch != member.member_epoch:
         raise KafkaError(_epoch_error(member))
 

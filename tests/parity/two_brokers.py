@@ -20,6 +20,7 @@ SAME_KEYS = {
     "offsets.topic.num.partitions": "3",
     "transaction.state.log.num.partitions": "3",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    "group.consumer.assignment.interval.ms": "0",  # an answer would hang on how fast the questions come
     "auto.create.topics.enable": "false",
     "log.retention.ms": "-1",  # the records are of 2023, and each broker would look for old ones at its own time
 }
