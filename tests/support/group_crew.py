@@ -40,7 +40,7 @@ class GroupCrew:
     """The process, as the test holds it."""
 
     def __init__(self, client: str, servers: str, seats: list[Seat]) -> None:
-        self.seats = seats
+        self.client = client
         self._log_file = seats[0].journal.with_suffix(".log")
         described = json.dumps([[seat.topic, seat.group, str(seat.journal), seat.settings] for seat in seats])
         if client == JAVA:
@@ -96,6 +96,8 @@ def main() -> None:
     """The crew's side."""
     client, servers, described = sys.argv[1:]
     logging.basicConfig(level="WARNING", format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    for coordinator in ("kafka.coordinator", "aiokafka.consumer.group_coordinator"):
+        logging.getLogger(coordinator).setLevel(logging.INFO)
     leave = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: leave.set())
     failed: list[BaseException] = []

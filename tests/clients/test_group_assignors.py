@@ -1,0 +1,233 @@
+"""Groups of the classic protocol with every assignor that each client has: joining, leaving, dying, rolling restarts.
+
+The three Python clients and the Java consumer, unmodified, all at once on one broker; a process holds one member in
+each of its client's groups. Every member keeps a journal: no record is lost or out of order, whoever gets a partition
+goes on at what was committed for it, and in one generation no partition has two owners. Static members that come back
+within their session, in order or after kill -9, get what they had and nobody else notices.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.group_crew import JAVA, GroupCrew, Seat
+from support.group_journal import GroupHistory, read_history
+from support.java import java_or_skip
+from support.numbered_records import by_codec
+from support.our_broker import OurBroker
+from support.python_clients import CLIENTS
+
+PATIENCE_S = 180.0
+PARTITIONS = 6
+BATCH = 60
+STATIC_SESSION_MS = 60_000
+"""Longer than a restart takes on any machine."""
+DYNAMIC_SESSION_MS = 6_000
+"""Kafka's least: so long it takes until a dead member is noticed."""
+
+
+ASSIGNORS: dict[str, tuple[str, ...]] = {
+    "kafka-python": ("range", "roundrobin", "sticky", "cooperative-sticky"),
+    "aiokafka": ("range", "roundrobin", "sticky"),
+    "confluent-kafka": ("range", "roundrobin", "cooperative-sticky"),
+    JAVA: ("range", "roundrobin", "sticky", "cooperative-sticky"),
+}
+"""Every assignor that a client has for the classic protocol."""
+JAVA_CLASSES = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "sticky": "StickyAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+
+
+def settings_of(client: str, assignor: str, instance: str | None) -> dict[str, Any]:
+    """A member's settings, by the client's names."""
+    session_ms = DYNAMIC_SESSION_MS if instance is None else STATIC_SESSION_MS
+    if client in (JAVA, "confluent-kafka"):
+        name = f"org.apache.kafka.clients.consumer.{JAVA_CLASSES[assignor]}" if client == JAVA else assignor
+        settings: dict[str, Any] = {
+            "partition.assignment.strategy": name,
+            "session.timeout.ms": session_ms,
+            "heartbeat.interval.ms": 500,
+        }
+        return settings if instance is None else settings | {"group.instance.id": instance}
+    settings = {
+        "partition_assignment_strategy": assignor,
+        "session_timeout_ms": session_ms,
+        "heartbeat_interval_ms": 500,
+    }
+    return settings if instance is None else settings | {"group_instance_id": instance}
+
+
+class Company:
+    """All crews of all clients, and the histories of their groups."""
+
+    def __init__(self, broker: OurBroker, directory: Path, clients: tuple[str, ...]) -> None:
+        self._broker = broker
+        self._directory = directory
+        self._clients = clients
+        self.crews: list[GroupCrew] = []
+        self._processes = 0
+        self._produced = 0
+
+    @property
+    def groups(self) -> list[tuple[str, str]]:
+        """Client and assignor of each."""
+        return [(client, assignor) for client in self._clients for assignor in ASSIGNORS[client]]
+
+    def start(self, member: str, *, static: bool) -> list[GroupCrew]:
+        """One more member in each group."""
+        self._processes += 1
+        started = []
+        for client in self._clients:
+            seats = []
+            for assignor in ASSIGNORS[client]:
+                name = f"{client}-{assignor}"
+                journal = self._directory / name / f"{member}~{self._processes}.journal"
+                journal.parent.mkdir(exist_ok=True)
+                settings = settings_of(client, assignor, member if static else None)
+                seats.append(Seat(name, name, journal, settings))
+            started.append(GroupCrew(client, self._broker.bootstrap_servers, seats))
+        self.crews += started
+        return started
+
+    def produce(self) -> None:
+        """A batch of records into each topic."""
+        for codec, numbers in by_codec(self._produced, BATCH):
+            for client, assignor in self.groups:
+                CLIENTS["confluent-kafka"].produce(
+                    self._broker.bootstrap_servers, f"{client}-{assignor}", codec, numbers, {"linger.ms": 0}
+                )
+        self._produced += BATCH
+
+    def history(self, client: str, assignor: str) -> GroupHistory:
+        """What a group's members saw so far."""
+        return read_history(sorted((self._directory / f"{client}-{assignor}").glob("*.journal")))
+
+    def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
+        """Waits until every group shows what is waited for; no group may break a rule meanwhile."""
+        deadline = time.monotonic() + PATIENCE_S
+        waiting = self.groups
+        while waiting:
+            client, assignor = waiting[0]
+            history = self.history(client, assignor)
+            assert not history.violations, (client, assignor, history.violations[:5])
+            assert not history.failures, (client, assignor, history.failures[:5])
+            if condition(history):
+                waiting.pop(0)
+                continue
+            if time.monotonic() > deadline or any(crew.has_failed for crew in self.crews):
+                name = f"{client}-{assignor}"
+                logs = "".join(crew.log()[-3000:] for crew in self.crews if crew.client == client or crew.has_failed)
+                told = [line for line in self._broker.log().splitlines() if f" {name}" in line]
+                raise AssertionError(
+                    f"{name}: not seen: {what}; held {history.assigned}, {len(history.numbers)} of "
+                    f"{self._produced} delivered\n{logs}\n" + "\n".join(told[-30:])
+                )
+            time.sleep(0.05)
+
+    def wait_for_owners(self, *processes: int) -> None:
+        """Waits until these processes own all partitions, each of them some, and all records were delivered."""
+
+        def is_shared(history: GroupHistory) -> bool:
+            held = {name: owned for name, owned in history.assigned.items() if int(name.partition("~")[2]) in processes}
+            owned = sorted(partition for partitions in held.values() for partition in partitions)
+            return len(held) == len(processes) and all(held.values()) and owned == list(range(PARTITIONS))
+
+        self.wait(f"processes {processes} share the partitions", is_shared)
+
+    def wait_for_records(self) -> None:
+        """Waits until all that was produced was delivered."""
+        produced = set(range(self._produced))
+        self.wait(f"{self._produced} records", lambda history: history.numbers == produced)
+
+    def asked_for(self) -> dict[tuple[str, str], int]:
+        """How many rebalances of each group a leader has asked for by joining again, as any leader may."""
+        lines = [line for line in self._broker.log().splitlines() if "leads, and joins again" in line]
+        return {(c, a): sum(f"group {c}-{a} rebalances" in line for line in lines) for c, a in self.groups}
+
+    def generations(self, process: int) -> dict[tuple[str, str], int]:
+        """The generation of a process' last assignment in each group."""
+        found = {}
+        for group in self.groups:
+            by_process = self.history(*group).generations
+            [name] = [name for name in by_process if int(name.partition("~")[2]) == process]
+            found[group] = by_process[name]
+        return found
+
+
+@pytest.fixture
+def companies() -> Iterator[list[Company]]:
+    """Where a test puts its company, so that no process outlives it."""
+    made: list[Company] = []
+    yield made
+    for company in made:
+        for crew in company.crews:
+            crew.kill()
+
+
+def leave(crews: list[GroupCrew]) -> None:
+    for crew in crews:
+        crew.stop()
+    for crew in crews:
+        crew.wait()
+
+
+def live_through(company: Company) -> None:
+    """Processes 1 and 2 are the static members "a" and "b"; 3 leaves, 4 dies; 5 to 7 are a and b again."""
+    company.produce()
+    first, second = company.start("a", static=True), company.start("b", static=True)
+    company.wait_for_owners(1, 2)
+    company.wait_for_records()
+
+    third = company.start("c", static=False)
+    company.wait_for_owners(1, 2, 3)
+    leave(third)
+    company.produce()
+    company.wait_for_owners(1, 2)
+    company.wait_for_records()
+
+    fourth = company.start("d", static=False)
+    company.wait_for_owners(1, 2, 4)
+    for crew in fourth:
+        crew.kill()
+    company.produce()
+    company.wait_for_owners(1, 2)
+    company.wait_for_records()
+
+    before, asked_before = company.generations(2), company.asked_for()
+    leave(first)
+    first = company.start("a", static=True)
+    company.wait_for_owners(5, 2)
+    leave(second)
+    company.start("b", static=True)
+    company.wait_for_owners(5, 6)
+    for crew in first:
+        crew.kill()
+    company.start("a", static=True)
+    company.wait_for_owners(7, 6)
+    company.produce()
+    company.wait_for_records()
+    # A rolling restart of static members is no rebalance; but when it starts slowly, kafka-python's leader sometimes
+    # joins once more of its own accord.
+    asked = company.asked_for()
+    expected = {group: before[group] + asked[group] - asked_before[group] for group in before}
+    assert company.generations(6) == expected
+    assert company.generations(7) == expected
+    leave(company.crews[-2 * len(first) :])
+
+
+@pytest.mark.ci
+@pytest.mark.java
+def test_groups_of_every_client_with_every_assignor(tmp_path: Path, companies: list[Company]) -> None:
+    java_or_skip()
+    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+        companies.append(company := Company(broker, tmp_path, tuple(ASSIGNORS)))
+        for client, assignor in company.groups:
+            CLIENTS["confluent-kafka"].create_topic(broker.bootstrap_servers, f"{client}-{assignor}", PARTITIONS)
+        live_through(company)
+        assert " ERROR " not in broker.log()
