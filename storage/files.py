@@ -85,6 +85,16 @@ class Files:
         """Creates a directory, with its parents; an existing one is no error."""
         path.mkdir(parents=True, exist_ok=True)
 
+    def make_directory_durably(self, path: Path) -> None:
+        """As `make_directory`, and no power failure takes what was made, with all that will lie in it."""
+        missing = []
+        while not self.exists(path):
+            missing.append(path)
+            path = path.parent
+        for made in reversed(missing):
+            self.make_directory(made)
+            self.sync_directory(made.parent)
+
     def list(self, path: Path) -> "list[os.DirEntry[str]]":
         """The entries of a directory, in the order of their names."""
         with os.scandir(path) as entries:

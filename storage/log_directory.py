@@ -104,7 +104,7 @@ class LogDirectory:
         """
         files = Files() if files is None else files
         try:
-            files.make_directory(path)
+            files.make_directory_durably(path)
             lock = DirectoryLock(path, files)
             try:
                 return cls(path, files, lock, max_open_files, chance or random.Random())

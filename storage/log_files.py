@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .descriptors import DescriptorCache
-from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
+from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from .log_config import LogConfig
 from .log_flush import Flush
 from .log_loader import remove_segment_files
@@ -281,7 +281,11 @@ class LogFiles:
         """The first step of a flush (log_flush.py) of everything from `recovery_point` on."""
         segments = self.segments.reaching(recovery_point)
         for segment in segments:
-            self.unsynced_paths += segment.save_indexes()
+            saved = segment.save_indexes()
+            self.unsynced_paths += saved
+            if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
+                # The only file of a segment that is made later: without its name, readers would be told of no abort.
+                self.unsynced_directories.add(self.directory)
         descriptors = [segment.hold_open() for segment in segments]
         directories = sorted(self.unsynced_directories)
         flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)

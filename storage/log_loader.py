@@ -9,6 +9,7 @@ UnifiedLog.rebuildProducerState.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from ..protocol.records.batch import BatchHeader, check_crc, read_header
@@ -426,6 +427,9 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     least_cleaned = min((offset for name in cleaned if (offset := base_offset_of(name)) is not None), default=None)
     swaps: list[str] = []
+    if any(name.endswith(SWAP_SUFFIX) for name in names):
+        # Perhaps they have these names in memory only; what they replace must not go before that is so on the disk.
+        files.sync_directory(directory)
     for name in names:
         if name.endswith(SWAP_SUFFIX):
             offset = base_offset_of(name)
@@ -446,9 +450,10 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
                 logger.info("%s: removed, it was compacted into another segment", directory / name)
                 files.remove(directory / name)
         files.sync_directory(directory)  # or an old segment could be back when no `.swap` tells any more that it is one
-    for name in swaps:
-        files.rename(directory / name, directory / name.removesuffix(SWAP_SUFFIX))
-    if swaps:
+    for _, of_one_segment in groupby(swaps, base_offset_of):
+        # Rising, and each on the disk before the next: what lies between two `.swap` is taken for replaced by them.
+        for name in of_one_segment:
+            files.rename(directory / name, directory / name.removesuffix(SWAP_SUFFIX))
         files.sync_directory(directory)
 
 

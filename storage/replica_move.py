@@ -3,11 +3,12 @@
     move = ReplicaMove.begin(...)       `<topic>-<partition>.<32 hex>-future` in the target
     chunk = move.next_chunk()           on the loop: what to copy next, None when the copy has caught up
     move.append(chunk)                  on a thread
-    move.exchange(now_ms)               on the loop, with nothing appended meanwhile
+    move.catch_up(now_ms)               on the loop, with nothing appended until the exchange
+    move.exchange(now_ms)               on the loop, once the metadata names the target
 
 Owns: the copy. Never does: writing metadata, choosing the time. Invariant: whenever the process dies, the partition's
-own name, or `-future` with the metadata naming its directory, is on a whole log. Source: Kafka's
-ReplicaAlterLogDirsThread, LogManager.replaceCurrentWithFutureLog; KIP-113.
+own name, or `-future` with the metadata naming its directory, is on a whole log, and all of the latter is synced.
+Source: Kafka's ReplicaAlterLogDirsThread, LogManager.replaceCurrentWithFutureLog; KIP-113.
 """
 
 from typing import NamedTuple
@@ -89,6 +90,17 @@ class ReplicaMove:
         if data:
             self.future.append_as_follower(data, now_ms)
         return len(data)
+
+    def catch_up(self, now_ms: int) -> None:
+        """Copies what is left, with nothing appended meanwhile: the metadata may name the copy's directory then.
+
+        All of it is synced here, on the calling thread: a power failure must not take from the copy what the source
+        had on the disk.
+        """
+        while (chunk := self.next_chunk()) is not None:
+            self.append(chunk, now_ms)
+        if self.future.is_dirty:
+            self.future.flush()
 
     def exchange(self, now_ms: int) -> Log:
         """The copy takes the partition's name, the old one goes after file.delete.delay.ms; the log to serve.

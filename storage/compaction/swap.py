@@ -34,7 +34,7 @@ def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: 
     files.sync_directory(directory)  # or an old segment could be back beside the one that took its records over
     for base_offset in new_bases:
         _rename(files, directory, base_offset, SWAP_SUFFIX, "")
-    files.sync_directory(directory)
+        files.sync_directory(directory)  # each: what lies between two `.swap` is taken for replaced by them
     for base_offset in old_bases:
         for suffix in SEGMENT_SUFFIXES:
             files.remove(segment_path(directory, base_offset, suffix + DELETED_SUFFIX))

@@ -54,6 +54,8 @@ class PartitionModel:
     """An empty segment may say that the log ends behind its last batch."""
     may_lack_id: bool = False
     """A power failure took the topic's id; the one given since has not been flushed."""
+    former: dict[int, Record] = field(default_factory=dict)
+    """What the log had before a crash, if it is compacted: a copy of the replica may have it still, uncleaned."""
     last_sent: dict[int, tuple[bytes, StoredBatch]] = field(default_factory=dict)
     """Producer id -> its last batch, as it was sent and as it was stored."""
 
@@ -72,6 +74,10 @@ class PartitionModel:
     def adopt(self, log: Log) -> None:
         """The log as a crash has left it is what there is from now on; all of it is on the disk."""
         found = found_batches(log)
+        if self.is_compacted:
+            known = [*self.batches, *([] if self.pending is None else [self.pending])]
+            self.former |= {record.offset: record for batch in known for record in batch.records()}
+            self.former = {offset: record for offset, record in self.former.items() if offset < log.log_end_offset}
         self.batches = [StoredBatch(b.header.base_offset, b.header.next_offset, b.data) for b in found]
         self.pending = self.pending_truncation = None
         self.start_may_rise = False
@@ -151,7 +157,7 @@ def _check_compacted(
     there = {record.offset: record for batch in found for record in iterate_records(batch.data, batch.header)}
     latest: dict[bytes | None, int] = {}
     for offset, record in there.items():
-        assert written.get(offset) == record, f"the record at {offset} is another one"
+        assert written.get(offset, model.former.get(offset)) == record, f"the record at {offset} is another one"
         latest[record.key] = offset
     for offset, record in written.items():
         if offset in there or not log.log_start_offset <= offset < log.log_end_offset:

@@ -24,6 +24,7 @@ from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import LogDirectory
 
+from .crash_cleaning import SteppedCleaning
 from .crash_model import PartitionModel, StoredBatch, check_parts, check_recovered, found_batches
 from .simulated_disk import START_MS, Crash, SimulatedDisk
 
@@ -66,6 +67,7 @@ class CrashRun:
         self.open_transactions: dict[Key, set[int]] = {}
         self.values = 0
         self.power_is_lost = False
+        self.cleaning = SteppedCleaning()
         self.step = "start"
         self.disk.before = self._write_point
         self.directory = self._start(self.disk)
@@ -92,7 +94,7 @@ class CrashRun:
             for _ in range(steps):
                 self._attempt(self._step)
             self.step = "close"
-            self._attempt(lambda: self.directory.close(EPOCH_OF_BROKER))
+            self._attempt(self._stop)
             self.directory.abandon()
 
     def _attempt(self, action: Callable[[], None]) -> None:
@@ -105,8 +107,8 @@ class CrashRun:
             self.disk.faults = {}
             self._crash(has_power=True)
 
-    def _step(self) -> None:
-        weighted: list[tuple[Callable[[], None], int]] = [
+    def _weighted_steps(self) -> list[tuple[Callable[[], None], int]]:
+        return [
             (self.append, 14),
             (self.append_large, 2),
             (self.append_idempotent, 6),
@@ -123,9 +125,13 @@ class CrashRun:
             (self.recreate, 1),
             (self.new_epoch, 1),
             (self.restart, 1),
-            (self.compact, 2),
+            (self.compact, 1),
+            (self.clean, 8),
             (self.crash, 1),
         ]
+
+    def _step(self) -> None:
+        weighted = self._weighted_steps()
         step = self.chance.choices([step for step, _ in weighted], [weight for _, weight in weighted])[0]
         self.step = step.__name__
         self.now_ms += self.chance.randrange(500)
@@ -155,7 +161,7 @@ class CrashRun:
                 only = "" if number is None else f", only={number}"
                 difference.add_note(f"crash at: {what}")
                 difference.add_note(
-                    f"replay: CrashRun(directory, {self.seed}{only}).run()  # tests/support/crash_run.py"
+                    f"replay: {type(self).__name__}(directory, {self.seed}{only}).run()  # tests/support/crash_*.py"
                 )
             raise
 
@@ -394,9 +400,13 @@ class CrashRun:
         self.models[key] = PartitionModel(topic_id, is_compacted=key == COMPACTED)
         self.being_created = None
 
+    def _stop(self) -> None:
+        self.cleaning.forget()
+        self.directory.close(EPOCH_OF_BROKER)
+
     def restart(self) -> None:
         """A clean stop and a start; in between nothing may be lost at all."""
-        self.directory.close(EPOCH_OF_BROKER)
+        self._stop()
         for model in self.models.values():
             model.flushed_to = model.end_offset
             model.may_lack_id = False
@@ -407,13 +417,32 @@ class CrashRun:
 
     def compact(self) -> None:
         """Cleans the compacted partition, while it is closed."""
-        self.directory.close(EPOCH_OF_BROKER)
+        path = self.directory.logs[COMPACTED].directory
+        self._stop()
         for model in self.models.values():
             model.flushed_to = model.end_offset
-        compact_partition(self.disk, self.disk.root / "compacted-0", self.configs["compacted"], self.now_ms)
+        compact_partition(self.disk, path, self.configs["compacted"], self.now_ms)
         self.directory = self._start(self.disk)
         for key in self.directory.logs:
             self._resume_producers(key)
+
+    def clean(self) -> None:
+        """A step of a round of the cleaner over the compacted partition, which is served; at times all that remain."""
+        if not self.cleaning.is_under_way:
+            log, model = self.directory.logs[COMPACTED], self.models[COMPACTED]
+            self._append(COMPACTED, self._batch(COMPACTED, 5, 20))
+            self._append(COMPACTED, self._batch(COMPACTED, 5, 20))
+            log.roll(self.now_ms)
+            log.flush()
+            model.note_flush(log)
+        goes_through = self.chance.random() < 0.25
+        self.cleaning.step(self._holder(COMPACTED), COMPACTED, self.now_ms)
+        while goes_through and self.cleaning.is_under_way:
+            self.cleaning.step(self._holder(COMPACTED), COMPACTED, self.now_ms)
+
+    def _holder(self, key: Key) -> LogDirectory:
+        """The directory where a partition lies."""
+        return self.directory
 
     def crash(self) -> None:
         """The history itself goes on behind a crash."""
@@ -422,6 +451,7 @@ class CrashRun:
     def _crash(self, *, has_power: bool) -> None:
         disk = self.disk.survivors(self.disk.root, self.chance, has_power=has_power)
         disk.before, disk.operations, self.disk.before = self.disk.before, self.disk.operations, None
+        self.cleaning.forget()
         self.directory.abandon()
         self.disk = disk
         self.step = "recovery" if has_power else "recovery without power"

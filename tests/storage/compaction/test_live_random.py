@@ -42,6 +42,8 @@ class LiveLog:
             file_delete_delay_ms=1000,
         )
         self.written: dict[int, Record] = {}
+        self.decoded: dict[bytes, list[Record]] = {}
+        """What each batch holds that was read before: most are read after every step."""
         self.keys = self.random.choice((3, 30))
         self.cleaned_up_to: int | None = None
         self.round: tuple[LiveRound, CleaningOutcome] | None = None
@@ -203,7 +205,10 @@ class LiveLog:
             for position, header in iterate_headers(data):
                 if position + header.size_in_bytes > len(data):
                     break
-                for record in decode_records(data[position:], header):
+                batch = data[position : position + header.size_in_bytes]
+                if batch not in self.decoded:
+                    self.decoded[batch] = decode_records(batch, header)
+                for record in self.decoded[batch]:
                     if record.offset >= self.log.log_start_offset:
                         found[record.offset] = record
                 offset = header.next_offset

@@ -1,0 +1,82 @@
+"""A round of the live cleaner in steps, each of which a crash test may take when it likes: others come in between.
+
+The steps are those of ``LogCleaner._carry_out`` and ``_clean`` (broker/cleaner.py), which does the syncs on a thread:
+so a sync is a step of its own, before and after which records are appended, segments roll and retention runs.
+"""
+
+from collections.abc import Generator
+
+from odradek.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
+from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, range_of, sealed_and_active
+from odradek.storage.compaction.order import carry_out, discard_cleaned
+from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
+from odradek.storage.log_directory import LogDirectory
+
+Key = tuple[str, int]
+
+
+class SteppedCleaning:
+    """The rounds of one partition."""
+
+    def __init__(self) -> None:
+        self._steps: Generator[None, None, None] | None = None
+        self.groups = 0
+        """How many groups were swapped in."""
+        self.interrupted = 0
+        """How many rounds were ended by something else that happened to the log."""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a round has begun and not ended."""
+        return self._steps is not None
+
+    def step(self, directory: LogDirectory, key: Key, now_ms: int) -> None:
+        """The next step of the round that is under way, or the first of a new one."""
+        if self._steps is None:
+            self._steps = self._round(directory, key, now_ms)
+        if next(self._steps, self) is self:
+            self._steps = None
+
+    def forget(self) -> None:
+        """The broker stops, or has died: what is under way ends as when its task is cancelled."""
+        steps, self._steps = self._steps, None
+        if steps is not None:
+            steps.close()
+
+    def _round(self, directory: LogDirectory, key: Key, now_ms: int) -> Generator[None, None, None]:
+        log = directory.logs[key]
+        offsets = range_of(log, sealed_and_active(log), directory.cleaner_offsets.get(key), now_ms)
+        round_ = LiveRound(log, offsets, now_ms, UNLIMITED)
+        is_done = False
+        try:
+            outcome = carry_out(round_.order, round_.files, full_speed())
+            yield
+            for group in outcome.groups:
+                round_.stage(group)
+                yield
+                round_.sync()
+                yield
+                round_.commit(group, now_ms)
+                self.groups += 1
+                yield
+                round_.sync()
+                yield
+                round_.finish()
+                yield
+                round_.sync()
+                yield
+            is_done = True
+        except CleaningStoppedError:
+            self.interrupted += 1
+        finally:
+            try:
+                round_.settle()
+                if not is_done:
+                    discard_cleaned(round_.files, round_.order.directory)
+            finally:
+                round_.end()
+        if is_done and directory.logs.get(key) is log:
+            directory.cleaner_offsets[key] = outcome.result.cleaned_up_to
+            write_offset_checkpoint(
+                directory.files, directory.path / CLEANER_OFFSET_CHECKPOINT, directory.cleaner_offsets
+            )
