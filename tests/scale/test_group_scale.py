@@ -7,17 +7,18 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
+from odradek.protocol.messages.metadata import MetadataRequest
 from support.asking import Asking
-from support.group_load import HEARTBEAT, Line, RawMember, cpu_seconds
+from support.group_load import HEARTBEAT, HEARTBEAT_INTERVAL_S, Line, RawConsumer, RawMember, cpu_seconds
 from support.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.our_broker import OurBroker, resident_bytes
 
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.long
 MEMBERS = int(os.environ.get("SCALE_MEMBERS", "1000"))
 PARTITIONS = 2 * MEMBERS
 GROUPS = int(os.environ.get("SCALE_GROUPS", "5000"))
-HEARTBEAT_INTERVAL_S = 3.0
 MEASURED_S = 60.0
 OFFSETS = int(os.environ.get("SCALE_OFFSETS", "10000000"))
 OFFSETS_A_GROUP = 1_000
@@ -44,23 +44,37 @@ async def opened(port: int, count: int) -> list[Line]:
     return lines
 
 
-class LargeGroup:
-    """All members of one group, in one event loop."""
+class Member(Protocol):
+    """What the members of either protocol have in common."""
 
-    def __init__(self, port: int) -> None:
+    generation: int
+    assigned: list[int]
+
+    async def join(self) -> None:
+        """Joins the group."""
+
+    async def live(self, leave: asyncio.Event) -> None:
+        """Heartbeats, and does what it is told, until it is to leave."""
+
+
+class LargeGroup:
+    """All members of one group, in one event loop; ``member`` makes one of a connection."""
+
+    def __init__(self, port: int, member: Callable[[Line], Member]) -> None:
         self._port = port
+        self._member = member
         self._leave: dict[int, asyncio.Event] = {}
         self.tasks: list[asyncio.Task[None]] = []
-        self.members: list[RawMember] = []
+        self.members: list[Member] = []
 
     async def join(self, count: int) -> None:
         """So many more members; returns when all live."""
-        new = [RawMember("large", "many", PARTITIONS, line) for line in await opened(self._port, count)]
+        new = [self._member(line) for line in await opened(self._port, count)]
         self.members += new
         await asyncio.gather(*(member.join() for member in new))
         for member in new:
             leave = self._leave[id(member)] = asyncio.Event()
-            self.tasks.append(asyncio.create_task(member.live(HEARTBEAT_INTERVAL_S, leave)))
+            self.tasks.append(asyncio.create_task(member.live(leave)))
 
     def leave(self, count: int) -> None:
         """So many members leave."""
@@ -88,47 +102,57 @@ class LargeGroup:
         await asyncio.gather(*self.tasks)
 
 
-@asynccontextmanager
-async def large_group(port: int) -> AsyncIterator[LargeGroup]:
-    group = LargeGroup(port)
+async def grow_and_shrink(broker: OurBroker, member: Callable[[Line], Member]) -> list[str]:
+    """All join, some leave, some more come, all leave; the figures."""
+    numbers = []
+    group = LargeGroup(broker.port, member)
+    few = MEMBERS // 20
+
+    async def measure(what: str, change: Awaitable[None]) -> None:
+        began, cpu = time.monotonic(), cpu_seconds(broker.pid)
+        await change
+        await group.settled()
+        numbers.append(
+            f"{what}: settled in {time.monotonic() - began:.1f} s, {cpu_seconds(broker.pid) - cpu:.2f} s of the "
+            f"broker's processor time, {resident_bytes(broker.pid) // MB} MB"
+        )
+
+    async def some_leave() -> None:
+        group.leave(few)
+
     try:
-        yield group
+        await measure(f"{MEMBERS} members join, {PARTITIONS} partitions", group.join(MEMBERS))
+        await measure(f"{few} members leave", some_leave())
+        await measure(f"{few} members come", group.join(few))
+        await group.end()
     finally:
         for task in group.tasks:
             task.cancel()
+    return numbers
 
 
-async def test_a_thousand_members_of_one_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With Kafka's defaults (sessions of 45 s): all join, some leave, some more come; nobody's session ends."""
-    numbers: list[str] = []
+async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With Kafka's defaults (sessions of 45 s, 3 s until the first rebalance): nobody's session ends."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
         assert Asking(broker.port).create("many", PARTITIONS) == 0
-        async with large_group(broker.port) as group:
-
-            async def measure(what: str) -> None:
-                began, cpu = time.monotonic(), cpu_seconds(broker.pid)
-                await group.settled()
-                numbers.append(
-                    f"{what}: settled {time.monotonic() - began:.1f} s later, "
-                    f"{cpu_seconds(broker.pid) - cpu:.2f} s of the broker's processor time"
-                )
-
-            began, cpu = time.monotonic(), cpu_seconds(broker.pid)
-            await group.join(MEMBERS)
-            await group.settled()
-            numbers.append(
-                f"{MEMBERS} members over {PARTITIONS} partitions: joined and settled in "
-                f"{time.monotonic() - began:.1f} s (3 s of them group.initial.rebalance.delay.ms), "
-                f"{cpu_seconds(broker.pid) - cpu:.2f} s of the broker's processor time, "
-                f"{resident_bytes(broker.pid) // MB} MB"
-            )
-            few = MEMBERS // 20
-            group.leave(few)
-            await measure(f"{few} members leave")
-            await group.join(few)
-            await measure(f"{few} members come")
-            await group.end()
+        numbers = await grow_and_shrink(broker, lambda line: RawMember("large", "many", PARTITIONS, line))
         assert "session of" not in broker.log(), "nobody's session has ended"
+        assert " ERROR " not in broker.log()
+    with capsys.disabled():
+        print("\n" + "\n".join(numbers))
+
+
+async def test_a_thousand_members_of_a_consumer_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same under the consumer protocol, with the broker's assignor; heartbeats every 5 s, Kafka's default."""
+    with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1", "group.consumer.max.size": str(MEMBERS)}) as broker:
+        assert Asking(broker.port).create("many", PARTITIONS) == 0
+        [topic] = (
+            Asking(broker.port).ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name="many")]), 12).topics
+        )
+        owners: dict[int, str] = {}
+        topic_id = bytes(topic.topic_id)
+        numbers = await grow_and_shrink(broker, lambda line: RawConsumer("large", "many", topic_id, line, owners))
+        assert not owners, "who has left has given everything up"
         assert " ERROR " not in broker.log()
     with capsys.disabled():
         print("\n" + "\n".join(numbers))

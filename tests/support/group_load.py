@@ -1,12 +1,14 @@
-"""Thousands of members of classic groups in one event loop, raw: what the load tests of the coordinator drive.
+"""Thousands of members of groups in one event loop, raw: what the load tests of the coordinator drive.
 
-A member speaks through our own codec on a connection of its own, as a client does: joins (asked for its member id
-first), synchronises, heartbeats, and joins again when it is told of a rebalance.
+A member speaks through our own codec on a connection of its own, as a client does: of a classic group it joins (asked
+for its member id first), synchronises, heartbeats, and joins again when it is told of a rebalance; of a consumer group
+(KIP-848) it heartbeats, gives up and takes what it is told to, and says at once that it has.
 """
 
 import asyncio
 import os
 import struct
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from odradek.protocol.codec import decode, decoder, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from odradek.protocol.messages.groups import (
     HeartbeatRequest,
@@ -25,7 +28,10 @@ from odradek.protocol.messages.groups import (
 from odradek.protocol.messages.structure import Message
 
 JOIN, SYNC, HEARTBEAT, LEAVE = 9, 5, 4, 5
+CONSUMER_HEARTBEAT = 1
 """The versions that the Java client of 4.3 sends."""
+HEARTBEAT_INTERVAL_S = 3.0
+"""Kafka's default."""
 PROTOCOL = 3
 """The version of the consumer's own messages within a group."""
 _SIZE = struct.Struct(">i")
@@ -143,11 +149,11 @@ class RawMember:
         request = HeartbeatRequest(self.group, self.generation, self.member_id, None)
         return ErrorCode((await self.line.ask(request, HEARTBEAT)).error_code)
 
-    async def live(self, interval_s: float, leave: asyncio.Event) -> None:
-        """Heartbeats, and joins again when told, until it is to leave. AssertionError for whatever else it is told."""
+    async def live(self, leave: asyncio.Event) -> None:
+        """Heartbeats every 3 s, and joins again when told, until it is to leave. AssertionError for any other error."""
         while not leave.is_set():
             try:
-                await asyncio.wait_for(leave.wait(), interval_s)
+                await asyncio.wait_for(leave.wait(), HEARTBEAT_INTERVAL_S)
             except TimeoutError:
                 error = await self.heartbeat()
                 if error is ErrorCode.REBALANCE_IN_PROGRESS:
@@ -159,6 +165,71 @@ class RawMember:
         left = await self.line.ask(LeaveGroupRequest(self.group, "", [identity]), LEAVE)
         assert left.error_code == ErrorCode.NONE
         self.line.close()
+
+
+JOINING, LEAVING = 0, -1
+"""Epochs that a member says instead of its own."""
+_Owned = ConsumerGroupHeartbeatRequest.TopicPartitions
+
+
+@dataclass
+class RawConsumer:
+    """A member of a consumer group; ``owners`` is common to all of them: partition -> its member, while it has one."""
+
+    group: str
+    topic: str
+    topic_id: bytes
+    line: Line
+    owners: dict[int, str]
+    member_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    generation: int = JOINING
+    """Its member epoch."""
+    assigned: list[int] = field(default_factory=list)
+    interval_s: float = 0.0
+
+    async def join(self) -> None:
+        """Makes itself a member, and takes what it is given."""
+        await self._beat(subscribed_topic_names=[self.topic], rebalance_timeout_ms=300_000, topic_partitions=[])
+
+    async def live(self, leave: asyncio.Event) -> None:
+        """Heartbeats as often as it was told to, until it is to leave. AssertionError for any error."""
+        while not leave.is_set():
+            try:
+                await asyncio.wait_for(leave.wait(), self.interval_s)
+            except TimeoutError:
+                await self._beat()
+        self._own([])
+        self.generation = LEAVING
+        await self._ask()
+        self.line.close()
+
+    async def _beat(self, **facts: Any) -> None:
+        """A heartbeat, and more at once for as long as what it owns has changed."""
+        answer = await self._ask(**facts)
+        while answer.assignment is not None:
+            before = self.assigned
+            self._own([index for one in answer.assignment.topic_partitions for index in one.partitions])
+            if self.assigned == before:
+                return
+            owned = [_Owned(self.topic_id, self.assigned)] if self.assigned else []
+            answer = await self._ask(topic_partitions=owned)
+
+    async def _ask(self, **facts: Any) -> Any:
+        request = ConsumerGroupHeartbeatRequest(self.group, self.member_id, self.generation, **facts)
+        answer = await self.line.ask(request, CONSUMER_HEARTBEAT)
+        assert answer.error_code == ErrorCode.NONE, (ErrorCode(answer.error_code), answer.error_message)
+        self.generation = answer.member_epoch
+        self.interval_s = answer.heartbeat_interval_ms / 1000
+        return answer
+
+    def _own(self, partitions: list[int]) -> None:
+        """Gives up and takes; AssertionError where another member has not given up yet what this one is given."""
+        for partition in set(self.assigned) - set(partitions):
+            del self.owners[partition]
+        for partition in partitions:
+            owner = self.owners.setdefault(partition, self.member_id)
+            assert owner == self.member_id, f"partition {partition} belongs to {owner} and {self.member_id}"
+        self.assigned = sorted(partitions)
 
 
 def _versioned(message: Message) -> bytes:
