@@ -45,15 +45,20 @@ class OffsetCommits:
         self._timeout_ms = timeout_ms
         self._interval_s = None if interval_ms is None else interval_ms / 1000
         self._next_automatic = 0.0 if interval_ms is None else asyncio.get_running_loop().time() + interval_ms / 1000
-        self._order = asyncio.Lock()  # first come, first served
+        self._last: asyncio.Future[None] | None = None
+        """Done when the last commit that was asked for is over."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._automatic: asyncio.Task[None] | None = None
 
     async def commit(self, offsets: Offsets) -> None:
         """Commits, after everything that was committed before. Raises KafkaError, ClientError."""
-        async with self._order:
+        turn = self._next_turn()
+        try:
+            await turn.come()
             if offsets:
                 await self._send(offsets, self._timeout_ms)
+        finally:
+            turn.over()
 
     def commit_async(self, offsets: Offsets, callback: CommitCallback | None) -> "asyncio.Task[None]":
         """Commits in the background, tried once.
@@ -61,31 +66,42 @@ class OffsetCommits:
         The task's result says what became of it; without a callback a failure is logged. A failure that may pass is a
         RetriableCommitError.
         """
-        task = asyncio.ensure_future(self._commit_once(dict(offsets)))
+        turn = self._next_turn()
+        task = asyncio.ensure_future(self._commit_once(dict(offsets), turn, callback))
         self._tasks.add(task)
 
         def done(_: "asyncio.Task[None]") -> None:
             self._tasks.discard(task)
-            failure = None if task.cancelled() else task.exception()
-            if callback is not None:
-                callback(offsets, failure if isinstance(failure, Exception) else None)
-            elif failure is not None:
-                logger.error("asynchronous commit of group '%s' failed: %s", self._group_id, failure)
+            turn.over()
+            if not task.cancelled():
+                task.exception()  # who gave a callback need not look at the task too
 
         task.add_done_callback(done)
         return task
 
-    async def _commit_once(self, offsets: Offsets) -> None:
-        async with self._order:
-            try:
-                if offsets:
-                    await self._send(offsets, 0)
-            except KafkaError as error:
-                if error.error_code.retriable and error.error_code != ErrorCode.REBALANCE_IN_PROGRESS:
-                    raise RetriableCommitError(f"the commit failed for now: {error}") from error
-                raise
-            except ClientError as error:
-                raise RetriableCommitError(f"the commit failed for now: {error}") from error
+    async def _commit_once(self, offsets: Offsets, turn: "_Turn", callback: CommitCallback | None) -> None:
+        failure: KafkaError | ClientError | None = None
+        await turn.come()
+        try:
+            if offsets:
+                await self._send(offsets, 0)
+        except KafkaError as error:
+            retriable = error.error_code.retriable and error.error_code != ErrorCode.REBALANCE_IN_PROGRESS
+            failure = RetriableCommitError(f"the commit failed for now: {error}") if retriable else error
+        except ClientError as error:
+            failure = RetriableCommitError(f"the commit failed for now: {error}")
+        if callback is not None:
+            callback(offsets, failure)
+        elif failure is not None:
+            logger.error("asynchronous commit of group '%s' failed: %s", self._group_id, failure)
+        if failure is not None:
+            raise failure
+
+    def _next_turn(self) -> "_Turn":
+        """Behind the commits that were asked for until now."""
+        turn = _Turn(self._last)
+        self._last = turn.done
+        return turn
 
     async def _send(self, offsets: Offsets, timeout_ms: float) -> None:
         sent = self._membership.identity
@@ -141,3 +157,26 @@ class OffsetCommits:
     async def finish(self) -> None:
         """Waits until no commit is under way."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class _Turn:
+    """A commit's place in the order, taken when it is asked for, not when its task begins to run."""
+
+    def __init__(self, before: "asyncio.Future[None] | None") -> None:
+        self._before = before
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def come(self) -> None:
+        """Waits for the commits before."""
+        if self._before is not None and not self._before.done():
+            await asyncio.shield(self._before)
+
+    def over(self) -> None:
+        """Lets the next one come; one that was cancelled while it waited does so only when the one before is over."""
+        if self.done.done():
+            return
+        if self._before is None or self._before.done():
+            self.done.set_result(None)
+            self._before = None
+        else:
+            self._before.add_done_callback(lambda _: self.over())

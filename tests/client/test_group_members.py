@@ -1,6 +1,7 @@
 """Members of groups, of both protocols: how partitions are shared, handed over, lost and kept."""
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ PROTOCOLS = ["classic", "consumer"]
 
 
 def member(
-    servers: str, name: str, protocol: str = "classic", strategy: str = "cooperative-sticky", **settings
-) -> Consumer:  # type: ignore[no-untyped-def]
+    servers: str, name: str, protocol: str = "classic", strategy: str = "cooperative-sticky", **settings: Any
+) -> Consumer:
     """A consumer that notices quickly what happens in its group."""
     if protocol == "classic":
         settings = {"heartbeat_interval_ms": 100, "partition_assignment_strategy": [strategy]} | settings
