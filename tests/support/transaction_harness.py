@@ -6,6 +6,8 @@ anywhere behind that.
 
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -19,13 +21,24 @@ from odradek.broker.request import RequestContext
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.records.batch import BatchHeader, iterate_headers, read_header, stamp
+from odradek.protocol.records.batch import BatchHeader, read_header, stamp
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.transaction_markers import read_marker
 from support.group_harness import VirtualTimers, image_with_topics
 
 TopicPartition = tuple[str, int]
+BATCHES_BETWEEN_FLOORS = 100
+
+
+@dataclass
+class Floor:
+    """A log up to a batch that no power failure takes back: what a recovery need not read again."""
+
+    batches: int = 0
+    next_offset: int = 0
+    aborted: int = 0
+    producer_state: ProducerState = field(default_factory=ProducerState)
 
 
 class SyncedLog:
@@ -42,6 +55,7 @@ class SyncedLog:
         """(producer id, first offset, offset of the marker) of aborted transactions."""
         self.log = self
         self._waiting: list[Callable[[ErrorCode], None]] = []
+        self._floor = Floor()
 
     @property
     def leader_epoch(self) -> int:
@@ -90,6 +104,8 @@ class SyncedLog:
 
     def sync(self) -> None:
         self.synced = len(self.batches)
+        if self.synced - self._floor.batches >= BATCHES_BETWEEN_FLOORS:
+            self._set_floor()
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback(ErrorCode.NONE)
@@ -98,12 +114,56 @@ class SyncedLog:
         """What was not synced may be gone; nobody waits any more."""
         kept = self.batches[: rng.randint(self.synced, len(self.batches))]
         self._waiting.clear()
-        self.batches, self.next_offset, self.aborted = [], 0, []
-        self.producer_state = ProducerState()
-        for batch in kept:
+        floor = self._floor
+        self.batches, self.next_offset = kept[: floor.batches], floor.next_offset
+        self.producer_state = deepcopy(floor.producer_state)
+        del self.aborted[floor.aborted :]
+        for batch in kept[floor.batches :]:
             self.batches.append(batch)
             self._take_in(batch)
         self.synced = len(kept)
+
+    def _set_floor(self) -> None:
+        state = deepcopy(self.producer_state)
+        self._floor = Floor(len(self.batches), self.next_offset, len(self.aborted), state)
+
+    def compact(self) -> None:
+        """As the log cleaner does, where all is synced: of what is decided the last record of each key stays.
+
+        Markers stay for their data, and where they are the last that is known of a producer.
+        """
+        assert self.synced == len(self.batches)
+        headers = [read_header(batch) for batch in self.batches]
+        last_of_key: dict[bytes | None, int] = {}
+        last_of_producer: dict[int, int] = {}
+        kept = set()
+        for index, (batch, header) in enumerate(zip(self.batches, headers, strict=True)):
+            if header.has_producer_id:
+                last_of_producer[header.producer_id] = index
+            if header.base_offset >= self.last_stable_offset:
+                kept.add(index)
+            elif not header.is_control and not self._is_aborted(header):
+                last_of_key.update((record.key, index) for record in iterate_records(batch, header))
+        kept |= {*last_of_key.values(), *last_of_producer.values()}
+        next_marker: dict[int, int] = {}
+        for index in range(len(headers) - 1, -1, -1):
+            header = headers[index]
+            if header.is_control:
+                next_marker[header.producer_id] = index
+            elif header.is_transactional and index in kept and header.producer_id in next_marker:
+                kept.add(next_marker[header.producer_id])
+        self.batches = [batch for index, batch in enumerate(self.batches) if index in kept]
+        self.synced = len(self.batches)
+        self._set_floor()
+
+    def _is_aborted(self, header: BatchHeader) -> bool:
+        # The newest first: what is asked about is mostly new.
+        for producer_id, first, last in reversed(self.aborted):
+            if last < header.base_offset:
+                return False
+            if producer_id == header.producer_id and first <= header.base_offset:
+                return True
+        return False
 
     def read_batches(self) -> Iterator[bytes]:
         yield from self.batches
@@ -113,23 +173,32 @@ class SyncedLog:
         unstable = self.producer_state.first_unstable_offset
         return self.next_offset if unstable is None else unstable
 
-    def headers(self) -> Iterator[tuple[bytes, BatchHeader]]:
-        for batch in self.batches:
-            for _, header in iterate_headers(batch):
-                yield batch, header
+    def headers(self) -> Iterator[BatchHeader]:
+        return map(read_header, self.batches)
 
     def committed_values(self) -> list[bytes]:
         """What a reader of committed data sees, in order."""
-        return [
-            record.value or b""
-            for batch, header in self.headers()
-            if not header.is_control and header.base_offset < self.last_stable_offset
-            if not any(
-                producer_id == header.producer_id and first <= header.base_offset < last
-                for producer_id, first, last in self.aborted
-            )
-            for record in iterate_records(batch, header)
-        ]
+        settled, later, _ = self.committed_since(0)
+        return settled + later
+
+    def committed_since(self, start: int) -> tuple[list[bytes], list[bytes], int]:
+        """What a reader of committed data sees from a batch on: what is there for good, and what a power failure may
+        still take; and the batch behind the former.
+        """
+        settled: list[bytes] = []
+        later: list[bytes] = []
+        end = start
+        for index in range(start, len(self.batches)):
+            batch = self.batches[index]
+            header = read_header(batch)
+            if header.base_offset >= self.last_stable_offset:
+                break
+            if index < self.synced:
+                end = index + 1
+            if not header.is_control and not self._is_aborted(header):
+                values = settled if index < self.synced else later
+                values += [record.value or b"" for record in iterate_records(batch, header)]
+        return settled, later, end
 
 
 class LogsOfPartitions(dict[TopicPartition, SyncedLog]):
@@ -208,8 +277,10 @@ class TransactionHarness:
 
     def lose_power(self, rng: random.Random) -> None:
         """Everything goes down; each log keeps what was synced, and perhaps more."""
-        for log in self.partitions.values():
+        for (topic, _), log in self.partitions.items():
             log.lose_power(rng)
+            if topic in (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+                log.compact()
         self.start()
 
     def send(self, api: ApiKey, version: int, request: Any, on_answer: Callable[[Any], None]) -> None:

@@ -99,7 +99,7 @@ def markers(harness: TransactionHarness, topic: str, index: int) -> list[tuple[i
     """(producer id, epoch) of the control batches of a partition."""
     return [
         (header.producer_id, header.producer_epoch)
-        for _, header in harness.partitions[topic, index].headers()
+        for header in harness.partitions[topic, index].headers()
         if header.is_control
     ]
 
