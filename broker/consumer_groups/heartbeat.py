@@ -152,7 +152,7 @@ def _step(
     names_changed = store_member(group, member, updated, records)
     status = update_regular_expression(core, group, member, updated, effects, records)
     bump = names_changed or status is RegexStatus.UPDATED_AND_RESOLVED
-    subscription = current_subscription(group)
+    subscription = current_subscription(group, member, updated)
     if bump or group.must_refresh(effects.now_ms):
         subscription = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
     target = update_target_assignment(

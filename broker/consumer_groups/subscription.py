@@ -159,10 +159,6 @@ def update_subscription(
 ) -> Subscription:
     """Looks at what the group subscribes to; its epoch rises where that has changed, or ``bump`` asks for it."""
     topic_counts = group.topic_counts_with(member, updated)
-    member_count = len(group.members)
-    if updated.member_id not in group.members and updated.instance_id not in group.static_members:
-        member_count += 1
-    homogeneous = is_homogeneous(group.regex_counts_with(member, updated), topic_counts, member_count)
     metadata_hash = group_hash(topic_counts, core.topics)
     group_epoch = group.group_epoch
     if bump or metadata_hash != group.metadata_hash:
@@ -172,10 +168,23 @@ def update_subscription(
     group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
     if group.has_subscription_metadata:
         records.append(partition_metadata_tombstone(group.group_id))
-    return Subscription(group_epoch, homogeneous)
+    return Subscription(group_epoch, _is_homogeneous_with(group, member, updated))
 
 
-def current_subscription(group: ConsumerGroup) -> Subscription:
-    """The group's epoch and whether all subscribe to the same, as they are."""
-    homogeneous = is_homogeneous(group.subscribed_regexes, group.subscribed_topics, len(group.members))
-    return Subscription(group.group_epoch, homogeneous)
+def current_subscription(
+    group: ConsumerGroup, member: ConsumerGroupMember, updated: ConsumerGroupMember
+) -> Subscription:
+    """The group's epoch as it is, and whether all its members will subscribe to the same.
+
+    Kafka looks at those who are there already: one that joins without a subscription while a target assignment is due
+    makes it assign partitions to whoever does not read them.
+    """
+    return Subscription(group.group_epoch, _is_homogeneous_with(group, member, updated))
+
+
+def _is_homogeneous_with(group: ConsumerGroup, member: ConsumerGroupMember, updated: ConsumerGroupMember) -> bool:
+    member_count = len(group.members)
+    if updated.member_id not in group.members and updated.instance_id not in group.static_members:
+        member_count += 1
+    regex_counts = group.regex_counts_with(member, updated)
+    return is_homogeneous(regex_counts, group.topic_counts_with(member, updated), member_count)

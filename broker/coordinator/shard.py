@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 NON_ATOMIC_BATCH_RECORDS = 1_000
 """Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
+TIMER_RETRY_MS = 500
+"""When the event of a timer comes again whose records could not be appended (``CoordinatorTimer``, retryBackoff)."""
 
 Core = TypeVar("Core", bound=CoordinatorCore[Any])
 Reply = Callable[[Any], None]
@@ -283,16 +285,18 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
 
         def fire() -> None:
             self._timer_handles.pop(key, None)
-            self._fire(event)
+            if self._fire(event) and key not in self._timer_handles:
+                self._schedule(SetTimer(key, TIMER_RETRY_MS, event))
 
         self._timer_handles[key] = self._timers.schedule(timer.delay_ms, fire)
 
-    def _fire(self, event: Any) -> None:
+    def _fire(self, event: Any) -> ErrorCode:
+        """The error if what the event led to could not be appended: it comes again then."""
         if self.state is not ShardState.ACTIVE:
-            return
+            return ErrorCode.NONE
         effects = self.core.effects(self._clock_ms())
         self.core.handle_timer(event, effects)
-        self.carry_out(effects)
+        return self.carry_out(effects)
 
 
 def _release(replies: Replies, response: Any, reply: Reply | None) -> None:
