@@ -2,8 +2,8 @@
 
 The broker is stopped, or killed; a real Kafka starts on its directory under each of the two quorum configurations and
 shows every record, committed offset, config and id, and no aborted record to those who read committed ones; an
-idempotent producer, a group that stays and others that come back go on; a transaction that was open under ours ends
-under Kafka; then we start on it again.
+idempotent producer, groups of both protocols that stay and others that come back go on; a transaction that was open
+under ours ends under Kafka; then we start on it again.
 """
 
 import time
@@ -14,7 +14,7 @@ import pytest
 
 from support.door_cleaned import CLEANER, fill_cleaned
 from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
-from support.door_living_group import LIVING_GROUP, LivingGroup
+from support.door_living_group import LONG_SESSIONS, PROTOCOLS, LivingGroup
 from support.door_rules import violations
 from support.door_snapshot import differences
 from support.door_topics import LIVING
@@ -53,9 +53,10 @@ class Door:
     def __init__(self, directory: Path, way: Way) -> None:
         self.others = [directory / f"logs-{number}" for number in range(2, way.directories + 1)]
         log_dirs = {"log.dirs": ",".join(str(path) for path in (directory / "logs", *self.others))}
-        self.ours = OurBroker(directory, CONFIGS | CLEANER | NODE | log_dirs)
+        self.ours = OurBroker(directory, CONFIGS | CLEANER | LONG_SESSIONS | NODE | log_dirs)
         session = SHORT_SESSION if "kill" in way else {}
-        self.kafka = RealKafka(directory, CONFIGS | CLEANER | session | log_dirs, dynamic_quorum=way.dynamic_quorum)
+        configs = CONFIGS | CLEANER | LONG_SESSIONS | session | log_dirs
+        self.kafka = RealKafka(directory, configs, dynamic_quorum=way.dynamic_quorum)
         self._way = way
         self._logged = 0
 
@@ -112,14 +113,15 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
         fill(servers, seed=1, now_ms=now_ms())
         fill_cleaned(servers, [door.ours.log_dir, *door.others])
         fill_with_transactions(servers)
-        group = LivingGroup(servers)
-        group.go_on()
+        groups = [LivingGroup(servers, protocol) for protocol in PROTOCOLS]
+        for group in groups:
+            group.go_on()
         producer.send()
         seen = settled(servers, door, way)
         for round_ in range(rounds):
             door.end_ours(producer)
             door.start_kafka()
-            seen = same_after(servers, seen, producer, group, open_ended=round_ > 0)
+            seen = same_after(servers, seen, producer, groups, open_ended=round_ > 0)
             if round_ == 0:
                 end_the_open_one(servers)
                 seen = look(servers)
@@ -129,18 +131,21 @@ def pass_the_door(directory: Path, way: Way, rounds: int) -> None:
             door.end_kafka(producer)
             assert_one_sequence(door.log_dir_of(LIVING))
             door.start_ours()
-            seen = same_after(servers, seen, producer, group, open_ended=True)
+            seen = same_after(servers, seen, producer, groups, open_ended=True)
             if rounds > 1:
                 fill_more(servers, seed=200 + round_, now_ms=now_ms())
                 seen = settled(servers, door, way)
-        group.close()
+        for group in groups:
+            group.close()
         door.end_ours(producer)
         assert_one_sequence(door.log_dir_of(LIVING))
     finally:
         door.end()
 
 
-def same_after(servers: str, before: Seen, producer: LivingProducer, group: LivingGroup, *, open_ended: bool) -> Seen:
+def same_after(
+    servers: str, before: Seen, producer: LivingProducer, groups: list[LivingGroup], *, open_ended: bool
+) -> Seen:
     """The broker shows what the other one had; producer and groups go on; what it shows then."""
     producer.finish()
     seen = look(servers)
@@ -149,10 +154,11 @@ def same_after(servers: str, before: Seen, producer: LivingProducer, group: Livi
         lines = [line for line in differences(one, other) if not line.startswith(f"{LIVING}-0: ")]
         assert not lines, "\n".join(lines)
     assert_shown_right(*seen, open_is_there=not open_ended)
-    assert seen.uncommitted.groups[LIVING_GROUP].state == "STABLE"
+    assert {seen.uncommitted.groups[group.name].state for group in groups} == {"STABLE"}
     producer.assert_all_there(seen.uncommitted)
     assert_groups_go_on(servers, seen.uncommitted)
-    group.go_on()
+    for group in groups:
+        group.go_on()
     producer.send()
     seen = look(servers)
     producer.assert_all_there(seen.uncommitted)

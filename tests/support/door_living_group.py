@@ -1,4 +1,4 @@
-"""A group of the classic protocol whose members stay while brokers come and go on one port."""
+"""Groups of either protocol whose members stay while brokers come and go on one port."""
 
 import time
 from typing import Any
@@ -10,15 +10,22 @@ from support.door_topics import Plan
 from support.door_workload import LONGEST_SESSION_MS, TIMEOUT_S, create
 from support.python_clients import generation_of
 
-LIVING_GROUP, LIVING_TOPIC = "living-group", "living-group-reads"
+PROTOCOLS = ("classic", "consumer")
+LONG_SESSIONS = {
+    "group.consumer.max.session.timeout.ms": str(LONGEST_SESSION_MS),
+    "group.consumer.session.timeout.ms": str(LONGEST_SESSION_MS),
+}
+"""What both brokers must have set: nobody's session ends while they are exchanged."""
 MEMBERS, PARTITIONS, RECORDS = 2, 4, 12
 
 
 class LivingGroup:
     """Two members, one of them static, that go on where they were: same generation, same partitions, no record lost."""
 
-    def __init__(self, servers: str) -> None:
-        create(AdminClient({"bootstrap.servers": servers}), [Plan(LIVING_TOPIC, partitions=PARTITIONS)])
+    def __init__(self, servers: str, protocol: str) -> None:
+        self.name = f"living-group-{protocol}"
+        self._topic = f"{self.name}-reads"
+        create(AdminClient({"bootstrap.servers": servers}), [Plan(self._topic, partitions=PARTITIONS)])
         shared: dict[str, Any] = {
             "bootstrap.servers": servers,
             "reconnect.backoff.ms": 20,
@@ -27,18 +34,19 @@ class LivingGroup:
         }
         self._producer: Any = Producer(shared)
         settings = shared | {
-            "group.id": LIVING_GROUP,
+            "group.id": self.name,
+            "group.protocol": protocol,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            "session.timeout.ms": LONGEST_SESSION_MS,
             "max.poll.interval.ms": LONGEST_SESSION_MS,
-            "heartbeat.interval.ms": 1000,
-            "partition.assignment.strategy": "range",
         }
-        static = {"group.instance.id": f"{LIVING_GROUP}-1"}
+        if protocol == "classic":
+            settings |= {"session.timeout.ms": LONGEST_SESSION_MS, "heartbeat.interval.ms": 1000}
+            settings |= {"partition.assignment.strategy": "range"}
+        static = {"group.instance.id": f"{self.name}-1"}
         self._members: list[Any] = [Consumer(settings | (static if number else {})) for number in range(MEMBERS)]
         for member in self._members:
-            member.subscribe([LIVING_TOPIC])
+            member.subscribe([self._topic])
         self._sent = 0
         self._received: list[int] = []
         self._generation = 0
@@ -55,7 +63,7 @@ class LivingGroup:
     def go_on(self) -> None:
         """Each member receives what comes for its partitions, and commits it, in the generation that there was."""
         for number in range(self._sent, self._sent + RECORDS):
-            self._producer.produce(LIVING_TOPIC, b"%d" % number, partition=number % PARTITIONS)
+            self._producer.produce(self._topic, b"%d" % number, partition=number % PARTITIONS)
         assert self._producer.flush(TIMEOUT_S) == 0, "not acknowledged in time"
         self._sent += RECORDS
         deadline = time.monotonic() + TIMEOUT_S
