@@ -50,6 +50,9 @@ test-long-groups: LONG = tests/broker/groups
 ## test-long-transactions: the simulator of transactions
 test-long-transactions: LONG = tests/broker/transactions
 
+## test-long-client-assignors: our client's assignors and Kafka's own, 160,000 assignments
+test-long-client-assignors: LONG = tests/client/test_assignors_against_kafka.py
+
 ## test-long-parity: random requests to ours and to a real Kafka
 test-long-parity: LONG = tests/parity
 
@@ -71,7 +74,7 @@ test-long-group-scale: LONG = tests/scale/test_group_scale.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups transactions parity frames fire disk group-scale door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups transactions client-assignors parity frames fire disk group-scale door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
