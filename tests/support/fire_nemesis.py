@@ -14,7 +14,7 @@ from support.fire_history import ASKER, GROUP_READER, TELLER, TRANSACTIONAL
 from support.fire_worker import PYTHON_WORKER, SESSION_TIMEOUT_MS, FireWorker, Specification
 from support.our_broker import OurBroker
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 LOOK_S = 0.02
 FAULTS = (
     "kill-broker",
