@@ -32,6 +32,7 @@ OFFSETS = int(os.environ.get("SCALE_OFFSETS", "10000000"))
 OFFSETS_A_GROUP = 1_000
 BYTES_OF_AN_OFFSET = 150
 LOADING_TIMEOUT_S = 3600.0
+CREATING_TIMEOUT_S = 600.0
 MB = 10**6
 CONNECTING_AT_ONCE = 100
 
@@ -134,7 +135,7 @@ async def grow_and_shrink(broker: OurBroker, member: Callable[[Line], Member]) -
 async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With Kafka's defaults (sessions of 45 s, 3 s until the first rebalance): nobody's session ends."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
-        assert Asking(broker.port).create("many", PARTITIONS) == 0
+        assert Asking(broker.port, CREATING_TIMEOUT_S).create("many", PARTITIONS) == 0
         numbers = await grow_and_shrink(broker, lambda line: RawMember("large", "many", PARTITIONS, line))
         assert "session of" not in broker.log(), "nobody's session has ended"
         assert " ERROR " not in broker.log()
@@ -145,7 +146,7 @@ async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pyt
 async def test_a_thousand_members_of_a_consumer_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same under the consumer protocol, with the broker's assignor; heartbeats every 5 s, Kafka's default."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1", "group.consumer.max.size": str(MEMBERS)}) as broker:
-        assert Asking(broker.port).create("many", PARTITIONS) == 0
+        assert Asking(broker.port, CREATING_TIMEOUT_S).create("many", PARTITIONS) == 0
         [topic] = (
             Asking(broker.port).ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name="many")]), 12).topics
         )

@@ -25,12 +25,13 @@ NOW_MS = 1_700_000_000_000
 class Asking:
     """Questions to the broker on a port of 127.0.0.1."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, patience_s: float = PATIENCE_S) -> None:
         self.port = port
+        self._patience_s = patience_s
 
     def ask(self, request: Message, version: int) -> Any:
         """The response."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as opened:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=self._patience_s) as opened:
             opened.sendall(encode_request(request, version, 7, "asking"))
             size = struct.unpack(">i", _exactly(opened, 4))[0]
             frame = _exactly(opened, size)
