@@ -7,7 +7,7 @@ groups are loaded before transactions, whose markers may be for them. Source: ``
 import uuid
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
@@ -27,6 +27,12 @@ from .partition import Partition
 from .partitions import Partitions
 from .transactions.config import TransactionCoordinatorConfig
 
+if TYPE_CHECKING:
+    from .coordinator.rebalance_watch import RebalanceWatch
+
+LOOK_EVERY_MS = 5_000
+"""How often groups are looked at for rebalances that take long."""
+
 
 class Coordinators:
     """Both coordinators."""
@@ -42,6 +48,9 @@ class Coordinators:
         """``clock_ms``: wall clock, milliseconds since the epoch."""
         image = metadata.image
         self._partitions = partitions
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._rebalance_watch: RebalanceWatch | None = None
         self.groups = GroupCoordinator(
             GroupCoordinatorConfig(**group_settings(config, image)),
             timers,
@@ -75,6 +84,15 @@ class Coordinators:
             for index, partition in self._partitions.of_topic(topic).items():
                 if partition.open_log is not None:
                     coordinator.elect(index, PartitionLog(partition))
+        self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
+
+    def _watch_rebalances(self) -> None:
+        if self._rebalance_watch is None:
+            from .coordinator.rebalance_watch import RebalanceWatch  # here: it costs no start
+
+            self._rebalance_watch = RebalanceWatch()
+        self._rebalance_watch.look(self.groups.cores(), self._clock_ms())
+        self._timers.schedule(LOOK_EVERY_MS, self._watch_rebalances)
 
     def resign(self, partitions: Iterable[Partition]) -> None:
         """Coordinates nothing any more of partitions that are refused from now on."""
@@ -154,6 +172,7 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
         "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
+        "offsets_topic_compression_codec": config.get_int("offsets.topic.compression.codec"),
         "offsets_topic_num_partitions": _partition_count(
             image, OFFSETS_TOPIC, config.get_int("offsets.topic.num.partitions")
         ),

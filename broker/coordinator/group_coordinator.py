@@ -6,13 +6,14 @@ Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 from collections.abc import Callable, Mapping
 
 from ..consumer_groups.topics import GroupTopics, no_topics
+from ...protocol.records.compression import CompressionType
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.core import GroupCore
 from ..groups.effects import Effects
 from ..internal_topics import OFFSETS_TOPIC
 from .coordinator import Coordinator, LogOpener
 from .interfaces import Timers
-from .shard import CoordinatorShard
+from .shard import CoordinatorShard, ShardState
 
 GroupShard = CoordinatorShard[GroupCore, Effects]
 
@@ -43,6 +44,7 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
             timers,
             clock_ms,
             open_log,
+            CompressionType(config.offsets_topic_compression_codec),
         )
 
     def reconfigure(self, config: GroupCoordinatorConfig) -> None:
@@ -50,6 +52,10 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
         self.config = config
         for shard in self._shards.values():
             shard.core.config = config
+
+    def cores(self) -> list[GroupCore]:
+        """The groups and offsets of each partition that is served."""
+        return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
 
     def topics_changed(self, names: set[str], has_new: bool) -> None:
         """Topics were created, changed or deleted."""
