@@ -1,6 +1,8 @@
 """Members of groups, of both protocols: how partitions are shared, handed over, lost and kept."""
 
+import asyncio
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from odradek.protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 from support.client_groups import Told, create_topic, poll_until, produce_numbers, read, shared_out
+from support.our_broker import OurBroker
 
 PROTOCOLS = ["classic", "consumer"]
 
@@ -227,3 +230,59 @@ def test_settings_that_do_not_fit_are_refused() -> None:
         Consumer(group_id="g", session_timeout_ms=1_000, heartbeat_interval_ms=1_000)
     with pytest.raises(ConfigurationError, match="needs a group_id"):
         Consumer(group_instance_id="i")
+
+
+async def test_records_come_and_commits_count_while_others_hold_a_rebalance_up(servers: str, name: str) -> None:
+    partitions = await create_topic(servers, name, 4)
+    async with (
+        member(servers, name, enable_auto_commit=False) as working,
+        member(servers, name) as holding,
+        member(servers, name) as joining,
+        Admin(servers) as admin,
+    ):
+        working.subscribe([name])
+        holding.subscribe([name])
+        await poll_until([working, holding], lambda: shared_out([working, holding], partitions, [2, 2]))
+        joining.subscribe([name])
+        async with asyncio.timeout(60):
+            while (await admin.describe_groups([name]))[name].state != "PreparingRebalance":
+                await asyncio.gather(working.poll(50), joining.poll(50))
+        await produce_numbers(servers, name, 4, range(40))
+        records = await read([working], 20)
+        await working.commit()
+        assert {p.partition for p in working.assignment()} == {record.partition for record in records}
+        offsets = {p: o.offset for p, o in (await working.committed()).items()}
+        assert offsets == dict.fromkeys(working.assignment(), 10)
+        assert (await admin.describe_groups([name]))[name].state == "PreparingRebalance"
+        members = [working, holding, joining]
+        await poll_until(members, lambda: sorted(len(m.assignment()) for m in members) == [1, 1, 2])
+
+
+@pytest.mark.ci
+async def test_a_member_goes_on_after_its_broker_was_killed(tmp_path: Path, name: str) -> None:
+    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+        servers = broker.bootstrap_servers
+        partitions = await create_topic(servers, name, 2)
+        for protocol in PROTOCOLS:
+            group, told = f"{name}-{protocol}", Told()
+            async with member(servers, group, protocol, retry_backoff_max_ms=100) as consumer:
+                consumer.subscribe([name], told)
+                await poll_until([consumer], lambda: shared_out([consumer], partitions, [2]))
+                await produce_numbers(servers, name, 2, range(10))
+                records = await read([consumer], 10)
+                await consumer.commit()
+                broker.kill()
+                await consumer.poll(100)
+                await asyncio.to_thread(broker.start)
+                await produce_numbers(servers, name, 2, range(10, 20))
+                records += await read([consumer], 10)
+                assert sorted(int(r.value or b"") for r in records) == list(range(20))
+                await consumer.commit()
+            assert [event for event in told.events if event[1]] == [("assigned", [0, 1]), ("revoked", [0, 1])]
+            async with Admin(servers) as admin:
+                await admin.delete_records(await ends(servers, partitions))
+
+
+async def ends(servers: str, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    async with Consumer(bootstrap_servers=servers) as consumer:
+        return await consumer.end_offsets(partitions)

@@ -1,6 +1,7 @@
 """Transactions of our producer, of both protocol versions: all of it or nothing, once, and never by a zombie."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from odradek.client.transaction_requests import TransactionRequests
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from support.client_groups import create_topic, poll_until, read
+from support.our_broker import OurBroker
 
 
 @pytest.fixture(params=[1, 2], ids=["v1", "v2"], autouse=True)
@@ -227,3 +229,31 @@ async def test_producers_of_their_own_ids_do_not_disturb_each_other(servers: str
     assert sorted(committed) == [worker * 100 + n for worker in range(4) for n in range(5)]
     for worker in range(4):
         assert [n % 100 for n in committed if n // 100 == worker] == list(range(5))
+
+
+@pytest.mark.ci
+async def test_a_transaction_goes_on_after_its_broker_was_killed(tmp_path: Path, name: str) -> None:
+    with OurBroker(tmp_path) as broker:
+        servers = broker.bootstrap_servers
+        partitions = await create_topic(servers, name, 3)
+        async with Producer(servers, transactional_id=name, retry_backoff_max_ms=100, batch_size=300) as producer:
+            await producer.init_transactions()
+            for round_number in range(3):
+                first = round_number * 100
+                await producer.begin_transaction()
+                for n in range(first, first + 40):
+                    await producer.send(name, str(n).encode(), partition=n % 3)
+                if round_number == 1:
+                    await producer.flush()  # killed between the records and the end; else in the midst of the records
+                broker.kill()
+                sends = [
+                    await producer.send(name, str(n).encode(), partition=n % 3) for n in range(first + 40, first + 80)
+                ]
+                await asyncio.to_thread(broker.start)
+                await producer.commit_transaction()
+                assert all(send.done() for send in sends)
+        committed = await values(servers, partitions, "read_committed")
+        for partition in range(3):
+            order = numbers([record for record in committed if record.partition == partition])
+            expected = [first + n for first in (0, 100, 200) for n in range(80) if (first + n) % 3 == partition]
+            assert order == expected, "each once, in order"

@@ -14,23 +14,28 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
 import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.clients.consumer.RoundRobinAssignor;
 import org.apache.kafka.clients.consumer.StickyAssignor;
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.utils.Utils;
 
 /**
- * Apache Kafka's own assignors of the classic protocol, on request: one group as a JSON object a line on standard input,
- * its assignment (or the exception) a line on standard output.
+ * What Apache Kafka's Java clients compute by themselves, on request: one question as a JSON object a line on standard
+ * input, its answer (or the exception) a line on standard output. Questions: the assignment of a group, the partition of
+ * a key, the user data of a member with the sticky assignor.
  */
-public class AssignorOracle {
+public class ClientOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     public static void main(String[] arguments) throws Exception {
@@ -40,7 +45,15 @@ public class AssignorOracle {
             JsonNode group = JSON.readTree(line);
             ObjectNode answer = JSON.createObjectNode();
             try {
-                assign(group, answer);
+                if (group.has("key")) {
+                    byte[] key = HexFormat.of().parseHex(group.get("key").asText());
+                    answer.put("hash", Utils.murmur2(key));
+                    answer.put("partition", BuiltInPartitioner.partitionForKey(key, group.get("partitions").asInt()));
+                } else if (group.has("previous")) {
+                    answer.put("userData", stickyUserData(group));
+                } else {
+                    assign(group, answer);
+                }
             } catch (RuntimeException error) {
                 answer.removeAll();
                 answer.put("error", error.toString());
@@ -61,6 +74,18 @@ public class AssignorOracle {
                 partitions.addArray().add(partition.topic()).add(partition.partition());
             }
         });
+    }
+
+    private static String stickyUserData(JsonNode member) {
+        List<TopicPartition> previous = new ArrayList<>();
+        member.get("previous").forEach(one -> previous.add(new TopicPartition(one.get(0).asText(), one.get(1).asInt())));
+        StickyAssignor assignor = new StickyAssignor();
+        int generation = member.get("generation").asInt();
+        assignor.onAssignment(new Assignment(previous), new ConsumerGroupMetadata("g", generation, "m", Optional.empty()));
+        ByteBuffer data = assignor.subscriptionUserData(Set.of());
+        byte[] bytes = new byte[data.remaining()];
+        data.get(bytes);
+        return HexFormat.of().formatHex(bytes);
     }
 
     private static ConsumerPartitionAssignor assignor(String name) {
