@@ -52,6 +52,9 @@ def _expire_offsets(core: "GroupCore", group: AnyGroup, now_ms: int, records: li
         if group.is_subscribed_to(topic):
             all_expired = False
             continue
+        if not partitions.brings_expiry and not _is_old(core, group, partitions.oldest_commit_ms, now_ms):
+            all_expired = False  # the usual case, for millions of offsets
+            continue
         for partition, committed in partitions.items():
             if _is_expired(core, group, committed, now_ms) and not core.offsets.has_pending(
                 group.group_id, topic, partition
@@ -73,7 +76,12 @@ def _may_expire(group: AnyGroup) -> bool:
 def _is_expired(core: "GroupCore", group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         return now_ms >= committed.expire_timestamp_ms
-    since_ms = committed.commit_timestamp_ms
+    return _is_old(core, group, committed.commit_timestamp_ms, now_ms)
+
+
+def _is_old(core: "GroupCore", group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
+    """Whether what was committed at a time, without an expiry of its own, has been kept for long enough."""
+    since_ms = commit_timestamp_ms
     if isinstance(group, ClassicGroup):
         left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY
         if left_empty and group.state_timestamp_ms != NO_TIMESTAMP:

@@ -32,7 +32,7 @@ OFFSETS = int(os.environ.get("SCALE_OFFSETS", "10000000"))
 OFFSETS_A_GROUP = 1_000
 BYTES_OF_AN_OFFSET = 150
 LOADING_TIMEOUT_S = 3600.0
-CREATING_TIMEOUT_S = 600.0
+ANSWER_TIMEOUT_S = 600.0
 MB = 10**6
 CONNECTING_AT_ONCE = 100
 
@@ -135,7 +135,7 @@ async def grow_and_shrink(broker: OurBroker, member: Callable[[Line], Member]) -
 async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With Kafka's defaults (sessions of 45 s, 3 s until the first rebalance): nobody's session ends."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
-        assert Asking(broker.port, CREATING_TIMEOUT_S).create("many", PARTITIONS) == 0
+        assert Asking(broker.port, ANSWER_TIMEOUT_S).create("many", PARTITIONS) == 0
         numbers = await grow_and_shrink(broker, lambda line: RawMember("large", "many", PARTITIONS, line))
         assert "session of" not in broker.log(), "nobody's session has ended"
         assert " ERROR " not in broker.log()
@@ -146,7 +146,7 @@ async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pyt
 async def test_a_thousand_members_of_a_consumer_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same under the consumer protocol, with the broker's assignor; heartbeats every 5 s, Kafka's default."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1", "group.consumer.max.size": str(MEMBERS)}) as broker:
-        assert Asking(broker.port, CREATING_TIMEOUT_S).create("many", PARTITIONS) == 0
+        assert Asking(broker.port, ANSWER_TIMEOUT_S).create("many", PARTITIONS) == 0
         [topic] = (
             Asking(broker.port).ask(MetadataRequest([MetadataRequest.MetadataRequestTopic(name="many")]), 12).topics
         )
@@ -202,7 +202,7 @@ async def test_thousands_of_groups_that_heartbeat(tmp_path: Path, capsys: pytest
 def fetched(port: int, group: int) -> dict[int, int]:
     """The committed offsets of a group by partition, or nothing while they are being loaded."""
     wanted = OffsetFetchRequest.OffsetFetchRequestGroup(group_name(group), topics=None)
-    [answer] = Asking(port).ask(OffsetFetchRequest(groups=[wanted]), 9).groups
+    [answer] = Asking(port, ANSWER_TIMEOUT_S).ask(OffsetFetchRequest(groups=[wanted]), 9).groups
     if answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
         return {}
     assert answer.error_code == ErrorCode.NONE, ErrorCode(answer.error_code)

@@ -38,6 +38,10 @@ def test_it_is_a_dictionary_in_the_order_of_partitions(seed: int) -> None:
         assert len(compact) == len(model)
         assert compact.get(partition) == model.get(partition)
         assert (partition in compact) == (partition in model)
+        if model:
+            assert compact.oldest_commit_ms == min(committed.commit_timestamp_ms for committed in model.values())
+            has_expiry = any(committed.expire_timestamp_ms != -1 for committed in model.values())
+            assert compact.brings_expiry or not has_expiry
 
 
 def test_what_is_not_there() -> None:
@@ -57,3 +61,4 @@ def test_an_offset_takes_few_bytes() -> None:
         compact[partition] = CommittedOffset(partition, -1, "", 1_700_000_000_000, -1, bytes(16), partition)
     assert sys.getsizeof(compact._rows) < 1_000 * 40
     assert compact._unshared is None
+    assert not compact.brings_expiry
