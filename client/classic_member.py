@@ -285,7 +285,7 @@ class ClassicMember:
     def commit_refused(self, sent: Identity, error: KafkaError) -> None:
         """A commit was refused: unless the member has joined anew meanwhile, it has to."""
         code = error.error_code
-        if code == ErrorCode.REBALANCE_IN_PROGRESS:
+        if code == ErrorCode.REBALANCE_IN_PROGRESS and self._joining is None:
             self.rejoin("offset commit failed since the group is rebalancing")
         elif code in MEMBERSHIP_LOST and sent.member_id and sent == self.identity:
             self.forget_generation(forget_member=code == ErrorCode.UNKNOWN_MEMBER_ID)

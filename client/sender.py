@@ -28,25 +28,11 @@ from .errors import (
     broker_error,
 )
 from .metadata import ZERO_TOPIC_ID
+from .produce_errors import LOST_SEQUENCE, REFRESH_ON
 from .producer_identity import ProducerIdentity
 from .types import RecordMetadata, TopicPartition
 
 TOPIC_IDS_SINCE = 13
-REFRESH_ON = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.NETWORK_EXCEPTION,
-    }
-)
-"""Errors after which the metadata is asked for again (Java's InvalidMetadataException)."""
-LOST_SEQUENCE = frozenset({ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER})
 
 
 class SenderConfig(NamedTuple):

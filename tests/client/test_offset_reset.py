@@ -6,8 +6,9 @@ import pytest
 
 from odradek.client.admin import Admin
 from odradek.client.consumer import Consumer
+from odradek.client.durations import parse_duration_ms
 from odradek.client.errors import ConfigurationError, LogTruncationError, NoOffsetForPartitionError
-from odradek.client.offset_reset import OffsetReset, parse_duration_ms, parse_offset_reset
+from odradek.client.offset_reset import OffsetReset, parse_offset_reset
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from support.client_groups import create_topic, poll_until, produce_numbers, read
@@ -28,6 +29,8 @@ HOUR_MS = 3_600_000
         ("pt0,5s", 500),
         ("PT-0.5S", -500),
         ("P-1DT1S", -86_399_000),
+        ("PT-0.0005S", -1),
+        ("P0D", 0),
     ],
 )
 def test_durations_are_javas(text: str, milliseconds: int) -> None:
