@@ -13,6 +13,14 @@ from .server_config import ServerConfig
 from .validators import violation
 from .values import parse_value
 
+_POOLS = (
+    "num.io.threads",
+    "num.replica.fetchers",
+    "num.recovery.threads.per.data.dir",
+    "background.threads",
+    "num.network.threads",
+)
+_LEAST_BUFFER_BYTES = 1 << 20
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 
 
@@ -45,6 +53,35 @@ def validate_broker_configs(
         contradictions = list(single_values(server.with_dynamic({}, configs)))
         if contradictions:
             raise KafkaError(ErrorCode.INVALID_REQUEST, contradictions[0])
+
+
+def validate_resizes(current: ServerConfig, proposed: ServerConfig) -> None:
+    """Checks that no pool of threads becomes more than twice or less than half of what it is, nor too many to clean.
+
+    Both are the broker's configuration under its dynamic configs, as it is and as it would be. It holds for pools that
+    this broker doesn't have, too: what is accepted is what Kafka accepts. Raises KafkaError(INVALID_REQUEST) with
+    Kafka's text. Source: DynamicThreadPool, LogCleaner.validateReconfiguration.
+    """
+    threads, before = proposed.get_int("log.cleaner.threads"), current.get_int("log.cleaner.threads")
+    if not threads and before:
+        # Kafka divides by it before it looks, and says so.
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Log cleaner threads should be at least 1")
+    if threads and proposed.get_int("log.cleaner.dedupe.buffer.size") // threads <= _LEAST_BUFFER_BYTES:
+        sentence = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"requirement failed: {sentence}")
+    for key in _POOLS:
+        size, was = proposed.get_int(key), current.get_int(key)
+        what = f"Dynamic thread count update validation failed for {key}={size}, value should"
+        _check_size(size, was, f"{what} be at least half", f"{what} not be greater than double")
+    what = "Log cleaner threads cannot be"
+    _check_size(threads, before, f"{what} reduced to less than half", f"{what} increased to more than double")
+
+
+def _check_size(size: int, was: int, too_few: str, too_many: str) -> None:
+    if size < was // 2 or size > 2 * was:
+        sentence = f"{too_few if size < was else too_many} the current value {was}"
+        text = f"Invalid value org.apache.kafka.common.config.ConfigException: {sentence}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{text} for configuration Invalid dynamic configuration")
 
 
 def _is_per_broker(name: str) -> bool:

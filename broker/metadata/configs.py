@@ -21,7 +21,7 @@ from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from ...protocol.messages.structure import Message
 from ..config.cross_checks import cordoned_entries
 from ..config.definition import server_keys, topic_keys
-from ..config.dynamic_config import validate_broker_configs
+from ..config.dynamic_config import validate_broker_configs, validate_resizes
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.topic_config import validate_topic_configs
 from .decision import NO_ERROR, ApiError, Controller, Decision
@@ -89,8 +89,7 @@ def alter_configs(
         new = {config.name: config.value for config in resource.configs if config.value is not None}
         if kind is ResourceType.BROKER:
             _check_broker_name(resource.resource_name, controller)
-            validate_broker_configs(new, per_broker=bool(resource.resource_name))
-            _check_cordoned(new, controller)
+            _check_dynamic_configs(image, resource.resource_name, new, controller)
         return _replace_resource(image, controller, (kind, resource.resource_name), new)
 
     served = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
@@ -169,8 +168,17 @@ def _check_broker(
             configs.pop(key, None)
         else:
             configs[key] = value
+    _check_dynamic_configs(image, name, configs, controller)
+
+
+def _check_dynamic_configs(image: MetadataImage, name: str, configs: Mapping[str, str], controller: Controller) -> None:
+    """What this broker's dynamic configs, or those of all brokers (``name`` empty), may become."""
     validate_broker_configs(configs, per_broker=bool(name))
     _check_cordoned(configs, controller)
+    layers = [image.config_of(ResourceType.BROKER, of) for of in ("", str(controller.node_id))]
+    current = controller.config.with_dynamic(*layers)
+    layers[bool(name)] = configs
+    validate_resizes(current, controller.config.with_dynamic(*layers))
 
 
 def _check_cordoned(configs: Mapping[str, str], controller: Controller) -> None:

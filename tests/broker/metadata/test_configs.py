@@ -130,6 +130,19 @@ REFUSED = [
         "Config value append is not allowed for config key: log.cleaner.threads",
     ),
     (
+        Changed(BROKER, "1", [Change("log.cleaner.threads", SET, "3")]),
+        ErrorCode.INVALID_REQUEST,
+        "Invalid value org.apache.kafka.common.config.ConfigException: Log cleaner threads cannot be increased to more "
+        "than double the current value 1 for configuration Invalid dynamic configuration",
+    ),
+    (
+        Changed(BROKER, "", [Change("background.threads", SET, "4")]),
+        ErrorCode.INVALID_REQUEST,
+        "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed for "
+        "background.threads=4, value should be at least half the current value 10 for configuration Invalid dynamic "
+        "configuration",
+    ),
+    (
         Changed(BROKER, "1", [Change("min.insync.replicas", SET, "1")]),
         ErrorCode.INVALID_REQUEST,
         None,
