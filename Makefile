@@ -47,6 +47,9 @@ test-long-appends: LONG = tests/broker/test_large_appends.py
 ## test-long-groups: the simulator of groups
 test-long-groups: LONG = tests/broker/groups
 
+## test-long-consumer-groups: the simulator of consumer groups (KIP-848)
+test-long-consumer-groups: LONG = tests/broker/consumer_groups
+
 ## test-long-transactions: the simulator of transactions
 test-long-transactions: LONG = tests/broker/transactions
 
@@ -74,7 +77,7 @@ test-long-group-scale: LONG = tests/scale/test_group_scale.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups transactions client-assignors parity frames fire disk group-scale door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -135,14 +135,20 @@ def random_patterns(seed: int, count: int) -> list[str]:
     return patterns
 
 
-@pytest.mark.java
-def test_equal_to_the_library_of_kafka() -> None:
+def ask_kafka(patterns: list[str]) -> list[dict[str, object]]:
     java_or_skip()
-    patterns = WRITTEN + random_patterns(1, 1_000)
     questions = "\n".join(json.dumps({"pattern": pattern, "names": NAMES}) for pattern in patterns)
     result = run_class(java_source("TopicPatterns"), standard_input=questions)
     assert result.returncode == 0, result.stderr
-    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.mark.java
+def test_equal_to_the_library_of_kafka() -> None:
+    patterns = WRITTEN + random_patterns(1, 1_000)
+    *answers, repetitions, character, twice, byte = ask_kafka(
+        [*patterns, "(a{500}){3}", "\\é", "(?P<n>a)(?P<n>b)", "\\C"]
+    )
     ours: list[dict[str, object]] = []
     for pattern in patterns:
         if (error := validate(pattern)) is not None:
@@ -152,3 +158,9 @@ def test_equal_to_the_library_of_kafka() -> None:
     differing = [row for row in zip(patterns, ours, answers, strict=True) if row[1] != row[2]]
     assert not differing
     assert sum("error" in answer for answer in answers) > 100
+    # As docs/differences.md has it.
+    assert validate("(a{500}){3}") == "invalid repeat count"
+    assert validate("\\é") == "invalid escape sequence"
+    assert validate("(?P<n>a)(?P<n>b)") is None
+    assert validate("\\C") is None
+    assert [("error" in answer) for answer in (repetitions, character, twice, byte)] == [False, False, True, True]
