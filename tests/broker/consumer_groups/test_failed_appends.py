@@ -34,7 +34,6 @@ def test_a_session_that_ends_while_nothing_can_be_appended_ends_half_a_second_la
     member(harness, "a")
     harness.log.fail_next = ErrorCode.NOT_ENOUGH_REPLICAS
     harness.timers.advance(SESSION_MS)
-    assert harness.log.fail_next is None, "nothing was to be appended"
     assert members(harness) == {"a"}
     harness.timers.advance(RETRY_MS - 1)
     assert members(harness) == {"a"}
