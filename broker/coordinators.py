@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..protocol.records.compression import CompressionType
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
 from .consumer_groups.topics import GroupTopics
@@ -172,7 +173,7 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]
         "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
         "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
         "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
-        "offsets_topic_compression_codec": config.get_int("offsets.topic.compression.codec"),
+        "offsets_topic_compression_codec": _compression_codec(config.get_int("offsets.topic.compression.codec")),
         "offsets_topic_num_partitions": _partition_count(
             image, OFFSETS_TOPIC, config.get_int("offsets.topic.num.partitions")
         ),
@@ -194,6 +195,13 @@ def transaction_settings(config: ServerConfig, image: MetadataImage) -> dict[str
             image, TRANSACTION_STATE_TOPIC, config.get_int("transaction.state.log.num.partitions")
         ),
     }
+
+
+def _compression_codec(number: int) -> int:
+    """The number, if it is a compression type's. Raises ConfigError otherwise."""
+    if number not in tuple(CompressionType):
+        raise ConfigError(f"offsets.topic.compression.codec: {number} is no compression type; 0 to 4 are")
+    return number
 
 
 def _partition_count(image: MetadataImage, topic: str, configured: int) -> int:

@@ -56,6 +56,7 @@ EFFECTIVE: dict[str, str] = {
     "offsets.retention.check.interval.ms": "How often expired offsets are looked for.",
     "offsets.topic.num.partitions": "The partitions of __consumer_offsets; must not change afterwards.",
     "offsets.topic.segment.bytes": "The segment size of __consumer_offsets when it is made.",
+    "offsets.topic.compression.codec": "The compression of what the coordinator writes into __consumer_offsets.",
     "offsets.topic.replication.factor": "The replicas of __consumer_offsets when it is made.",
     "transaction.max.timeout.ms": "The longest time that a client may let a transaction be open.",
     "transactional.id.expiration.ms": "How long a transactional id that nobody uses is remembered.",

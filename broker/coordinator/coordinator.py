@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Generic
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.records.compression import CompressionType
 from ..groups.partitioning import partition_for
 from .interfaces import CoordinatorLog, EffectsOf, Timers
 from .shard import CoordinatorShard, Core, ErrorResponse, Reply
@@ -36,14 +37,18 @@ class Coordinator(Generic[Core, EffectsOf]):
         timers: Timers,
         clock_ms: Callable[[], int],
         open_log: LogOpener,
+        compression: CompressionType = CompressionType.NONE,
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_core`` makes an empty core."""
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_core`` makes an empty core; ``compression``:
+        of the records that it writes.
+        """
         self.partition_count = partition_count
         self._topic = topic
         self._new_core = new_core
         self._timers = timers
         self._clock_ms = clock_ms
         self._open_log = open_log
+        self._compression = compression
         self._shards: dict[int, CoordinatorShard[Core, EffectsOf]] = {}
         self._active = True
 
@@ -133,7 +138,8 @@ class Coordinator(Generic[Core, EffectsOf]):
         return shard
 
     def _new_shard(self, name: str, log: CoordinatorLog) -> CoordinatorShard[Core, EffectsOf]:
-        return CoordinatorShard(name, log, self._new_core(), self._timers, self._clock_ms)
+        core = self._new_core()
+        return CoordinatorShard(name, log, core, self._timers, self._clock_ms, compression=self._compression)
 
     def resign(self, partition: int) -> None:
         """This broker no longer leads the partition."""

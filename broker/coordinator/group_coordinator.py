@@ -5,8 +5,8 @@ Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 
 from collections.abc import Callable, Mapping
 
-from ..consumer_groups.topics import GroupTopics, no_topics
 from ...protocol.records.compression import CompressionType
+from ..consumer_groups.topics import GroupTopics, no_topics
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.core import GroupCore
 from ..groups.effects import Effects

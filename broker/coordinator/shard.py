@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.records.builder import BatchBuilder
+from ...protocol.records.compression import CompressionType
 from ..effects import NO_PRODUCER_ID, OpenTransaction, SetTimer, TimerKey, Token
 from .errors import client_error
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf, TimerHandle, Timers
@@ -26,6 +27,8 @@ NON_ATOMIC_BATCH_RECORDS = 1_000
 """Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
 TIMER_RETRY_MS = 500
 """When the event of a timer comes again whose records could not be appended (``CoordinatorTimer``, retryBackoff)."""
+PROGRESS_EVERY_MS = 5_000
+"""How often a partition that takes long to load says how far it is."""
 
 Core = TypeVar("Core", bound=CoordinatorCore[Any])
 Reply = Callable[[Any], None]
@@ -45,7 +48,21 @@ class ShardState(Enum):
 class CoordinatorShard(Generic[Core, EffectsOf]):
     """The coordinator of what belongs to one partition: groups, or transactional ids."""
 
-    __slots__ = ("_after_stored", "_clock_ms", "_log", "_steps", "_timer_handles", "_timers", "core", "name", "state")
+    __slots__ = (
+        "_after_stored",
+        "_clock_ms",
+        "_compression",
+        "_loading_since_ms",
+        "_log",
+        "_records_count",
+        "_steps",
+        "_timer_handles",
+        "_timers",
+        "_told_at_ms",
+        "core",
+        "name",
+        "state",
+    )
 
     def __init__(
         self,
@@ -55,6 +72,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         timers: Timers,
         clock_ms: Callable[[], int],
         after_stored: Callable[[EffectsOf], None] | None = None,
+        compression: CompressionType = CompressionType.NONE,
     ) -> None:
         """``name``: topic and partition, for the log. ``clock_ms``: wall-clock milliseconds since the epoch, for what
         no request brings about. ``after_stored`` gets effects whose records are as durable as configured, for what a
@@ -63,12 +81,16 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.name = name
         self.core = core
         self._after_stored = after_stored
+        self._compression = compression
         self.state = ShardState.LOADING
         self._log = log
         self._timers = timers
         self._clock_ms = clock_ms
         self._timer_handles: dict[TimerKey, TimerHandle] = {}
         self._steps: Iterator[int] | None = None
+        self._loading_since_ms = 0
+        self._told_at_ms = 0
+        self._records_count = 0
 
     # --- loading
 
@@ -87,7 +109,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         if self.state is not ShardState.LOADING:
             return
         if self._steps is None:
-            self._steps = load_steps(self._log, self.core, self._clock_ms())
+            self._loading_since_ms = self._told_at_ms = self._clock_ms()
+            self._steps = load_steps(self._log, self.core, self._loading_since_ms)
         try:
             records_count = next(self._steps, None)
         except (KafkaError, ProtocolError):
@@ -95,14 +118,23 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self.state = ShardState.FAILED
             return
         if records_count is not None:
-            logger.debug("%s: %d records read", self.name, records_count)
+            self._tell_progress(records_count)
             return
         self._steps = None
         self.state = ShardState.ACTIVE
         effects = self.core.effects(self._clock_ms())
         self.core.on_loaded(effects)
         self.carry_out(effects)
-        logger.info("%s loaded", self.name)
+        took_ms = self._clock_ms() - self._loading_since_ms
+        logger.info("%s loaded: %d records in %d ms", self.name, self._records_count, took_ms)
+
+    def _tell_progress(self, records_count: int) -> None:
+        self._records_count = records_count
+        now_ms = self._clock_ms()
+        if now_ms - self._told_at_ms >= PROGRESS_EVERY_MS:
+            self._told_at_ms = now_ms
+            took_s = (now_ms - self._loading_since_ms) // 1_000
+            logger.info("%s is being loaded: %d records read in %d s", self.name, records_count, took_s)
 
     def unload(self) -> None:
         """Serves no longer; parked requests are told to look for their coordinator."""
@@ -253,12 +285,16 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def _append(self, records: list[Any], transaction: OpenTransaction | None, now_ms: int) -> ErrorCode:
         producer_id = NO_PRODUCER_ID
         if transaction is None:
-            builder = BatchBuilder()
+            builder = BatchBuilder(compression=self._compression)
         else:
             producer_id, producer_epoch = transaction
             # The sequence is always 0 (CoordinatorRuntime): nobody checks a coordinator's.
             builder = BatchBuilder(
-                producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=0, is_transactional=True
+                compression=self._compression,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                base_sequence=0,
+                is_transactional=True,
             )
         for record in records:
             builder.append(now_ms, record.key_bytes(), record.value_bytes())

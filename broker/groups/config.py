@@ -17,6 +17,8 @@ class GroupCoordinatorConfig:
     offsets_retention_ms: int = 7 * 24 * 60 * 60 * 1000
     offsets_retention_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = 50
+    offsets_topic_compression_codec: int = 0
+    """The number of a compression type."""
     serves_consumer_protocol: bool = True
     """Whether consumer groups are served (``group.coordinator.rebalance.protocols`` names "consumer")."""
     group_consumer_assignors: tuple[str, ...] = ("uniform", "range")

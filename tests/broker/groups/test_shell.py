@@ -1,5 +1,7 @@
 """The shell around the core: loading, several partitions, what is not served, FindCoordinator."""
 
+import logging
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +17,7 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from support.group_harness import Harness, MemoryLog, VirtualTimers, image_with_topics
 
@@ -179,3 +182,49 @@ def test_no_broker_that_listens_there() -> None:
 def test_other_coordinators_are_refused(key_type: int) -> None:
     answer = _find(6, messages.FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"]), [])
     assert answer.coordinators[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+class SlowLog(MemoryLog):
+    """A log that takes six seconds to read each batch."""
+
+    def __init__(self, timers: VirtualTimers) -> None:
+        super().__init__()
+        self._timers = timers
+
+    def read_batches(self) -> Iterator[bytes]:
+        for batch in super().read_batches():
+            self._timers.now_ms += 6_000
+            yield batch
+
+
+def test_a_partition_that_takes_long_to_load_says_how_far_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "odradek")
+    timers = VirtualTimers()
+    log = SlowLog(timers)
+    harness = Harness()
+    for offset in range(3):
+        commit = messages.OffsetCommitRequest.OffsetCommitRequestPartition(0, offset)
+        topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=[commit])]
+        harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
+    log.batches = harness.log.batches
+    caplog.clear()
+    coordinator = GroupCoordinator(harness.config, timers, lambda: timers.now_ms, lambda: "uuid", lambda _: log)
+    assert coordinator.shard_of("g").state is ShardState.ACTIVE
+    assert [record.getMessage() for record in caplog.records] == [
+        "__consumer_offsets-0 is being loaded: 1 records read in 6 s",
+        "__consumer_offsets-0 is being loaded: 2 records read in 12 s",
+        "__consumer_offsets-0 is being loaded: 3 records read in 18 s",
+        "__consumer_offsets-0 loaded: 3 records in 18000 ms",
+    ]
+
+
+@pytest.mark.parametrize("codec", [0, 1, 4])
+def test_what_the_coordinator_writes_is_compressed_as_configured(codec: int) -> None:
+    harness = Harness(GroupCoordinatorConfig(offsets_topic_num_partitions=1, offsets_topic_compression_codec=codec))
+    commit = messages.OffsetCommitRequest.OffsetCommitRequestPartition(0, 7)
+    topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic("t", partitions=[commit])]
+    harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
+    [(_, header)] = iterate_headers(harness.log.batches[0])
+    assert header.compression_type == codec
+    harness.start()
+    assert harness.core.offsets.get("g", "t", 0).offset == 7
