@@ -7,6 +7,7 @@ A command is a line: who, what, and the fields that are not as a well-behaved cl
     b join v=9 inst=i protocols=range:t,sticky type=consumer
     a sync / a heartbeat / a commit offset=7 / a leave / a txn     as the member and in the generation it knows of
     a heartbeat gen=+1        "+1" and "-1" from what it knows, "=5" is 5; member=ghost, member= and inst=- are none
+    b wait                    until what it asked is answered
     look                      DescribeGroups; also: list, fetch, delete, forget (OffsetDelete)
 
 """
@@ -135,6 +136,10 @@ class Group:
         if answer is not None and answer["errorCode"] == MEMBER_ID_REQUIRED:
             answer = self._first(who, fields)
         return answer
+
+    def _wait(self, who: str, fields: Fields) -> Any:
+        """The answer to what it asked, when its time has come."""
+        return self.steps.wait_for(who)
 
     def _first(self, who: str, fields: Fields) -> Any:
         actor = self.actor(who)

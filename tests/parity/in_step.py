@@ -55,13 +55,26 @@ class InStep:
         for side, port in enumerate(self.ports):
             self.wire.send(port, request(side), version, connection, who or "admin")
         self._parked[connection] = (who, request(OURS), version)
-        is_due = not may_park or self._is_answered(connection)
-        answered = [self._receive(connection)] if is_due else []
-        answered += self._collected()
+        if not may_park or self._is_answered(connection):
+            return self._take(connection)
+        self._settle(self._collected())
+        return None
+
+    def wait_for(self, who: str) -> Any:
+        """Waits until what a client asked is answered, if it is not yet."""
+        connection = next((connection for connection, one in self._parked.items() if one[0] == who), None)
+        return None if connection is None else self._take(connection)
+
+    def _take(self, connection: str) -> Any:
+        answered = [self._receive(connection), *self._collected()]
+        self._settle(answered)
+        return answered[0][3][OURS]
+
+    def _settle(self, answered: list[Answered]) -> None:
+        """Learns from what was answered, and compares it."""
         self._learn(answered)
         for one in answered:
             self._compare(*one)
-        return answered[0][3][OURS] if is_due else None
 
     def _is_answered(self, connection: str) -> bool:
         """Whether ours has answered; where not, both have parked it.
@@ -113,10 +126,7 @@ class InStep:
         asked = f"{who} {request.NAME} version {version}"
         if ours != kafka and self._parked:
             # The other members' answers are on their way, and say what they are called.
-            more = self._collected()
-            self._learn(more)
-            for one in more:
-                self._compare(*one)
+            self._settle(self._collected())
             ours, kafka = self._both(bodies)
         assert ours == kafka, f"{asked} after {'; '.join(self.commands)}\nours:  {ours}\nKafka: {kafka}"
         self.seen.append((asked, ours))

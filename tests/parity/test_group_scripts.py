@@ -5,7 +5,7 @@ One script for each state and question: what leads to the state, the question, a
 
 import pytest
 
-from parity.coordination import play
+from parity.coordination import Group, play
 from parity.side import same
 from parity.two_brokers import TwoBrokers
 
@@ -28,6 +28,7 @@ STATES = {
     "two, completing": "a join; a sync; b join; a join",
     "two, one synced": "a join; a sync; b join; a join; b sync",
     "two": "a join; a sync; b join; a join; b sync; a sync",
+    "subscribed": "a join protocols=range:scripted; a sync; a commit offset=5; a commit partition=1",
     "two static": "a join inst=i; a sync; b join inst=j; a join; b sync; a sync",
     "one pending": "a join; a sync; b first",
 }
@@ -120,13 +121,6 @@ QUESTIONS = {
         "look v=5",
         "look v=6",
         "look v=4",
-        "list states=Stable",
-        "list states=stable,EMPTY",
-        "list states=PreparingRebalance,CompletingRebalance",
-        "list states=Dead,nonsense",
-        "list types=classic",
-        "list types=consumer",
-        "list types=Classic,nonsense",
         "fetch",
         "fetch stable=yes",
         "forget",
@@ -175,5 +169,59 @@ def test_a_group_is_asked(both: TwoBrokers, state: str, api: str) -> None:
         assert play(both, name, TOPIC, [STATES[state], question, AFTER[api]])
 
 
+LISTS = [
+    "list states=Stable",
+    "list states=stable,EMPTY",
+    "list states=PreparingRebalance,CompletingRebalance",
+    "list states=Dead,nonsense",
+    "list types=classic",
+    "list types=consumer",
+    "list types=Classic,nonsense",
+    "list states=Stable types=classic",
+    "list",
+    "list v=4 states=Empty",
+    "list v=3",
+]
+
+
+def test_groups_in_every_state_are_listed(both: TwoBrokers) -> None:
+    for number, script in enumerate(STATES.values()):
+        play(both, f"listed-{number}", TOPIC, [script])
+    play(both, "listed", TOPIC, LISTS)
+
+
+LATE = {
+    "the session is over": (
+        "a join session=6000; a sync; b join",
+        "b wait; look; a heartbeat; a commit; a sync; a txn; a leave; a join; b sync; look",
+    ),
+    "the rebalance is over": (
+        "a join rebalance=500; a sync; b join rebalance=500",
+        "b wait; look; a heartbeat; a commit; a sync; a leave; b sync; look",
+    ),
+    "the rebalance is over for a static member": (
+        "a join inst=i rebalance=500; a sync; b join rebalance=500",
+        "b wait; look; a heartbeat; a heartbeat gen=+1; a commit; a sync; b sync; a sync gen=+1; look",
+    ),
+    "the rebalance is over for the leader of two": (
+        "a join rebalance=500; a sync; b join rebalance=500; a join rebalance=500; b sync; a sync;b join rebalance=500",
+        "a heartbeat; b wait; look; a heartbeat; a commit; b sync; look",
+    ),
+    "the pending member did not come back": (
+        "a join session=6000; a sync; b first session=6000; c join session=6000; a join session=6000",
+        "c wait; a wait; b join; look",
+    ),
+}
+
+
+def test_who_is_late_is_told(both: TwoBrokers) -> None:
+    groups = [Group(both, f"late-{number}", TOPIC) for number in range(len(LATE))]
+    for group, (before, _) in zip(groups, LATE.values(), strict=True):
+        group.play(before)
+    for group, (_, after) in zip(groups, LATE.values(), strict=True):
+        group.play(after)
+        group.steps.close()
+
+
 def test_there_are_enough_scripts() -> None:
-    assert len(SCRIPTS) > 1_000
+    assert len(SCRIPTS) > 900

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from odradek.protocol.messages.transactions import InitProducerIdRequest
 from parity.side import Side, same
 from parity.transactional import Transactional
 from parity.two_brokers import TwoBrokers
@@ -131,6 +132,14 @@ def test_a_transaction_is_asked(both: TwoBrokers, state: str) -> None:
             return [player.play(STATES[state]), question, player.do(question), player.transactional.seen()]
 
         same(both, play)
+
+
+@pytest.mark.parametrize("enable2_pc", [False, True])
+@pytest.mark.parametrize("keep_prepared_txn", [False, True])
+def test_two_phase_commit_is_served_by_neither(both: TwoBrokers, enable2_pc: bool, keep_prepared_txn: bool) -> None:
+    """KIP-939 needs InitProducerId 6, which Kafka 4.3 calls unstable: unless it is told to, it hangs up on it."""
+    request = InitProducerIdRequest("two-phase", 60_000, -1, -1, enable2_pc, keep_prepared_txn)
+    assert same(both, lambda side: side.answer(request, 6, "two-phase")) == {"closed": True}
 
 
 def test_there_are_enough_scripts() -> None:

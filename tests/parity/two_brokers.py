@@ -69,6 +69,10 @@ class TwoBrokers:
             request = make(names)
             answer = self.wire.ask(names.port, request, version)
             self._learn(names, request, answer)
+            if request.NAME == "ListGroupsRequest":
+                # Those of other tests live on: their sessions end at each broker's own time.
+                groups = [group for group in answer["body"]["groups"] if group["groupId"] in (*GROUPS, "unknown")]
+                answer["body"]["groups"] = groups
             answers.append(answer)
         if make(self.ours).NAME in CHANGES_METADATA:
             self._wait_until_both_see_the_same_topics()

@@ -375,6 +375,7 @@ class GroupSimulator:
                 log.next_offset = header.next_offset
         log.drop_waiting()
         log.fail_next = None
+        log.compact()
         harness.start()
         if everything_kept:
             assert harness.core.hard_state() == before, "a restart has changed what was stored"

@@ -35,6 +35,12 @@ def test_given_seed() -> None:
     )
 
 
+@pytest.mark.ci
+@pytest.mark.parametrize("seed", range(1_000, 1_010))
+def test_a_run_in_ci(seed: int) -> None:
+    run(seed, 10_000)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(20_000, 20_010))
 def test_a_long_run(seed: int) -> None:
