@@ -157,3 +157,42 @@ def check_dumps(log_dir: Path, killed: bool) -> None:
     metadata = sorted((log_dir / "__cluster_metadata-0").glob("*.log"))
     records = run(f"{TOOLS}.DumpLogSegments", "--cluster-metadata-decoder", "--files", ",".join(map(str, metadata)))
     assert '"name":"dumped"' in records
+
+
+@pytest.mark.ci
+def test_reassign_partitions_command_moves_between_log_directories(tmp_path: Path) -> None:
+    """kafka-reassign-partitions.sh: --generate, --execute with a plan that names log directories, --list, --verify."""
+    directories = [tmp_path / "a", tmp_path / "b"]
+    command = f"{TOOLS}.reassign.ReassignPartitionsCommand"
+    with OurBroker(tmp_path, {"log.dirs": ",".join(map(str, directories))}) as broker:
+        server = ("--bootstrap-server", broker.bootstrap_servers)
+        topic = ("--create", "--topic", "moved", "--partitions", "4")
+        run(f"{TOOLS}.TopicCommand", *server, *topic)
+        perform(broker, "moved", records=1_000)
+        topics = tmp_path / "topics.json"
+        topics.write_text(json.dumps({"version": 1, "topics": [{"topic": "moved"}]}))
+        generated = run(command, *server, "--generate", "--topics-to-move-json-file", topics, "--broker-list", "1")
+        assert '"topic":"moved","partition":0,"replicas":[1],"log_dirs":["any"]' in generated
+        plan = tmp_path / "plan.json"
+        partitions = [
+            {"topic": "moved", "partition": index, "replicas": [1], "log_dirs": [str(directories[1])]}
+            for index in range(4)
+        ]
+        plan.write_text(json.dumps({"version": 1, "partitions": partitions}))
+        executed = run(command, *server, "--execute", "--reassignment-json-file", plan, "--throttle", "100000000")
+        assert "Successfully started partition reassignments for moved-0,moved-1,moved-2,moved-3" in executed
+        assert executed.count(f"Successfully started moving log directory to {directories[1]} for replica moved-") == 4
+        verified = ""
+        for _ in range(20):
+            verified = run(command, *server, "--verify", "--reassignment-json-file", plan, "--preserve-throttles")
+            if "still in progress" not in verified:
+                break
+        for index in range(4):
+            assert f"Reassignment of partition moved-{index} is completed." in verified
+            assert f"Reassignment of replica moved-{index}-1 completed successfully." in verified
+            assert (directories[1] / f"moved-{index}").is_dir()
+        assert "Clearing" in run(command, *server, "--verify", "--reassignment-json-file", plan)
+        assert "No partition reassignments found." in run(command, *server, "--list")
+        offsets = run(f"{TOOLS}.GetOffsetShell", *server, "--topic", "moved")
+        assert sum(int(line.split(":")[2]) for line in offsets.split()) == 1_000
+        assert " ERROR " not in broker.log()

@@ -1,0 +1,35 @@
+"""AlterPartitionReassignments (45): moves partitions to other brokers, or ends such a move.
+
+Versions: 0, 1. 1: whether the replication factor may change (KIP-860).
+Errors, for each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
+NO_REASSIGNMENT_IN_PROGRESS. A single broker has nowhere to move a partition to: who names its replicas as they are gets
+no error, as in Kafka. Moves between its log directories are AlterReplicaLogDirs.
+Source: KIP-455; ``ReplicationControlManager.alterPartitionReassignments``.
+"""
+
+from collections.abc import Callable
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import KafkaError
+from ...protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
+from ..metadata.reassignments import alter_reassignments
+from ..metadata.service import HasMetadata
+from ..request import RequestContext
+
+API_KEY = ApiKey.ALTER_PARTITION_REASSIGNMENTS
+
+
+def handle(
+    broker: HasMetadata,
+    request: AlterPartitionReassignmentsRequest,
+    context: RequestContext,
+    reply: Callable[[AlterPartitionReassignmentsResponse], None],
+) -> None:
+    """Decides, writes the records, answers."""
+    metadata = broker.metadata
+    decision = alter_reassignments(metadata.image, request, metadata.controller)
+    try:
+        response = metadata.carry_out(decision, context.now_ms)
+    except KafkaError as error:
+        response = AlterPartitionReassignmentsResponse(error_code=error.error_code, error_message=error.message)
+    reply(response)

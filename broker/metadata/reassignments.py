@@ -1,0 +1,167 @@
+"""Moving partitions to other brokers, and what is under way of that. Pure: image and request in, records out.
+
+What can be done at once is (a removal, another order); what is to be copied first stays under way until the new
+replicas are in sync. A single broker has nobody to copy to: it can end what a directory of a cluster holds.
+Source: ReplicationControlManager.alterPartitionReassignments, PartitionReassignmentReplicas, PartitionChangeBuilder;
+KIP-455, KIP-860.
+"""
+
+from collections.abc import Sequence
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.metadata_records import PartitionChangeRecord
+from ...protocol.messages.topics import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from .decision import ApiError, Controller, Decision
+from .elections import allows_unclean, electable
+from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
+from .image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from .placement import Placer
+from .replay import NO_LEADER_CHANGE
+
+Answer = AlterPartitionReassignmentsResponse
+
+
+def alter_reassignments(
+    image: MetadataImage, request: AlterPartitionReassignmentsRequest, controller: Controller
+) -> Decision[Answer]:
+    """Begins, changes or (replicas null) ends the reassignment of each partition; each stands or falls alone."""
+    if not request.topics:
+        return Decision(Answer())  # which Kafka answers without a look (QuorumController)
+    decision = Decision(Answer(error_message=None))
+    decision.response.allow_replication_factor_change = request.allow_replication_factor_change
+    for topic in request.topics:
+        result = Answer.ReassignableTopicResponse(topic.name)
+        decision.response.responses.append(result)
+        for one in topic.partitions:
+            try:
+                record = _alter(image, topic.name, one, request.allow_replication_factor_change, controller)
+            except KafkaError as error:
+                refused = ApiError.from_error(error)
+                code, message = refused.code, refused.message
+            else:
+                code, message = ErrorCode.NONE, None
+                if record is not None:
+                    decision.records.append(record)
+            result.partitions.append(Answer.ReassignablePartitionResponse(one.partition_index, code, message))
+    return decision
+
+
+def _alter(
+    image: MetadataImage,
+    name: str,
+    wanted: AlterPartitionReassignmentsRequest.ReassignablePartition,
+    allow_replication_factor_change: bool,
+    controller: Controller,
+) -> PartitionChangeRecord | None:
+    topic = image.topics_by_name.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    index = wanted.partition_index
+    partition = topic.partitions.get(index)
+    if partition is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{index}.")
+    change = _Change(image, topic, index, controller)
+    if wanted.replicas is None:
+        return _cancel(change, allows_unclean(image, name, controller))
+    change.placer.check_manual(wanted.replicas, None)
+    if not allow_replication_factor_change:
+        _check_replication_factor(partition, wanted.replicas)
+    removing = sorted(set(partition.replicas) - set(wanted.replicas))
+    adding = sorted(set(wanted.replicas) - set(partition.replicas))
+    change.replicas = [*wanted.replicas, *removing]
+    change.removing = removing or change.removing
+    change.adding = adding or change.adding
+    change.complete_if_possible()
+    return change.record()
+
+
+def _check_replication_factor(partition: PartitionImage, wanted: Sequence[int]) -> None:
+    """KIP-860; the replicas that a reassignment under way takes away don't count."""
+    factor = len({*partition.replicas, *partition.adding_replicas} - set(partition.removing_replicas))
+    if factor != len(wanted):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The replication factor is changed from {factor} to {len(wanted)}",
+        )
+
+
+def _cancel(change: "_Change", unclean: bool) -> PartitionChangeRecord | None:
+    """Back to the replicas of before (``PartitionReassignmentRevert``)."""
+    partition = change.partition
+    if not partition.is_reassigning:
+        raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+    change.replicas = [one for one in partition.replicas if one not in partition.adding_replicas]
+    change.isr = [one for one in partition.isr if one not in partition.adding_replicas]
+    if not change.isr:
+        if not unclean:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Unable to revert partition assignment for {change.topic.name}:{change.index} because it would "
+                "require an unclean leader election.",
+            )
+        change.isr = change.replicas[:1]
+    change.removing, change.adding = [], []
+    return change.record()
+
+
+class _Change:
+    """What a partition is to become; the record says only what differs (``PartitionChangeBuilder``)."""
+
+    def __init__(self, image: MetadataImage, topic: TopicImage, index: int, controller: Controller) -> None:
+        self.topic = topic
+        self.index = index
+        self.partition = partition = topic.partitions[index]
+        self.placer = Placer(image, controller)
+        self.replicas = list(partition.replicas)
+        self.isr = list(partition.isr)
+        self.removing = list(partition.removing_replicas)
+        self.adding = list(partition.adding_replicas)
+        self._image = image
+
+    def complete_if_possible(self) -> None:
+        """Ends the reassignment where everybody who stays is in sync (``maybeCompleteReassignment``)."""
+        staying = [one for one in self.replicas if one not in self.removing]
+        in_sync = [one for one in self.isr if one not in self.removing]
+        if in_sync and staying and set(staying) <= set(in_sync):
+            self.replicas, self.isr = staying, in_sync
+            self.removing, self.adding = [], []
+
+    def record(self) -> PartitionChangeRecord | None:
+        """The record, None where nothing changes."""
+        before = self.partition
+        change = PartitionChangeRecord(self.index, self.topic.topic_id)
+        leader = self._leader()
+        # Without a replica that was there the epoch rises, so that everybody learns of it.
+        if leader != before.leader or not set(before.replicas) <= set(self.replicas):
+            change.leader = leader
+        if self.isr != list(before.isr):
+            change.isr = self.isr
+        directories = self._directories()
+        if directories is not None and directories != list(before.directories):
+            change.directories = directories
+        if self.replicas != list(before.replicas):
+            change.replicas = self.replicas
+        if self.removing != list(before.removing_replicas):
+            change.removing_replicas = self.removing
+        if self.adding != list(before.adding_replicas):
+            change.adding_replicas = self.adding
+        unchanged = (change.leader, change.isr, change.directories, change.replicas) == (NO_LEADER_CHANGE,) + (
+            None,
+        ) * 3
+        return None if unchanged and change.removing_replicas is None and change.adding_replicas is None else change
+
+    def _leader(self) -> int:
+        """The leader stays while it may; else the first replica that is in sync and there."""
+        for one in (self.partition.leader, *self.replicas):
+            if one in self.isr and one in self.replicas and electable(self._image, self.partition, one):
+                return one
+        return NO_LEADER
+
+    def _directories(self) -> list[bytes] | None:
+        if self._image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
+            return None
+        known = dict(zip(self.partition.replicas, self.partition.directories, strict=True))
+        return [known[one] if one in known else self.placer.directory(one) for one in self.replicas]
