@@ -31,7 +31,7 @@ from .identity import Identity
 from .types import TopicPartition
 
 if TYPE_CHECKING:
-    from .assignors.subscriptions import MemberSubscription, TopicPartitions
+    from .assignors.subscriptions import TopicPartitions
 
 JOIN_GRACE_MS = 5_000
 """JoinGroup waits this much longer than the rebalance may take (``JOIN_GROUP_TIMEOUT_LAPSE``)."""
@@ -88,6 +88,11 @@ class ClassicMember:
     def subscription_changed(self) -> None:
         """The topics are others now."""
         self.rejoin("the subscription changed")
+
+    @property
+    def watched_topics(self) -> frozenset[str]:
+        """On the leader: the topics of all members."""
+        return frozenset(self._shared_out or ())
 
     def metadata_changed(self, partition_counts: dict[str, int]) -> None:
         """Topics were made or grew: the leader has partitions to share out."""
@@ -230,9 +235,10 @@ class ClassicMember:
         strategy = joined.protocol_name or ""
         if joined.leader == joined.member_id:
             members = members_of(joined)
-            topics = await self._topics_of(members)
+            names = {topic for member in members.values() for topic in member.topics}
+            topics = await self._topics_of(names, with_racks=any(member.rack_id for member in members.values()))
             # A static leader that came back shares nothing out, but watches the topics (KIP-814).
-            self._shared_out = dict(topics.counts)
+            self._shared_out = {name: topics.counts.get(name, 0) for name in names}
             if not joined.skip_assignment:
                 assignments = assign(strategy, members, topics)
         request = SyncGroupRequest(
@@ -251,16 +257,15 @@ class ClassicMember:
             raise broker_error(response.error_code, f"assignment of group '{self._config.group_id}'")
         return decode_assignment(response.assignment)
 
-    async def _topics_of(self, members: "dict[str, MemberSubscription]") -> "TopicPartitions":
-        """The topics that members subscribe to, as they are now; those that do not exist are left out."""
+    async def _topics_of(self, names: set[str], *, with_racks: bool) -> "TopicPartitions":
+        """The topics as they are now; those that do not exist are left out."""
         from .assignors.subscriptions import TopicPartitions
 
-        names = {topic for member in members.values() for topic in member.topics}
         await self._cluster.refresh(names)
         known = self._cluster.metadata
         found = {name: known.topics[name].partitions for name in names if name in known.topics}
         racks: dict[TopicPartition, frozenset[str]] = {}
-        if any(member.rack_id for member in members.values()):
+        if with_racks:
             for name, partitions in found.items():
                 for number, partition in partitions.items():
                     brokers = (known.brokers.get(node) for node in partition.replicas)

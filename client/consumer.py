@@ -321,8 +321,12 @@ class Consumer(ConsumerBase):
         if not self._cluster.is_stale and not self._topics_missing():
             return
         self._next_topic_check = asyncio.get_running_loop().time() + MISSING_TOPICS_CHECK_S
+        topics = self._subscription.topics
+        watched = self._group.member.watched_topics - topics if self._group is not None else frozenset()
         try:
             await self._cluster.refresh(self._subscription.topics, auto_create=self._auto_create)
+            if watched:
+                await self._cluster.refresh(watched)
         except BrokerConnectionError:
             if self._cluster.metadata.brokers:
                 await asyncio.sleep(self._cluster.backoff_s(0))
@@ -330,8 +334,9 @@ class Consumer(ConsumerBase):
             raise
         if self._group is not None:
             known = self._cluster.metadata.topics
-            topics = self._subscription.topics
-            self._group.member.metadata_changed({t: len(known[t].partitions) if t in known else 0 for t in topics})
+            counts = {t: len(known[t].partitions) if t in known else 0 for t in topics | watched}
+            if topics == self._subscription.topics:
+                self._group.member.metadata_changed(counts)
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """One record after the other, for ever."""

@@ -82,6 +82,11 @@ class ConsumerMember:
         """The topics are others now: ``advance`` brings them."""
         self._changed()
 
+    @property
+    def watched_topics(self) -> frozenset[str]:
+        """None: the coordinator watches the topics itself."""
+        return frozenset()
+
     def metadata_changed(self, _partition_counts: dict[str, int]) -> None:
         """The coordinator watches the topics itself."""
 

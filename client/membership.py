@@ -28,8 +28,12 @@ class Membership(Protocol):
     def subscription_changed(self) -> None:
         """The topics are others now."""
 
+    @property
+    def watched_topics(self) -> frozenset[str]:
+        """Topics that the member has to watch for its group, besides its own."""
+
     def metadata_changed(self, partition_counts: dict[str, int]) -> None:
-        """The topics have so many partitions now."""
+        """The member's topics and those that it watches have so many partitions now."""
 
     def enforce_rebalance(self) -> None:
         """The user wants the group to share out anew."""

@@ -286,3 +286,19 @@ async def test_a_member_goes_on_after_its_broker_was_killed(tmp_path: Path, name
 async def ends(servers: str, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
     async with Consumer(bootstrap_servers=servers) as consumer:
         return await consumer.end_offsets(partitions)
+
+
+async def test_the_leader_watches_the_topics_of_all_members(servers: str, name: str) -> None:
+    own = await create_topic(servers, f"{name}-own")
+    others = await create_topic(servers, f"{name}-others")
+    async with (
+        member(servers, name, metadata_max_age_ms=200) as leader,
+        member(servers, name) as other,  # would notice after five minutes
+        Admin(servers) as admin,
+    ):
+        leader.subscribe([f"{name}-own"])
+        await poll_until([leader], lambda: leader.assignment() == set(own))
+        other.subscribe([f"{name}-others"])
+        await poll_until([leader, other], lambda: other.assignment() == set(others))
+        await admin.create_partitions({f"{name}-others": 3})
+        await poll_until([leader, other], lambda: len(other.assignment()) == 3)
