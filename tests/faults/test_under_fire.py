@@ -1,7 +1,7 @@
 """Writers, readers and transfers between accounts, while broker and clients are killed, stopped and taken over.
 
 Every process keeps a journal; together with what stands in the topics at the end they are checked by
-``support.fire_checks``, which says what each writer is promised. ``ODRADEK_FIRE_SEED`` gives the schedule of faults.
+``support.fire_checks``, which says what each writer is promised. ``FIRE_SEED`` gives the schedule of faults.
 """
 
 import json
@@ -143,7 +143,7 @@ def under_fire(directory: Path, seed: int, *, faults: int | None, seconds: float
         balances = dict.fromkeys(range(ACCOUNTS), BALANCE)
         found |= transfer_anomalies(asked, [tuple(json.loads(value)) for value in postings.values()], balances)
         broken = {name: lines[:5] for name, lines in found.items()}
-        replay = f"ODRADEK_FIRE_SEED={seed} python -m pytest tests/faults/test_under_fire.py -k fire"
+        replay = f"FIRE_SEED={seed} python -m pytest tests/faults/test_under_fire.py -k fire"
         assert not broken, f"{broken}\nafter {nemesis.done}\nagain: {replay}"
         assert " ERROR " not in broker.log()
         assert history.promised()
@@ -157,7 +157,7 @@ def under_fire(directory: Path, seed: int, *, faults: int | None, seconds: float
 
 
 def given_seed(default: int) -> int:
-    return int(os.environ.get("ODRADEK_FIRE_SEED", str(default)))
+    return int(os.environ.get("FIRE_SEED", str(default)))
 
 
 @pytest.mark.ci
