@@ -1,4 +1,4 @@
-"""The admin client: topics, partitions, configurations, groups, offsets.
+"""The admin client: topics, partitions, configurations, groups, offsets, transactions.
 
 Each call is one or a few requests to the right broker (the controller, a leader, a coordinator). A call over several
 parts gives a dictionary; when some failed it raises AdminError, which has both the errors and the results. It is put
@@ -11,6 +11,7 @@ from .admin_groups import GroupAdmin, GroupDescription, GroupListing, MemberDesc
 from .admin_log_dirs import LogDirAdmin, LogDirDescription, ReplicaInfo
 from .admin_records import RecordAdmin
 from .admin_topics import CreatedTopic, NewTopic, TopicAdmin
+from .admin_transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
 
 __all__ = [
     "Admin",
@@ -23,9 +24,12 @@ __all__ = [
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
+    "ProducerState",
     "ReplicaInfo",
+    "TransactionDescription",
+    "TransactionListing",
 ]
 
 
-class Admin(TopicAdmin, ConfigAdmin, RecordAdmin, GroupAdmin, LogDirAdmin):
+class Admin(TopicAdmin, ConfigAdmin, RecordAdmin, GroupAdmin, LogDirAdmin, TransactionAdmin):
     """An asyncio admin client. Times in ms."""

@@ -65,6 +65,32 @@ async def ask_coordinators(
     return all_or_raise(errors, results)
 
 
+async def ask_all_brokers(
+    cluster: Cluster, ask: Callable[[Connection], Awaitable[Value]], *, timeout_ms: float
+) -> dict[int, Value]:
+    """What every broker answers about what it coordinates, by node id.
+
+    ``ask`` raises KafkaError; a retriable one (a coordinator that is loading) is asked again until ``timeout_ms`` is
+    over. Raises KafkaError, BrokerConnectionError, RequestTimedOutError.
+    """
+    await cluster.refresh([])
+    deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+
+    async def ask_one(node_id: int) -> Value:
+        attempts = 0
+        while True:
+            try:
+                return await ask(await cluster.connection(node_id))
+            except KafkaError as error:
+                if not error.error_code.retriable:
+                    raise
+                await cluster.back_off(error, attempts, deadline)
+            attempts += 1
+
+    nodes = sorted(cluster.metadata.brokers)
+    return dict(zip(nodes, await asyncio.gather(*map(ask_one, nodes)), strict=True))
+
+
 async def _ask_once(
     cluster: Cluster,
     key_type: int,

@@ -5,7 +5,6 @@ Each group is asked of its coordinator; a list is put together from all brokers.
 ``clients.admin.internals.DescribeConsumerGroupsHandler`` and its siblings.
 """
 
-import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..protocol.errors import ErrorCode, KafkaError
@@ -20,7 +19,7 @@ from ..protocol.messages.groups import (
     OffsetDeleteResponse,
 )
 from .admin_base import AdminBase
-from .admin_coordinators import GROUP_KEY, ask_coordinators
+from .admin_coordinators import GROUP_KEY, ask_all_brokers, ask_coordinators
 from .admin_group_descriptions import (
     GroupDescription,
     GroupListing,
@@ -46,20 +45,18 @@ class GroupAdmin(AdminBase):
 
     async def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> list[GroupListing]:
         """All groups, or those in the states and of the types (classic, consumer, share …), sorted by id."""
-        await self._cluster.refresh([])
+        request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
 
-        async def ask(node_id: int) -> ListGroupsResponse:
-            connection = await self._cluster.connection(node_id)
-            request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+        async def ask(connection: Connection) -> ListGroupsResponse:
             response = await connection.call(request, ListGroupsResponse)
             if response.error_code:
                 raise broker_error(response.error_code, "ListGroups")
             return response
 
-        answers = await asyncio.gather(*(ask(node_id) for node_id in self._cluster.metadata.brokers))
+        answers = await ask_all_brokers(self._cluster, ask, timeout_ms=self._timeout_ms)
         found = {
             group.group_id: GroupListing(group.group_id, group.protocol_type, group.group_state, group.group_type)
-            for answer in answers
+            for answer in answers.values()
             for group in answer.groups
         }
         return [found[group_id] for group_id in sorted(found)]

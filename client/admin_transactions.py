@@ -24,7 +24,7 @@ from ..protocol.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from .admin_base import AdminBase
-from .admin_coordinators import TRANSACTION_KEY, ask_coordinators
+from .admin_coordinators import TRANSACTION_KEY, ask_all_brokers, ask_coordinators
 from .admin_results import all_or_raise
 from .connection import Connection
 from .errors import AdminError, BrokerConnectionError, UnsupportedVersionError, broker_error
@@ -86,40 +86,26 @@ class TransactionAdmin(AdminBase):
 
         Raises KafkaError INVALID_REGULAR_EXPRESSION, UnsupportedVersionError where a broker does not know a filter.
         """
-        await self._cluster.refresh([])
         request = ListTransactionsRequest(
             state_filters=list(states),
             producer_id_filters=list(producer_ids),
             duration_filter=NO_DURATION_FILTER if running_longer_than_ms is None else running_longer_than_ms,
             transactional_id_pattern=transactional_id_pattern or None,
         )
-        nodes = sorted(self._cluster.metadata.brokers)
-        answers = await asyncio.gather(*(self._list_from(node_id, request) for node_id in nodes))
+
+        async def ask(connection: Connection) -> ListTransactionsResponse:
+            _check_filters(request, connection.version_for(ListTransactionsRequest))
+            response = await connection.call(request, ListTransactionsResponse)
+            if response.error_code:
+                raise broker_error(response.error_code, "ListTransactions")
+            return response
+
+        answers = await ask_all_brokers(self._cluster, ask, timeout_ms=self._timeout_ms)
         return [
             TransactionListing(found.transactional_id, node_id, found.producer_id, found.transaction_state)
-            for node_id, answer in zip(nodes, answers, strict=True)
+            for node_id, answer in answers.items()
             for found in sorted(answer.transaction_states, key=lambda found: found.transactional_id)
         ]
-
-    async def _list_from(self, node_id: int, request: ListTransactionsRequest) -> ListTransactionsResponse:
-        """One broker's transactional ids; asked again while it loads them."""
-        deadline = asyncio.get_running_loop().time() + self._timeout_ms / 1000
-        attempts = 0
-        while True:
-            connection = await self._cluster.connection(node_id)
-            version = connection.version_for(ListTransactionsRequest)
-            if request.duration_filter >= 0 and version < DURATION_FILTER_SINCE:
-                raise UnsupportedVersionError("the broker cannot filter transactions by duration (Kafka 3.8 can)")
-            if request.transactional_id_pattern is not None and version < PATTERN_SINCE:
-                raise UnsupportedVersionError("the broker cannot filter transactional ids by pattern (Kafka 4.1 can)")
-            response = await connection.call(request, ListTransactionsResponse)
-            if not response.error_code:
-                return response
-            error = broker_error(response.error_code, "ListTransactions")
-            if not error.error_code.retriable:
-                raise error
-            await self._cluster.back_off(error, attempts, deadline)
-            attempts += 1
 
     async def describe_transactions(self, transactional_ids: Iterable[str]) -> dict[str, TransactionDescription]:
         """State, producer and partitions of transactional ids. Raises AdminError: TRANSACTIONAL_ID_NOT_FOUND …"""
@@ -255,6 +241,14 @@ class TransactionAdmin(AdminBase):
             )
         except AdminError as error:
             raise error.errors[transactional_id] from None
+
+
+def _check_filters(request: ListTransactionsRequest, version: int) -> None:
+    """Raises UnsupportedVersionError: an older broker would leave a filter out, and list too much."""
+    if request.duration_filter >= 0 and version < DURATION_FILTER_SINCE:
+        raise UnsupportedVersionError("the broker cannot filter transactions by duration (Kafka 3.8 can)")
+    if request.transactional_id_pattern is not None and version < PATTERN_SINCE:
+        raise UnsupportedVersionError("the broker cannot filter transactional ids by pattern (Kafka 4.1 can)")
 
 
 def _description(state: DescribeTransactionsResponse.TransactionState, coordinator: int) -> TransactionDescription:

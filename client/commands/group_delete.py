@@ -19,7 +19,7 @@ from .running import CommandError
 from .topic_partitions import parse_topic_partitions
 
 if TYPE_CHECKING:
-    from ..admin import Admin
+    from .groups_admin import GroupsAdmin
 
 WHAT_TO_DO = {
     ErrorCode.NON_EMPTY_GROUP: "stop its members first",
@@ -28,7 +28,7 @@ WHAT_TO_DO = {
 }
 
 
-async def delete_groups(admin: Admin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
     """``--delete``."""
     try:
         deleted = list(await admin.delete_groups(group_ids))
@@ -60,7 +60,7 @@ def _reason(error: KafkaError) -> str:
     return f"{error.error_code.message}{f' ({hint})' if hint else ''}"
 
 
-async def delete_offsets(admin: Admin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
     """``--delete-offsets``."""
     exit_code = 0
     documents: list[object] = []
@@ -86,7 +86,7 @@ async def delete_offsets(admin: Admin, options: GroupOptions, group_ids: Sequenc
 
 
 async def _wanted(
-    admin: Admin, options: GroupOptions, group_id: str
+    admin: GroupsAdmin, options: GroupOptions, group_id: str
 ) -> tuple[list[TopicPartition], dict[TopicPartition, str]]:
     """The partitions, and what is wrong with topics that do not exist."""
     if options.all_topics:
@@ -111,7 +111,7 @@ async def _wanted(
 
 
 async def _delete(
-    admin: Admin, group_id: str, partitions: list[TopicPartition], statuses: dict[TopicPartition, str]
+    admin: GroupsAdmin, group_id: str, partitions: list[TopicPartition], statuses: dict[TopicPartition, str]
 ) -> str | None:
     """Deletes and fills ``statuses``; the reason when the whole request was refused."""
     try:

@@ -18,10 +18,10 @@ from .output import MISSING, print_columns, print_json
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..admin import Admin
     from ..admin_group_descriptions import GroupDescription, MemberDescription
     from ..types import TopicPartition
     from .group_offsets import GroupOffsetRow
+    from .groups_admin import GroupsAdmin
 
 REBALANCING = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 CLASSIC_REBALANCE = frozenset({"PreparingRebalance", "CompletingRebalance"})
@@ -31,7 +31,7 @@ Column = tuple[str, int, Sequence[object]]
 """Header, least width, cells."""
 
 
-async def describe_groups(admin: Admin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
     """``--describe``, sorted by group; one that does not exist does not hide the others."""
     exit_code = 0
     documents: list[object] = []
@@ -57,7 +57,7 @@ async def describe_groups(admin: Admin, options: GroupOptions, group_ids: Sequen
 
 
 async def _offset_rows(
-    admin: Admin, options: GroupOptions, groups: dict[str, GroupDescription]
+    admin: GroupsAdmin, options: GroupOptions, groups: dict[str, GroupDescription]
 ) -> dict[str, list[GroupOffsetRow]]:
     if options.members or options.state is not None:
         return {}

@@ -15,9 +15,9 @@ from ..list_offsets import LATEST_TIMESTAMP
 from ..types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
-    from ..admin import Admin
     from ..admin_group_descriptions import GroupDescription, MemberDescription
     from ..admin_record_times import NextRecord
+    from .groups_admin import GroupsAdmin
 
 GROUPS_AT_A_TIME = 50
 """So many groups are asked for their offsets at once: requests of one connection wait for each other anyway."""
@@ -41,7 +41,7 @@ class GroupOffsetRow(NamedTuple):
 
 
 async def describe_offsets(
-    admin: Admin, groups: Sequence[GroupDescription], *, isolation_level: str, lag_seconds: bool
+    admin: GroupsAdmin, groups: Sequence[GroupDescription], *, isolation_level: str, lag_seconds: bool
 ) -> dict[str, list[GroupOffsetRow]]:
     """For each group its partitions with a member, member by member, then those that only have a committed offset."""
     answers: list[dict[TopicPartition, OffsetAndMetadata]] = []
@@ -89,7 +89,7 @@ def _rows(
 
 
 async def log_end_offsets(
-    admin: Admin, partitions: list[TopicPartition], isolation_level: str
+    admin: GroupsAdmin, partitions: list[TopicPartition], isolation_level: str
 ) -> dict[TopicPartition, int]:
     """The high watermarks, with read_committed the last stable offsets; of what has no leader or is deleted nothing."""
     wanted = await partitions_with_leader(admin, partitions)
@@ -99,7 +99,7 @@ async def log_end_offsets(
     return {partition: offset.offset for partition, offset in found.items()}
 
 
-async def partitions_with_leader(admin: Admin, partitions: list[TopicPartition]) -> list[TopicPartition]:
+async def partitions_with_leader(admin: GroupsAdmin, partitions: list[TopicPartition]) -> list[TopicPartition]:
     """Those that exist and can be asked now."""
     if not partitions:
         return []
@@ -114,7 +114,7 @@ async def partitions_with_leader(admin: Admin, partitions: list[TopicPartition])
     ]
 
 
-async def _with_seconds(admin: Admin, rows: list[GroupOffsetRow], isolation_level: str) -> list[GroupOffsetRow]:
+async def _with_seconds(admin: GroupsAdmin, rows: list[GroupOffsetRow], isolation_level: str) -> list[GroupOffsetRow]:
     """The rows with the age of the record that each partition's reader gets next: exact, that record is read.
 
     0 where a reader gets nothing before the log end: the group has read all there is. None without a committed offset,

@@ -22,13 +22,13 @@ from .running import CommandError
 from .topic_partitions import parse_topic_partitions, the_partitions
 
 if TYPE_CHECKING:
-    from ..admin import Admin
     from ..admin_group_descriptions import GroupDescription
+    from .groups_admin import GroupsAdmin
 
 EMPTY = "Empty"
 
 
-async def reset(admin: Admin, options: GroupOptions, group_ids: Sequence[str], to: ResetTo) -> int | None:
+async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str], to: ResetTo) -> int | None:
     """``--reset-offsets``: shows the new offsets, and sets them with ``--execute``."""
     if not options.execute and not options.dry_run:
         click.echo(
@@ -81,7 +81,9 @@ def _print(options: GroupOptions, outcome: dict[str, dict[TopicPartition, int]])
         print_columns(("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), rows, (15, 15, 10, 0))
 
 
-async def new_offsets(admin: Admin, options: GroupOptions, group_id: str, to: ResetTo) -> dict[TopicPartition, int]:
+async def new_offsets(
+    admin: GroupsAdmin, options: GroupOptions, group_id: str, to: ResetTo
+) -> dict[TopicPartition, int]:
     """The new offset of each partition of a group. Raises CommandError, KafkaError."""
     from ..list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
@@ -136,7 +138,7 @@ def _within(
 
 
 async def _partitions(
-    admin: Admin, options: GroupOptions, group_id: str, to: ResetTo, committed: Mapping[TopicPartition, int]
+    admin: GroupsAdmin, options: GroupOptions, group_id: str, to: ResetTo, committed: Mapping[TopicPartition, int]
 ) -> list[TopicPartition]:
     if to.kind == "from-file":
         return sorted(to.plan[group_id])
@@ -147,7 +149,7 @@ async def _partitions(
     return sorted(committed)
 
 
-async def _check_partitions(admin: Admin, partitions: Sequence[TopicPartition]) -> None:
+async def _check_partitions(admin: GroupsAdmin, partitions: Sequence[TopicPartition]) -> None:
     """Raises CommandError for partitions that do not exist or have no leader, all of them in one line."""
     existing = set(await admin.list_topics())
     described = await admin.describe_topics({p.topic for p in partitions} & existing)
@@ -164,6 +166,6 @@ async def _check_partitions(admin: Admin, partitions: Sequence[TopicPartition]) 
         raise CommandError(f'The partitions "{",".join(silent)}" have no leader; start their brokers')
 
 
-async def _offsets(admin: Admin, partitions: list[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
+async def _offsets(admin: GroupsAdmin, partitions: list[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
     found = await admin.list_offsets(dict.fromkeys(partitions, timestamp))
     return {partition: offset.offset for partition, offset in found.items()}

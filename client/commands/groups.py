@@ -99,10 +99,10 @@ async def ask(options: GroupOptions, to: ResetTo | None) -> int | None:
 
 
 async def _ask_about_groups(options: GroupOptions, to: ResetTo | None, settings: dict[str, Any]) -> int | None:
-    from ..admin import Admin
     from .group_wanted import wanted_groups
+    from .groups_admin import GroupsAdmin
 
-    async with Admin(options.bootstrap_server, **settings) as admin:
+    async with GroupsAdmin(options.bootstrap_server, **settings) as admin:
         group_ids = await wanted_groups(admin, options)
         if options.action == "describe":
             from .group_describe import describe_groups

@@ -10,7 +10,7 @@ import click
 from ..types import TopicPartition
 
 if TYPE_CHECKING:
-    from ..admin import Admin
+    from ..admin_topics import TopicAdmin
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
@@ -32,7 +32,7 @@ def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:
     return wanted
 
 
-async def the_partitions(admin: Admin, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
+async def the_partitions(admin: TopicAdmin, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
     """The partitions; all of a topic where no numbers are given. Raises AdminError for topics that do not exist."""
     described = await admin.describe_topics(list(wanted))
     return [
