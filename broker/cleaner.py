@@ -76,8 +76,8 @@ class LogCleaner:
         if self._rounds:
             await asyncio.wait(self._rounds)
 
-    async def _begin_rounds(self) -> int:
-        """Begins what is to be done now; how many rounds may go on at a time."""
+    async def _begin_rounds(self) -> None:
+        """Begins what is to be done now."""
         threads = self._config().get_int("log.cleaner.threads")
         for _ in range(threads - len(self._rounds)):
             if not self._begin_round():
@@ -85,15 +85,14 @@ class LogCleaner:
         if threads:
             self._delete_old_segments()
         await self._checkpoint_what_has_gone()
-        return threads
 
     async def _run(self) -> None:
         while True:
-            threads = await self._begin_rounds()
+            await self._begin_rounds()
             backoff_s = max(self._config().get_int("log.cleaner.backoff.ms"), LEAST_BACKOFF_MS) / 1000
             if self._rounds:
-                patience_s = backoff_s if len(self._rounds) < threads else None
-                await asyncio.wait(self._rounds, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+                # No longer, whatever they do: there may be more threads by then, and old segments to go.
+                await asyncio.wait(self._rounds, timeout=backoff_s, return_when=asyncio.FIRST_COMPLETED)
             else:
                 await asyncio.sleep(backoff_s)
 

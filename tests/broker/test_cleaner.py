@@ -153,8 +153,11 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
 
     metrics = LogMetrics([directory], lambda: cleaner.state, clock)
     text = await asyncio.wait_for(scrape(metrics), 10)
+    shown = next(line for line in text.splitlines() if line.startswith("odradek_log_cleaner_uncleanable_attempts{"))
+    assert refusal.reason in shown
+    assert 'topic="damaged"' in shown
+    assert shown.endswith(" 1.0")
     assert f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 1.0' in text
-    assert "odradek_log_cleaner_uncleanable_attempts{" in text
     waiting = next(
         line for line in text.splitlines() if line.startswith("kafka_log_logcleanermanager_uncleanable_bytes{")
     )
@@ -168,6 +171,35 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
     await cleaner.look_once()
     assert not cleaner.state.uncleanable
     assert len(values(damaged)) == 10
+
+
+async def test_as_many_rounds_at_a_time_as_there_are_threads_now(directory: LogDirectory, clock: Clock) -> None:
+    """``log.cleaner.threads`` is altered while a round goes on that will not end for long."""
+    settings = ["log.cleaner.backoff.ms=0", "log.cleaner.io.max.bytes.per.second=1000", "log.cleaner.threads=1"]
+    configs = {threads: ServerConfig.load(None, [*settings, f"log.cleaner.threads={threads}"]) for threads in (1, 2)}
+    now, asked = 1, 0
+
+    def config() -> ServerConfig:
+        nonlocal asked
+        asked += 1
+        return configs[now]
+
+    logs = [topic(directory, name, clock) for name in "abc"]
+    cleaner = LogCleaner([directory], config, clock)
+    cleaner.start()
+    try:
+        async with asyncio.timeout(60):
+            await asyncio.wait([asyncio.create_task(begun(log)) for log in logs], return_when=asyncio.FIRST_COMPLETED)
+            before = asked
+            while asked < before + 4:  # noqa: ASYNC110 it looks for work again, with its one thread busy
+                await asyncio.sleep(0.01)
+            assert len(cleaner.state.in_progress) == 1
+            now = 2
+            while sum(map(is_cleaned, logs)) < 2:  # noqa: ASYNC110 nothing tells when a round has begun
+                await asyncio.sleep(0.01)
+            assert len(cleaner.state.in_progress) == 2
+    finally:
+        await cleaner.stop()
 
 
 async def test_compact_and_delete_together(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
@@ -239,7 +271,11 @@ async def scrape(metrics: LogMetrics, path: str = "/metrics") -> str:
 
 async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner: LogCleaner, clock: Clock) -> None:
     log = topic(directory, "compacted", clock)
+    before = log.size_in_bytes
     await cleaner.look_once()
+    rewritten = log.size_in_bytes
+    read = 2 * before  # once for its keys, and once to be filtered
+    clock.now_ms += 7
     answer = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
     assert answer.startswith("HTTP/1.1 200 OK\r\n")
     labels = '{partition="0",topic="compacted"}'
@@ -247,7 +283,10 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
         f"kafka_log_log_size{labels} {float(log.size_in_bytes)}",
         f"kafka_log_log_logstartoffset{labels} 0.0",
         f"kafka_log_log_logendoffset{labels} {float(log.log_end_offset)}",
-        "kafka_log_logcleanermanager_time_since_last_run_ms 0.0",
+        "kafka_log_logcleanermanager_time_since_last_run_ms 7.0",
+        f"odradek_log_cleaner_read_bytes_total {float(read)}",
+        f"odradek_log_cleaner_written_bytes_total {float(rewritten)}",
+        f"kafka_log_logcleaner_cleaner_recopy_percent {float(100 * rewritten // read)}",
         "kafka_log_logcleanermanager_max_dirty_percent 100.0",
         f'kafka_log_logcleanermanager_uncleanable_partitions_count{{logdirectory="{directory.path}"}} 0.0',
         "odradek_log_cleaner_rounds_total 1.0",
@@ -256,7 +295,14 @@ async def test_metrics_have_the_names_of_kafkas(directory: LogDirectory, cleaner
             line in answer
             or line.replace('partition="0",topic="compacted"', 'topic="compacted",partition="0"') in answer
         )
-    assert "kafka_log_logcleaner_cleaner_recopy_percent " in answer
+    topic(directory, "half", clock)
+    half = directory.logs["half", 0]
+    middle = directory.cleaner_offsets["half", 0] = half.segments.base_offsets[2]
+    cleaned = sum(segment.size for segment in half.segments if segment.base_offset < middle)
+    await cleaner.look_once()
+    answer_then = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: cleaner.state, clock)), 10)
+    dirty_percent = int(100 * (1 - cleaned / before))
+    assert f"kafka_log_logcleanermanager_max_dirty_percent {float(dirty_percent)}" in answer_then
     elsewhere = await asyncio.wait_for(scrape(LogMetrics([directory], lambda: None, clock), "/other"), 10)
     assert elsewhere.startswith("HTTP/1.1 404 ")
 

@@ -138,9 +138,9 @@ REFUSED = [
     (
         Changed(BROKER, "", [Change("background.threads", SET, "4")]),
         ErrorCode.INVALID_REQUEST,
-        "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed for "
-        "background.threads=4, value should be at least half the current value 10 for configuration Invalid dynamic "
-        "configuration",
+        "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed "
+        "for background.threads=4, value should be at least half the current value 10 for configuration Invalid "
+        "dynamic configuration",
     ),
     (
         Changed(BROKER, "1", [Change("min.insync.replicas", SET, "1")]),
