@@ -141,4 +141,4 @@ def test_random_members(both: TwoBrokers) -> None:
 
 @pytest.mark.long
 def test_random_members_at_length(both: TwoBrokers) -> None:
-    run(both, 1_000_000, 200_000)
+    run(both, 1_000_000, int(os.environ.get("MEMBERS_REQUESTS", "200000")))

@@ -288,6 +288,19 @@ def test_a_group(both: TwoBrokers, scene: Scene) -> None:
     assert seen
 
 
+def test_a_subscription_that_cannot_be_read_is_let_pass(both: TwoBrokers) -> None:
+    """Different on purpose: Kafka answers UNKNOWN_SERVER_ERROR, as if it were broken."""
+
+    def scene(side: Side) -> int:
+        group = Group(side, "trap-unreadable-subscription")
+        stable(group)
+        unreadable = [JoinGroupRequest.JoinGroupRequestProtocol("range", b"changed")]
+        return int(group.side.ask(group.request("a", protocols=unreadable), 5)["errorCode"])
+
+    assert scene(Side(both.wire, both.ours.port, True)) == 0
+    assert scene(Side(both.wire, both.kafka.port, False)) == -1
+
+
 @pytest.mark.parametrize("version", range(1, 9))
 @pytest.mark.parametrize("what", ["unknown", "all", "none", "some"])
 def test_offset_fetch_in_every_shape(both: TwoBrokers, version: int, what: str) -> None:

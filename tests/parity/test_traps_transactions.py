@@ -255,3 +255,9 @@ def test_given_seed(both: TwoBrokers) -> None:
 def test_more_random_transactions(both: TwoBrokers) -> None:
     for seed in range(1_000, 1_150):
         play_random(both, seed, 15)
+
+
+@pytest.mark.long
+def test_random_transactions_at_length(both: TwoBrokers) -> None:
+    for seed in range(100_000, 103_300):
+        play_random(both, seed, 15)
