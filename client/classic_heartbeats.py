@@ -50,6 +50,7 @@ class ClassicHeartbeats:
         self._member = member
         self._last_poll = asyncio.get_running_loop().time()
         self._task: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Future[None] | None = None
 
     def polled(self) -> None:
         """The user called poll."""
@@ -77,7 +78,9 @@ class ClassicHeartbeats:
             await asyncio.sleep(max(0.0, min(next_beat, poll_deadline) - loop.time()))
             if loop.time() >= self._last_poll + max_poll_interval_s:
                 logger.warning("poll was not called within max_poll_interval_ms: leaving the group")
-                await self._member.send_leave("consumer poll timeout has expired.")
+                # Goes out even if the next poll stops the heartbeats: else the group waits for the session timeout.
+                self._leaving = asyncio.ensure_future(self._member.send_leave("consumer poll timeout has expired."))
+                await asyncio.shield(self._leaving)
                 return
             if loop.time() >= next_beat:
                 next_beat = loop.time() + (interval_s if await self._beat() else self._cluster.backoff_s(0))

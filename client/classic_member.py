@@ -309,17 +309,18 @@ class ClassicMember:
         await self.send_leave(reason)
 
     async def send_leave(self, reason: str) -> None:
-        """LeaveGroup, and the state of a member that has not joined."""
-        if self.member_id and self._config.group_instance_id is None:
-            member = LeaveGroupRequest.MemberIdentity(member_id=self.member_id, reason=reason)
+        """LeaveGroup, and at once the state of a member that has not joined."""
+        member_id = self.member_id
+        self.forget_generation(forget_member=True)
+        if member_id and self._config.group_instance_id is None:
+            member = LeaveGroupRequest.MemberIdentity(member_id=member_id, reason=reason)
             request = LeaveGroupRequest(group_id=self._config.group_id)
             try:
                 connection = await self._coordinator.connection()
                 if connection.version_for(LeaveGroupRequest) >= 3:
                     request.members = [member]
                 else:
-                    request.member_id = self.member_id
+                    request.member_id = member_id
                 await connection.call(request, LeaveGroupResponse)
             except (ClientError, KafkaError):
                 self._coordinator.forget()  # the coordinator notices by itself after the session timeout
-        self.forget_generation(forget_member=True)

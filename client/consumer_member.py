@@ -144,8 +144,9 @@ class ConsumerMember:
         while self.fatal is None and not self._lost:
             if loop.time() >= self._last_poll + max_poll_interval_s:
                 logger.warning("poll was not called within max_poll_interval_ms: leaving the group")
-                await self._send_leave()
+                was_joined = self.is_joined
                 self._lose()
+                await self._send_leave(was_joined=was_joined)
                 return
             self._wake.clear()
             answered = await self._beat()
@@ -253,13 +254,13 @@ class ConsumerMember:
             self._heartbeats.cancel()
             await asyncio.gather(self._heartbeats, return_exceptions=True)
             self._heartbeats = None
-        await self._send_leave()
+        await self._send_leave(was_joined=self.is_joined)
         self.member_epoch = JOIN_EPOCH
         self._sent_topics = self._sent_owned = None
         self._owned, self._target, self._reconciled = frozenset(), None, None
 
-    async def _send_leave(self) -> None:
-        if not self.is_joined:
+    async def _send_leave(self, *, was_joined: bool) -> None:
+        if not was_joined:
             return
         static = self._config.group_instance_id is not None
         request = ConsumerGroupHeartbeatRequest(
