@@ -1,18 +1,24 @@
 """Carries an adoption out: writes what the plan says into the directories (or into what lies over them).
 
 Owns: the order of writing. Never does: deciding, serving. Invariants: every directory is locked while it is looked at;
-nothing of what was there is removed: cluster metadata is set aside under another name; the metadata log is written
-last. Source: StorageTool format, KafkaMetadataLog.
+nothing of what was there is removed: cluster metadata is set aside under another name, a stray gets its name back;
+the metadata log is written last. Source: StorageTool format, KafkaMetadataLog.
 """
 
 import errno
 import fcntl
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from ...storage.directory_lock import LOCK_FILE, DirectoryLock
 from ...storage.errors import DirectoryLockedError
-from ...storage.file_names import METADATA_TOPIC, STRAY_DIRECTORY_SUFFIX, renamed_directory_name
+from ...storage.file_names import (
+    METADATA_TOPIC,
+    STRAY_DIRECTORY_SUFFIX,
+    partition_directory_name,
+    renamed_directory_name,
+)
 from ...storage.files import READ_ONLY, Files
 from ...storage.log_directories import LogDirectories
 from ...storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
@@ -100,10 +106,14 @@ def adopt(
         _set_metadata_aside(files, path, random_uuid)
         write_meta_properties(files, path, MetaProperties(plan.cluster_id, plan.node_id, directory_id))
     for topic in plan.topics:
-        for partition in topic.partitions.values():
+        for index, partition in topic.partitions.items():
+            directory = paths[partition.directory]
+            files, path = files_for(directory), directory / partition_directory_name(topic.name, index)
+            if partition.path != str(path):  # a stray
+                files.rename(Path(partition.path), path)
+                files.sync_directory(directory)
             if partition.lacks_topic_id:
-                files = files_for(paths[partition.directory])
-                write_partition_metadata(files, Path(partition.path), topic.topic_id)
+                write_partition_metadata(files, path, topic.topic_id)
     directories = LogDirectories.open(paths, files_for)
     try:
         service = MetadataService.open(
@@ -114,7 +124,7 @@ def adopt(
             random_uuid=random_uuid,
             cluster_id=plan.cluster_id,
         )
-        service.seed(adoption_records(plan, _internal_configs(config), next_producer_id), now_ms)
+        service.seed(partial(adoption_records, plan, _internal_configs(config), next_producer_id), now_ms)
     finally:
         directories.abandon()
 

@@ -47,6 +47,9 @@ LEVELS = click.Choice(["debug", "info", "warning", "error"])
 @click.option("--node-id", type=click.IntRange(min=0), help="Where meta.properties does not say it.  [default: 1]")
 @click.option("--cluster-id", metavar="ID", help="Where meta.properties does not say it.  [default: a new one]")
 @click.option("--set-metadata-aside", is_flag=True, help="Adopt although there is cluster metadata; it is renamed.")
+@click.option(
+    "--adopt-strays", is_flag=True, help="Serve what a Kafka has set aside as <topic>-<number>.<id>-stray too."
+)
 @click.option("--ready-file", type=click.Path(path_type=Path), metavar="FILE", help="Written as JSON once it serves.")
 @click.option("--log-level", type=LEVELS, default="info", show_default=True)
 def command(
@@ -60,6 +63,7 @@ def command(
     node_id: int | None,
     cluster_id: str | None,
     set_metadata_aside: bool,
+    adopt_strays: bool,
     ready_file: Path | None,
     log_level: str,
 ) -> int:
@@ -71,6 +75,7 @@ def command(
         node_id=node_id,
         cluster_id=cluster_id,
         set_metadata_aside=set_metadata_aside,
+        adopt_strays=adopt_strays,
         configs=topic_configs(configs),
         partition_counts=partition_counts(counts),
     )

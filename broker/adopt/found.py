@@ -41,7 +41,9 @@ class FoundDirectory:
     partitions: tuple[FoundPartition, ...] = ()
     cleaned: frozenset[str] = frozenset()
     """Topics that Kafka's cleaner has cleaned here (cleaner-offset-checkpoint)."""
+    strays: tuple[FoundPartition, ...] = ()
+    """Partitions in directories that a Kafka has set aside (``-stray``), since its metadata did not know them."""
     left_alone: tuple[str, ...] = field(default=())
-    """Names of directories that are no whole partition: ``-future``, ``-stray``, ``-delete``."""
+    """Names of directories that are no whole partition: ``-future``."""
     old_formats: tuple[str, ...] = field(default=())
     """Partitions with message format 0 or 1, which nothing since Kafka 4 reads."""

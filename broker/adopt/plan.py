@@ -9,9 +9,11 @@ said; data is kept for ever unless somebody says otherwise. Source: KIP-858 (dir
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import TypeVar
 
+from ...storage.file_names import MAX_NAME_LENGTH
 from ..groups.partitioning import partition_for
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from .found import FoundDirectory, FoundIdentity, FoundPartition
@@ -42,6 +44,7 @@ class AdoptionWishes:
     node_id: int | None = None
     cluster_id: str | None = None
     set_metadata_aside: bool = False
+    adopt_strays: bool = False
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     partition_counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -104,6 +107,7 @@ def plan_adoption(
     cluster_id = _one_of(directories, "cluster id", lambda identity: identity.cluster_id, wishes.cluster_id, problems)
     directory_ids = _directory_ids(directories, random_uuid, uuid_text, problems)
     found = _by_topic(directories, problems)
+    _strays(directories, wishes, found, problems, remarks)
     topics = [
         _topic(
             name,
@@ -120,6 +124,8 @@ def plan_adoption(
     ]
     if not topics and not problems:
         problems.append("no partition's directory (<topic>-<number>) lies in " + _names(d.path for d in directories))
+        if any(directory.strays for directory in directories):
+            problems.append("what lies there is set aside (-stray): --adopt-strays serves it")
     for directory in directories:
         _tell(directory, frozenset(internal_topics), wishes, remarks)
     unknown = sorted((wishes.configs.keys() | wishes.partition_counts.keys()) - found.keys())
@@ -210,6 +216,37 @@ def _by_topic(directories: Sequence[FoundDirectory], problems: list[str]) -> dic
                 )
             found[partition.topic][partition.index] = (number, partition)
     return found
+
+
+def _strays(
+    directories: Sequence[FoundDirectory],
+    wishes: AdoptionWishes,
+    found: dict[str, dict[int, Located]],
+    problems: list[str],
+    remarks: list[str],
+) -> None:
+    """Names the directories that a Kafka has set aside, and takes them for what they are where that is wished."""
+    taken: dict[tuple[str, int], str] = {}
+    for number, directory in enumerate(directories):
+        for stray in directory.strays:
+            key, name = (stray.topic, stray.index), f"{stray.topic}-{stray.index}"
+            left = f"{stray.path}: set aside by a Kafka that did not know it, and left alone"
+            if key in taken:
+                problems.append(
+                    f"{stray.path} and {taken[key]} are both strays of {name}: move away the one that is not to be "
+                    "served"
+                )
+            elif stray.index in found.get(stray.topic, {}):
+                remarks.append(f"{left}, since {name} lies in another directory")
+            elif len(PurePath(stray.path).name) >= MAX_NAME_LENGTH:
+                remarks.append(f"{left}: the topic's name is cut in it; rename it to <topic>-{stray.index}")
+            elif wishes.adopt_strays:
+                taken[key] = stray.path
+                remarks.append(f"{stray.path}: set aside by a Kafka that did not know it; it is {name} again")
+            else:
+                remarks.append(f"{left}; --adopt-strays serves it as {name}")
+            if taken.get(key) == stray.path:
+                found[stray.topic][stray.index] = (number, stray)
 
 
 def _topic(
@@ -308,8 +345,8 @@ def _tell(
         remarks.append(f"{directory.path}: meta.properties is of ZooKeeper days (version 0); it becomes version 1")
     if directory.left_alone:
         remarks.append(
-            f"{directory.path}: {', '.join(directory.left_alone)}: left alone; to have one served, rename it to "
-            "<topic>-<number> while nothing runs"
+            f"{directory.path}: {', '.join(directory.left_alone)}: copies that were not finished, left alone; to have "
+            "one served, rename it to <topic>-<number> while nothing runs"
         )
     if directory.old_formats:
         remarks.append(

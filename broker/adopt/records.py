@@ -2,8 +2,8 @@
 
 Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition is left as an
 unclean end of its last leader leaves it, so that whoever starts next is elected before it serves (Kafka elects nobody
-where a broker that it doesn't know is in sync); one that lies nowhere belongs to a broker that does not exist, so that
-it stays without a leader and nobody makes an empty one in its place.
+where a broker that it doesn't know is in sync), or, before KIP-966, as a clean end does; one that lies nowhere belongs
+to a broker that does not exist, so that it stays without a leader and nobody makes an empty one in its place.
 Source: ReplicationControlManager, PartitionChangeBuilder; KIP-631, KIP-858, KIP-966.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
 from ...protocol.messages.structure import Message
+from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, ELR_SUPPORTED, LATEST_METADATA_VERSION
 from ..metadata.image import DIRECTORY_UNASSIGNED, NO_LEADER, ResourceType
 from .plan import HASHED_TOPICS, AdoptedTopic, AdoptionPlan
 
@@ -18,17 +19,26 @@ NO_BROKER_EPOCH = -1
 
 
 def adoption_records(
-    plan: AdoptionPlan, internal_configs: Mapping[str, Mapping[str, str]], next_producer_id: int
+    plan: AdoptionPlan,
+    internal_configs: Mapping[str, Mapping[str, str]],
+    next_producer_id: int,
+    metadata_version: int = LATEST_METADATA_VERSION,
 ) -> list[Message]:
     """All records. ``internal_configs``: what the broker gives its own topics when it makes them; producer ids are
-    given out from ``next_producer_id`` on, above those that the logs know.
+    given out from ``next_producer_id`` on, above those that the logs know. ``metadata_version``: what was finalised
+    when the directory was formatted: a Kafka of that release is to read it.
     """
     records: list[Message] = []
     for topic in plan.topics:
         configs = dict(internal_configs.get(topic.name, {})) | dict(topic.configs or {})
         records.append(TopicRecord(topic.name, topic.topic_id))
         records += [ConfigRecord(ResourceType.TOPIC, topic.name, key, value) for key, value in configs.items()]
-        records += _partitions(topic, plan.node_id, plan.directory_ids)
+        for partition in _partitions(topic, plan.node_id, plan.directory_ids):
+            if metadata_version < ELR_SUPPORTED and partition.last_known_elr:
+                partition.isr, partition.last_known_elr = partition.last_known_elr, None
+            if metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
+                partition.directories = []
+            records.append(partition)
     if next_producer_id:
         records.append(ProducerIdsRecord(plan.node_id, NO_BROKER_EPOCH, next_producer_id))
     return records

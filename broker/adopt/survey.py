@@ -29,9 +29,10 @@ from ...storage.file_names import (
     SNAPSHOT_SUFFIX,
     STRAY_DIRECTORY_SUFFIX,
     base_offset_of,
+    parse_partition_directory,
 )
 from ...storage.files import READ_ONLY, Files
-from ...storage.meta_properties import META_PROPERTIES, parse_uuid
+from ...storage.meta_properties import META_PROPERTIES, parse_uuid, read_partition_metadata
 from ...storage.producer_snapshots import decode_snapshot
 from ..groups.records import decode_record
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -74,6 +75,12 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
     partitions = []
     for (topic, index), found in contents.partitions.items():
         partitions.append(_partition(files, topic, index, found, result, old_formats))
+    strays = []
+    for name in names:
+        key = parse_partition_directory(name) if name.endswith(STRAY_DIRECTORY_SUFFIX) else None
+        if key is not None and key[0] != METADATA_TOPIC:
+            found = FoundLog(path, name, read_partition_metadata(files, path / name))
+            strays.append(_partition(files, *key, found, result, old_formats))
     try:
         cleaned = {topic for topic, _ in read_offset_checkpoint(files, path / CLEANER_OFFSET_CHECKPOINT)}
     except CorruptCheckpointError:
@@ -84,7 +91,8 @@ def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
         has_metadata=f"{METADATA_TOPIC}-0" in names,
         partitions=tuple(partitions),
         cleaned=frozenset(cleaned),
-        left_alone=tuple(name for name in names if name.endswith((FUTURE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX))),
+        strays=tuple(strays),
+        left_alone=tuple(name for name in names if name.endswith(FUTURE_DIRECTORY_SUFFIX)),
         old_formats=tuple(old_formats),
     )
 

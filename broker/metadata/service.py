@@ -189,14 +189,15 @@ class MetadataService:
             self._append(records, LATEST_METADATA_VERSION, now_ms)
             self._check_feature_levels()
 
-    def seed(self, records: Sequence[Message], now_ms: int) -> None:
-        """Writes what a new metadata log begins with, instead of :meth:`start`: these records behind the features.
+    def seed(self, records_for: Callable[[int], Sequence[Message]], now_ms: int) -> None:
+        """Writes what a new metadata log begins with, instead of :meth:`start`: behind the features these records, for
+        the metadata.version that they finalise.
 
         Nobody is registered afterwards: whoever starts on the directory next does that. Raises KafkaError.
         """
         self.log.become_leader(self.node_id, now_ms)
         self._bootstrap(now_ms)
-        self.commit(records, now_ms)
+        self.commit(records_for(self.image.metadata_version), now_ms)
 
     def stop(self, now_ms: int) -> None:
         """Writes the records of a stop, so that the next start (a real Kafka's too) need not wait for a session.

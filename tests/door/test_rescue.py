@@ -1,20 +1,25 @@
 """The disks of a dead Kafka, without their metadata, read through `odradek storage adopt --read-only` by three clients.
 
+Those of a Kafka 3.9 too, as they are in KRaft mode and as they were in ZooKeeper days.
+
 Filled by real clients on a real Kafka, which is killed while a transaction is open; then `__cluster_metadata-0` and
 `meta.properties` are removed. Records, offsets and committed offsets are what they were; the directory is, byte for
 byte. A second Kafka then serves what `adopt` has written.
 """
 
+import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from odradek.protocol.messages.metadata_records import FeatureLevelRecord
+from support.door_metadata import metadata_records
 from support.door_snapshot import Seen, Snapshot, take_snapshot
 from support.door_transactions import GROUP, MIXED, OPEN, fill_with_transactions
 from support.door_workload import CONFIGS, fill
-from support.java import java_or_skip
+from support.java import OLD_KAFKA_VERSION, java_or_skip
 from support.kafka_log import SERVING, complaints
 from support.real_kafka import RealKafka
 from support.rescue import Adopted, adopt, fingerprint, lose_metadata
@@ -114,3 +119,47 @@ def test_another_kafka_serves_what_was_adopted(dead: tuple[Path, View]) -> None:
     same(before, after)
     strays = [path.name for path in directory.iterdir() if path.name.endswith("-stray")]
     assert not strays, "Kafka found every partition's topic"
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Facts]]:
+    """The log directory of a Kafka 3.9 that was killed, and what a client saw of it before."""
+    java_or_skip(OLD_KAFKA_VERSION)
+    kafka = RealKafka(tmp_path_factory.mktemp("old"), CONFIGS, version=OLD_KAFKA_VERSION)
+    with kafka:
+        fill_with_transactions(kafka.bootstrap_servers, {"segment.bytes": "3000"})
+        seen = [facts(take_snapshot(kafka.bootstrap_servers, isolation_level=level)) for level in ISOLATION_LEVELS]
+        kafka.kill()
+    return kafka.log_dir, seen
+
+
+def test_a_kraft_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) -> None:
+    directory, before = old
+    shutil.copytree(directory, tmp_path / "logs")
+    assert "has its cluster metadata" in adopt(tmp_path / "logs", "--no-serve").stderr
+    with Adopted(tmp_path, tmp_path / "logs", "--set-metadata-aside") as adopted:
+        after = [facts(take_snapshot(adopted.bootstrap_servers, isolation_level=level)) for level in ISOLATION_LEVELS]
+    assert after == before
+    assert before[0][0][MIXED, 0] != before[1][0][MIXED, 0], "aborted transactions"
+    levels = [one for one, _ in metadata_records(tmp_path / "logs") if isinstance(one, FeatureLevelRecord)]
+    assert {(one.name, one.feature_level) for one in levels} == {("metadata.version", 21)}, "3.9 can take it back"
+
+
+def test_a_zookeeper_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) -> None:
+    """What ZooKeeper mode leaves: version 0, no metadata log; and no topic ids, as before 2.8; one partition astray."""
+    directory, before = old
+    shutil.copytree(directory, tmp_path / "logs")
+    lose_metadata(tmp_path / "logs")
+    (tmp_path / "logs" / "meta.properties").write_text("#\nversion=0\nbroker.id=5\ncluster.id=of-zookeeper-days\n")
+    for path in (tmp_path / "logs").glob("*-*/partition.metadata"):
+        path.unlink()
+    stray = tmp_path / "logs" / f"{MIXED}-0.{'0a' * 16}-stray"
+    (tmp_path / "logs" / f"{MIXED}-0").rename(stray)
+    unchanged = fingerprint(tmp_path / "logs")
+    with Adopted(tmp_path, tmp_path / "logs", "--read-only", "--adopt-strays") as adopted:
+        after = [facts(take_snapshot(adopted.bootstrap_servers, isolation_level=level)) for level in ISOLATION_LEVELS]
+        assert "meta.properties is of ZooKeeper days" in adopted.output
+        assert f"{stray}: set aside by a Kafka that did not know it; it is {MIXED}-0 again" in adopted.output
+        assert "as node 5 of cluster of-zookeeper-days" in adopted.output
+    assert after == before
+    assert fingerprint(tmp_path / "logs") == unchanged

@@ -10,6 +10,10 @@ from odradek.broker.adopt.found import FoundDirectory, FoundIdentity, FoundParti
 from odradek.broker.adopt.plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
 from odradek.broker.adopt.records import adoption_records
 from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.metadata.features import record_version
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.records import decode_record, encode_record
+from odradek.broker.metadata.replay import replay
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
 
 OFFSETS = "__consumer_offsets"
@@ -68,6 +72,19 @@ def test_names_ids_epochs_and_directories_are_taken_over() -> None:
         (-1, 0, [3], [DIRECTORY_ID]),
         (-1, 4, [3], [b"e" * 16]),
     ]
+
+
+@pytest.mark.parametrize("metadata_version", [7, 16, 17, 21, 23, 30])
+def test_records_are_those_of_the_release_that_has_formatted_the_directory(metadata_version: int) -> None:
+    adopted = plan(directory(partition("t", 1)))
+    image = MetadataImage()
+    for record in adoption_records(adopted, {}, 0, metadata_version):
+        decoded, version = decode_record(encode_record(record, record_version(record, metadata_version)))
+        replay(image, decoded, MetadataDelta(), version)
+    here, elsewhere = image.topics_by_name["t"].partitions[1], image.topics_by_name["t"].partitions[0]
+    assert (here.isr, here.last_known_elr) == (((), (3,)) if metadata_version >= 23 else ((3,), ()))
+    assert (here.leader, elsewhere.leader, elsewhere.isr) == (-1, -1, (4,))
+    assert (here.directories == (DIRECTORY_ID,)) == (metadata_version >= 17)
 
 
 def test_what_is_not_written_down_is_new_and_said() -> None:
@@ -201,3 +218,36 @@ def test_options_that_contradict_the_directories_are_refused() -> None:
     assert "says node id 3, not 5" in problems(found, node_id=5)[0]
     assert "of which no partition lies here" in problems(found, configs={"typo": {"retention.ms": "1"}})[0]
     assert plan(directory(partition("t", 0), has_metadata=True), set_metadata_aside=True).remarks
+
+
+STRAY = FoundPartition("/d/t-1.abc-stray", "t", 1, topic_id=None, leader_epoch=2)
+
+
+def test_strays_are_named_and_served_where_that_is_wished() -> None:
+    found = directory(partition("t", 0), strays=(STRAY,))
+    left = plan(found)
+    assert list(left.topics[0].partitions) == [0]
+    assert [remark for remark in left.remarks if "--adopt-strays serves it as t-1" in remark]
+    taken = plan(found, adopt_strays=True)
+    assert taken.topics[0].partitions[1].path == STRAY.path
+    assert (taken.topics[0].topic_id, taken.topics[0].partitions[1].lacks_topic_id) == (ID, True)
+    assert [remark for remark in taken.remarks if "it is t-1 again" in remark]
+
+
+def test_a_stray_of_what_lies_elsewhere_is_left_alone() -> None:
+    adopted = plan(directory(partition("t", 1), strays=(STRAY,)), adopt_strays=True)
+    assert adopted.topics[0].partitions[1].path == "/d/t-1"
+    assert [remark for remark in adopted.remarks if "since t-1 lies in another directory" in remark]
+
+
+def test_strays_that_can_not_be_served() -> None:
+    other = FoundPartition("/d/t-1.def-stray", "t", 1)
+    assert "are both strays of t-1" in problems(directory(strays=(STRAY, other)), adopt_strays=True)[0]
+    assert "--adopt-strays serves it" in problems(directory(strays=(STRAY,)))[1]
+    cut = FoundPartition("/d/" + "t" * 214 + "-1." + "a" * 32 + "-stray", "t" * 214, 1)
+    [said] = [
+        remark
+        for remark in plan(directory(partition("t", 0), strays=(cut,)), adopt_strays=True).remarks
+        if "the topic's name is cut" in remark
+    ]
+    assert said.startswith(cut.path)

@@ -146,6 +146,23 @@ def test_a_directory_of_zookeeper_days_becomes_one_of_today(directory: Path, tmp
     assert None not in ids
 
 
+def test_what_a_kafka_has_set_aside_is_served_again(directory: Path, tmp_path: Path) -> None:
+    """A Kafka that was started on the disks with new metadata has made a stray of everything."""
+    for path in list(directory.glob("*-[0-9]*")):
+        path.rename(path.with_name(f"{path.name}.{'0123abcd' * 4}-stray"))
+    refused = adopt(directory, "--read-only", "--no-serve")
+    assert refused.returncode == 1
+    assert "--adopt-strays" in refused.stderr
+    before = fingerprint(directory)
+    with Adopted(tmp_path, directory, "--read-only", "--adopt-strays") as adopted:
+        assert values_of(read_with_kafka_python(adopted.bootstrap_servers, [TOPIC])) == VALUES
+    assert fingerprint(directory) == before
+    with Adopted(tmp_path, directory, "--adopt-strays") as adopted:
+        assert values_of(read_with_kafka_python(adopted.bootstrap_servers, [TOPIC])) == VALUES
+        assert committed_of_kafka_python(adopted.bootstrap_servers, GROUP, COMMITTED) == COMMITTED
+    assert not list(directory.glob("*-stray"))
+
+
 def test_several_directories_are_served_together(directory: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

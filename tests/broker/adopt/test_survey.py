@@ -113,5 +113,6 @@ def test_what_is_no_partition_is_left_alone_and_said(tmp_path: Path) -> None:
         write(tmp_path, name)
     found = look(tmp_path)[1]
     assert only(found).index == 0
-    assert found.left_alone == ("t-1.abc-stray", "t-2.abc-future")
+    assert found.left_alone == ("t-2.abc-future",)
+    assert [(one.path, one.topic, one.index) for one in found.strays] == [(str(tmp_path / "t-1.abc-stray"), "t", 1)]
     assert found.has_metadata
