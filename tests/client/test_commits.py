@@ -10,7 +10,7 @@ from odradek.client.errors import ConfigurationError, RetriableCommitError
 from odradek.client.offset_commits import Offsets
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
-from support.client_groups import create_topic, poll_until, produce_numbers, read
+from support.client_groups import WAIT_S, create_topic, poll_until, produce_numbers, read
 
 PROTOCOLS = ["classic", "consumer"]
 
@@ -32,9 +32,10 @@ async def test_automatic_commits_come_by_time_and_at_the_end(servers: str, name:
         assert len(await read([consumer], 4)) == 4
         # Only the next polls commit, since only they show that these records were processed.
         committed: dict[TopicPartition, OffsetAndMetadata] = {}
-        while committed.get(here, OffsetAndMetadata(0)).offset < 4:
-            await consumer.poll(50, max_records=0)
-            committed = await admin.list_group_offsets(name)
+        async with asyncio.timeout(WAIT_S):
+            while committed.get(here, OffsetAndMetadata(0)).offset < 4:
+                await consumer.poll(50, max_records=0)
+                committed = await admin.list_group_offsets(name)
         assert committed[here].offset == 4
         assert len(await read([consumer], 4)) == 4
     async with Admin(servers) as admin:

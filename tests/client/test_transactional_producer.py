@@ -12,7 +12,7 @@ from odradek.client.producer import Producer
 from odradek.client.transaction_requests import TransactionRequests
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
-from support.client_groups import create_topic, poll_until, read
+from support.client_groups import WAIT_S, create_topic, poll_until, read
 from support.our_broker import OurBroker
 
 
@@ -30,11 +30,15 @@ def transaction_version(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 
 
 async def values(servers: str, partitions: list[TopicPartition], isolation_level: str) -> list[ConsumerRecord]:
-    """All records up to the ends as they are now."""
-    async with Consumer(
-        bootstrap_servers=servers, auto_offset_reset="earliest", isolation_level=isolation_level
-    ) as consumer:
-        ends = await consumer.end_offsets(partitions)
+    """All records up to the ends, once the markers of all transactions are written: a commit does not wait for them."""
+    async with (
+        Consumer(bootstrap_servers=servers) as everything,
+        Consumer(bootstrap_servers=servers, isolation_level="read_committed") as committed,
+        Consumer(bootstrap_servers=servers, auto_offset_reset="earliest", isolation_level=isolation_level) as consumer,
+    ):
+        async with asyncio.timeout(WAIT_S):
+            while (ends := await everything.end_offsets(partitions)) != await committed.end_offsets(partitions):
+                pass
         consumer.assign(partitions)
         return await poll_until([consumer], lambda: ends.items() <= consumer.positions().items())
 
