@@ -16,6 +16,7 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -24,7 +25,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * One Java consumer in each of several groups (tests/support/group_crew.py), each with a journal
  * (tests/support/group_journal.py).
  *
- * Arguments: bootstrap servers, seats as a JSON array of [topic, group, journal, settings].
+ * Arguments: bootstrap servers, seats as a JSON array of [topic, group, journal, settings]. A topic that begins with "^"
+ * is a regular expression for the broker.
  */
 public final class GroupCrew {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -79,7 +81,11 @@ public final class GroupCrew {
         }
 
         void run() throws Exception {
-            consumer.subscribe(List.of(topic), this);
+            if (topic.startsWith("^")) {
+                consumer.subscribe(new SubscriptionPattern(topic), this);
+            } else {
+                consumer.subscribe(List.of(topic), this);
+            }
             while (!leave) {
                 ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(200));
                 Map<Integer, Long> ends = new TreeMap<>();

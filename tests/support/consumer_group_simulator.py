@@ -21,7 +21,9 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
 from odradek.protocol.records.batch import iterate_headers
-from support.group_harness import Harness
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.record import iterate_records
+from support.group_harness import START_MS, Harness
 from support.simulated_consumer import (
     SESSION_MS,
     SimulatedConsumer,
@@ -370,6 +372,7 @@ class ConsumerGroupSimulator:
                 log.next_offset = header.next_offset
         log.drop_waiting()
         log.fail_next = None
+        self._clean()
         harness.start()
         if everything_kept:
             assert harness.core.hard_state() == before, "a restart has changed what was stored"
@@ -377,6 +380,20 @@ class ConsumerGroupSimulator:
             if consumer.waiting:
                 consumer.connection_lost()
         self._settle_uncertain()
+
+    def _clean(self) -> None:
+        """As the log cleaner leaves it: the last record of each key, deleted ones gone. A long run would only load."""
+        log = self.harness.log
+        end = log.next_offset
+        last = {record.key: record for batch in log.batches for record in iterate_records(batch)}
+        log.batches.clear()
+        for record in sorted(last.values(), key=lambda record: record.offset):
+            if record.value is not None:
+                log.next_offset = record.offset
+                builder = BatchBuilder()
+                builder.append(START_MS, record.key, record.value)
+                log.append(builder.build(), START_MS)
+        log.next_offset = end
 
     def _settle_uncertain(self) -> None:
         for key, offsets in self.uncertain.items():

@@ -1,0 +1,234 @@
+"""Groups of the consumer protocol (KIP-848) with real clients: they join, leave, die, restart in turn; the broker dies.
+
+The Java consumer and librdkafka, each with both assignors of the broker and with a regular expression, unmodified.
+Every member keeps a journal: no record is lost or out of order, whoever gets a partition goes on at what was committed
+for it, and nobody gets a partition before the one that had it has given it up. Static members that come back get what
+they had, and nobody else notices.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.group_crew import JAVA, GroupCrew, Seat
+from support.group_journal import GroupHistory, read_history
+from support.java import java_or_skip
+from support.numbered_records import by_codec
+from support.our_broker import OurBroker
+from support.python_clients import CLIENTS
+
+PATIENCE_S = 240.0
+PARTITIONS = 6
+BATCH = 60
+PATIENT = {
+    # Longer than a restart takes on any machine.
+    "group.consumer.session.timeout.ms": "60000",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.assignment.interval.ms": "0",
+}
+IMPATIENT = PATIENT | {
+    # So long it takes until a dead member is noticed.
+    "group.consumer.session.timeout.ms": "15000",
+    "group.consumer.min.session.timeout.ms": "15000",
+}
+SUBSCRIPTIONS: dict[str, tuple[str, str]] = {
+    "uniform": ("uniform", "{topic}"),
+    "range": ("range", "{topic}"),
+    "regex": ("uniform", "^{topic}$|^{topic}-another"),
+}
+"""Group -> assignor of the broker, and what its members subscribe to."""
+
+
+def owned_at_once(journals: list[Path], dead: set[str]) -> list[str]:
+    """Partitions that a process got while another, not one of the dead, had them still."""
+    events = []
+    for path in journals:
+        for line in path.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                at, event, facts = json.loads(line)
+                events.append((at, path.stem, event, facts))
+    owners: dict[int, str] = {}
+    found = []
+    for _, process, event, facts in sorted(events, key=lambda entry: entry[0]):
+        if event == "assigned":
+            for partition in facts[1]:
+                owner = owners.get(partition, process)
+                if owner != process and owner not in dead:
+                    found.append(f"{process} got {partition}, which {owner} had")
+                owners[partition] = process
+        elif event == "revoked":
+            for partition in facts:
+                if owners.get(partition) == process:
+                    del owners[partition]
+    return found
+
+
+class Groups:
+    """A process of each client for each member; it has a seat in each of the client's groups."""
+
+    def __init__(self, broker: OurBroker, directory: Path, clients: tuple[str, ...]) -> None:
+        self.broker = broker
+        self._directory = directory
+        self._clients = clients
+        self.crews: list[GroupCrew] = []
+        self._dead: set[str] = set()
+        self._processes = 0
+        self._produced = 0
+        for topic in self.names:
+            CLIENTS["confluent-kafka"].create_topic(broker.bootstrap_servers, topic, PARTITIONS)
+
+    @property
+    def names(self) -> list[str]:
+        """Of groups, and of the topics that they read."""
+        return [f"{client}-{name}" for client in self._clients for name in SUBSCRIPTIONS]
+
+    def start(self, member: str, *, static: bool = False) -> list[GroupCrew]:
+        """One more member in each group."""
+        self._processes += 1
+        started = []
+        for client in self._clients:
+            seats = []
+            for name, (assignor, subscription) in SUBSCRIPTIONS.items():
+                group = f"{client}-{name}"
+                journal = self._directory / group / f"{member}~{self._processes}.journal"
+                journal.parent.mkdir(exist_ok=True)
+                settings: dict[str, Any] = {"group.protocol": "consumer", "group.remote.assignor": assignor}
+                if static:
+                    settings["group.instance.id"] = member
+                seats.append(Seat(subscription.format(topic=group), group, journal, settings))
+            started.append(GroupCrew(client, self.broker.bootstrap_servers, seats))
+        self.crews += started
+        return started
+
+    def stop(self, crews: list[GroupCrew]) -> None:
+        """They leave in order."""
+        for crew in crews:
+            crew.stop()
+        for crew in crews:
+            crew.wait()
+
+    def kill(self, crews: list[GroupCrew], process: str) -> None:
+        """They die without a word."""
+        for crew in crews:
+            crew.kill()
+        self._dead.add(process)
+
+    def produce(self) -> None:
+        """A batch of records into each topic."""
+        for codec, numbers in by_codec(self._produced, BATCH):
+            for topic in self.names:
+                CLIENTS["confluent-kafka"].produce(
+                    self.broker.bootstrap_servers, topic, codec, numbers, {"linger.ms": 0}
+                )
+        self._produced += BATCH
+
+    def journals(self, group: str) -> list[Path]:
+        """Of all processes that were ever in the group."""
+        return sorted((self._directory / group).glob("*.journal"))
+
+    def wait(self, what: str, condition: Callable[[GroupHistory], bool]) -> None:
+        """Waits until every group shows what is waited for; no group may break a rule meanwhile."""
+        deadline = time.monotonic() + PATIENCE_S
+        waiting = self.names
+        while waiting:
+            group = waiting[0]
+            history = read_history(self.journals(group))
+            broken = history.violations + history.failures
+            if self._ended_sessions(group) <= len(self._dead):
+                # On a busy machine one that lives may have been silent for too long; it reads until it learns of that.
+                broken += owned_at_once(self.journals(group), self._dead)
+            assert not broken, (group, broken[:5])
+            if condition(history):
+                waiting.pop(0)
+                continue
+            if time.monotonic() > deadline or any(crew.has_failed for crew in self.crews):
+                logs = "".join(crew.log()[-2000:] for crew in self.crews if group.startswith(crew.client))
+                told = [line for line in self.broker.log().splitlines() if f" {group}" in line]
+                raise AssertionError(
+                    f"{group}: not seen: {what}; held {history.assigned}, {len(history.numbers)} of "
+                    f"{self._produced} delivered\n{logs}\n" + "\n".join(told[-30:])
+                )
+            time.sleep(0.05)
+
+    def wait_for_owners(self, *processes: str) -> None:
+        """Waits until these own all partitions, each of them some, and all records were delivered."""
+        produced = set(range(self._produced))
+
+        def is_shared(history: GroupHistory) -> bool:
+            held = {process: owned for process, owned in history.assigned.items() if process in processes}
+            owned = sorted(partition for partitions in held.values() for partition in partitions)
+            is_complete = len(held) == len(processes) and all(held.values()) and owned == list(range(PARTITIONS))
+            return is_complete and history.numbers == produced
+
+        self.wait(f"{processes} share the partitions and read all", is_shared)
+
+    def _ended_sessions(self, group: str) -> int:
+        """How many members of a group the broker has put out."""
+        lines = self.broker.log().splitlines()
+        return sum(f"group {group}: " in line and "ConsumerSessionExpired" in line for line in lines)
+
+    def held(self, process: str) -> dict[str, list[int]]:
+        """What a process owns in each group."""
+        return {group: read_history(self.journals(group)).assigned[process] for group in self.names}
+
+
+@pytest.fixture
+def all_groups() -> Iterator[list[Groups]]:
+    """Where a test puts its groups, so that no process outlives it."""
+    made: list[Groups] = []
+    yield made
+    for groups in made:
+        for crew in groups.crews:
+            crew.kill()
+
+
+@pytest.mark.ci
+@pytest.mark.java
+def test_groups_of_the_consumer_protocol(tmp_path: Path, all_groups: list[Groups]) -> None:
+    java_or_skip()
+    with OurBroker(tmp_path, PATIENT) as broker:
+        all_groups.append(groups := Groups(broker, tmp_path, (JAVA, "confluent-kafka")))
+        groups.produce()
+        first, second = groups.start("a", static=True), groups.start("b", static=True)
+        groups.wait_for_owners("a~1", "b~2")
+
+        third = groups.start("c")
+        groups.wait_for_owners("a~1", "b~2", "c~3")
+        groups.stop(third)
+        groups.produce()
+        groups.wait_for_owners("a~1", "b~2")
+
+        broker.kill()
+        broker.start()
+        groups.produce()
+        groups.wait_for_owners("a~1", "b~2")
+
+        before = groups.held("a~1"), groups.held("b~2")
+        groups.stop(first)
+        first = groups.start("a", static=True)
+        groups.wait_for_owners("a~4", "b~2")
+        groups.stop(second)
+        second = groups.start("b", static=True)
+        groups.produce()
+        groups.wait_for_owners("a~4", "b~5")
+        assert (groups.held("a~4"), groups.held("b~5")) == before, "a rolling restart has moved partitions"
+
+        last = groups.start("d")
+        groups.wait_for_owners("a~4", "b~5", "d~6")
+        broker.stop()
+
+    groups.broker = hasty = OurBroker(tmp_path, IMPATIENT)
+    hasty.port = broker.port
+    with hasty:
+        groups.produce()
+        groups.wait_for_owners("a~4", "b~5", "d~6")
+        groups.kill(last, "d~6")
+        groups.produce()
+        groups.wait_for_owners("a~4", "b~5")
+        groups.stop(first + second)
+        assert " ERROR " not in hasty.log()
