@@ -30,9 +30,7 @@ def describe_consumer_group(core: "GroupCore", group_id: str) -> DescribedGroup:
         group = existing_group(core, group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=error.message)
-    # Equal votes: the one that stands first in Kafka's table of two names.
-    names = sorted(group.server_assignors, reverse=True)
-    assignor = max(names, key=group.server_assignors.__getitem__, default=None)
+    assignor = max(group.assignors_in_order(), key=group.server_assignors.__getitem__, default=None)
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state,

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from ...protocol.java_hash import in_hash_map_order
 from .assignors.interface import Assignment, TopicId
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
 
@@ -160,11 +159,19 @@ class ConsumerGroup:
 
     def preferred_assignor(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> str | None:
         """The assignor that most members ask for, once ``old`` has become ``new``; None where nobody does."""
-        counts = dict(self.server_assignors)
+        # Equal votes: as Kafka's tables of names happen to stand, so that ours and Kafka's groups choose alike. Both
+        # names fall into one bucket of the copy, where one that is counted from nothing is put in front.
+        counts = {name: self.server_assignors[name] for name in self.assignors_in_order()}
         _count(counts, old.server_assignor, -1)
-        _count(counts, new.server_assignor, 1)
-        # Equal votes: the first in the order of Kafka's hash map, so that ours and Kafka's groups choose alike.
-        return max(in_hash_map_order(counts), key=counts.__getitem__, default=None)
+        if new.server_assignor and new.server_assignor not in counts:
+            counts = {new.server_assignor: 1, **counts}
+        else:
+            _count(counts, new.server_assignor, 1)
+        return max(counts, key=counts.__getitem__, default=None)
+
+    def assignors_in_order(self) -> list[str]:
+        """The assignors that members ask for, as they stand in Kafka's table: uniform before range."""
+        return sorted(self.server_assignors, reverse=True)
 
     def snapshot(self) -> dict[str, object]:
         """What a restart brings back, in a form to compare."""

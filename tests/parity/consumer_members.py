@@ -181,10 +181,14 @@ class Members:
     def named(self, node: Any) -> Any:
         """An answer with the names of what each side calls by ids of its own."""
         if isinstance(node, dict):
+            if "assignment_epochs" in node:
+                epochs = dict(zip(node["partitions"], node["assignment_epochs"], strict=True))
+                return {"topic": self.word(node["topic_id"]), "epochs": epochs}
             return {key: self.named(value) for key, value in node.items() if key not in MEANINGLESS}
         if isinstance(node, list):
             items = [self.named(item) for item in node]
-            return sorted(items, key=str) if items and isinstance(items[0], dict) else items
+            # In which order partitions and topics come hangs on the history of Kafka's hash maps.
+            return sorted(items, key=str)
         return self.word(node)
 
     def word(self, value: Any) -> Any:
