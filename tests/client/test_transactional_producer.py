@@ -71,7 +71,8 @@ async def test_committed_records_come_in_order_and_aborted_ones_never(servers: s
     assert sorted(numbers(await values(servers, partitions, "read_uncommitted"))) == list(range(240))
 
 
-async def test_offsets_are_committed_with_the_records_or_not_at_all(servers: str, name: str) -> None:
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+async def test_offsets_are_committed_with_the_records_or_not_at_all(servers: str, name: str, protocol: str) -> None:
     (source,) = await create_topic(servers, name)
     (target,) = await create_topic(servers, f"{name}-out")
     async with Producer(servers) as producer:
@@ -81,6 +82,7 @@ async def test_offsets_are_committed_with_the_records_or_not_at_all(servers: str
         name,
         bootstrap_servers=servers,
         group_id=name,
+        group_protocol=protocol,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         max_poll_records=5,
@@ -261,3 +263,20 @@ async def test_a_transaction_goes_on_after_its_broker_was_killed(tmp_path: Path,
             order = numbers([record for record in committed if record.partition == partition])
             expected = [first + n for first in (0, 100, 200) for n in range(80) if (first + n) % 3 == partition]
             assert order == expected, "each once, in order"
+
+
+async def test_the_cluster_decides_the_version(servers: str, name: str, transaction_version: int) -> None:
+    await create_topic(servers, name)
+    async with Producer(servers, transactional_id=name) as producer:
+        await producer.init_transactions()
+        transactions = producer._transactions
+        assert transactions is not None
+        epochs = [transactions._producer.epoch]
+        for _ in range(3):
+            async with producer.transaction():
+                await producer.send(name, b"1")
+            epochs.append(transactions._producer.epoch)
+    bumped = [epochs[0] + n for n in range(4)]
+    assert epochs == (bumped if transaction_version == 2 else epochs[:1] * 4), (
+        "version 2: a new epoch for each (KIP-890)"
+    )
