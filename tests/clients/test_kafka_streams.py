@@ -20,7 +20,7 @@ from support.java import java_or_skip, java_source, streams_arguments
 from support.our_broker import OurBroker
 from support.python_clients import CLIENTS
 
-PATIENCE_S = 180.0
+PATIENCE_S = 300.0
 PARTITIONS = 3
 LINES = 400
 WORDS = ("oder", "auch", "wenn", "man", "so", "spricht", "lacht", "holz")
