@@ -139,7 +139,9 @@ def compare(seeds: range) -> None:
             groups.append((seed, step, group, assignment))
             life.take(assignment)
     result = run_class(
-        java_source("ClientOracle"), standard_input="".join(question(g) + "\n" for _, _, g, _ in groups)
+        java_source("ClientOracle"),
+        standard_input="".join(question(g) + "\n" for _, _, g, _ in groups),
+        timeout_s=1_800,
     )
     answers = result.stdout.splitlines()
     assert len(answers) == len(groups), result.stderr[-2000:]
