@@ -30,6 +30,9 @@ def serve(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     # Modules and metadata are made to stay: to look for garbage among them takes a tenth of the start.
     gc.disable()
-    from .commands import serve as run_broker
+    try:
+        from .commands import serve as run_broker
 
-    return run_broker(options)
+        return run_broker(options)
+    finally:
+        gc.enable()

@@ -4,12 +4,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from odradek.broker.recovery_progress import RecoveryProgress, RecoveryStopped
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
 from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
 from odradek.storage.files import Files
+from odradek.storage.log_config import LogConfig
+from odradek.storage.log_directories import LogDirectories
+from odradek.storage.log_directory import LogDirectory
 from support.asking import Asking
 from support.our_broker import OurBroker
 
 PARTITIONS = 12
+NOW_MS = 1_700_000_000_000
 CONFIGS = {"offsets.topic.num.partitions": "1", "num.recovery.threads.per.data.dir": "1"}
 
 STOPPED_WHILE_IT_RECOVERS = """
@@ -56,6 +65,42 @@ def test_a_stop_during_recovery_keeps_what_was_recovered(tmp_path: Path) -> None
         for index in range(PARTITIONS):
             assert asking.fetch("t", index) == (0, [b"first"])
         assert broker.stop() == 0
+
+
+class StopsAtTheThird(RecoveryProgress):
+    """Told to stop when it has checked three batches."""
+
+    checked = 0
+
+    def _checked(self, path: str, position: int, size: int, new_bytes: int) -> None:
+        self.checked += 1
+        if self.checked == 3:
+            self.stop()
+        super()._checked(path, position, size, new_bytes)
+
+
+def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.storage.log_loader.TOLD_BYTES", 1)
+    directory = LogDirectory.open(tmp_path)
+    log = directory.open_log("t", 0, LogConfig(), NOW_MS)
+    for number in range(6):
+        log.append_as_leader(encode_batch([Record(0, NOW_MS, b"k", b"%d" % number, [])]), 0, NOW_MS)
+    directory.abandon()
+
+    def recover(progress: RecoveryProgress) -> int:
+        directories = LogDirectories.open([tmp_path], lambda _: Files())
+        try:
+            directories.find_logs(NOW_MS, lambda *_: False)
+            progress.recover(directories, lambda _: LogConfig(), NOW_MS, 1)
+            return directories.online[0].logs["t", 0].log_end_offset
+        finally:
+            directories.abandon()
+
+    stopped = StopsAtTheThird(lambda: 0.0)
+    with pytest.raises(RecoveryStopped):
+        recover(stopped)
+    assert stopped.checked == 3
+    assert recover(RecoveryProgress(lambda: 0.0)) == 6
 
 
 def recovery_points(log_dir: Path) -> dict[tuple[str, int], int]:
