@@ -4,7 +4,6 @@ Owns: which coordinator a partition belongs to, and the order in which they load
 groups are loaded before transactions, whose markers may be for them. Source: ``BrokerMetadataPublisher``.
 """
 
-import uuid
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from .metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicIma
 from .metadata.service import MetadataService
 from .partition import Partition
 from .partitions import Partitions
+from .random_ids import random_uuid_text
 from .transactions.config import TransactionCoordinatorConfig
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Coordinators:
             GroupCoordinatorConfig(**group_settings(config, image)),
             timers,
             clock_ms,
-            lambda: str(uuid.uuid4()),
+            random_uuid_text,
             partial(self._open_log, OFFSETS_TOPIC),
             GroupTopics(lambda: metadata.image),
             lambda group_id: metadata.image.config_of(ResourceType.GROUP, group_id),

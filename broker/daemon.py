@@ -12,7 +12,6 @@ import logging
 import os
 import socket
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +44,7 @@ from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
 from .partitions import Partitions
+from .random_ids import random_uuid
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
@@ -60,15 +60,6 @@ OPEN_PAUSE_MS = 5
 def clock_ms() -> int:
     """Wall-clock milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
-
-
-def random_uuid() -> bytes:
-    """16 random bytes, never a reserved id nor one whose text begins with a dash (``Uuid.randomUuid``)."""
-    while True:
-        candidate = uuid.uuid4().bytes
-        # 0xf8 to 0xfb begin with a dash in base64url, which command lines take for an option.
-        if candidate[0] & 0xFC != 0xF8:
-            return candidate
 
 
 class Daemon:

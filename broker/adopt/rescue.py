@@ -14,9 +14,10 @@ from ...storage.overlay_files import OverlayFiles
 from ..commands import START_ERRORS, loop_factory, run
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
-from ..daemon import clock_ms, random_uuid
+from ..daemon import clock_ms
 from ..internal_topics import INTERNAL_TOPICS
 from ..logging_setup import set_up_logging
+from ..random_ids import random_uuid
 from ..read_only import ReadOnlyMode
 from .adoption import Locks, adopt
 from .plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption

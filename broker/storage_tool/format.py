@@ -6,7 +6,6 @@ directory by itself: format is for a cluster id, features or users of one's own 
 
 import os
 import time
-import uuid
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from ...storage.check_command import run
 from ...storage.errors import CorruptCheckpointError
 from ...storage.files import Files
 from ...storage.meta_properties import META_PROPERTIES, MetaProperties, parse_uuid, read_meta_properties, uuid_text
+from .. import random_ids
 from ..config.server_config import ServerConfig
 from ..metadata.features import (
     BOOTSTRAP_FEATURES,
@@ -35,14 +35,6 @@ KAFKA_ONLY = ("share.version", "streams.version")
 """Features of Kafka 4.3 that this broker doesn't finalise, since it doesn't serve yet what they stand for."""
 
 
-def _random_uuid() -> bytes:
-    """16 random bytes whose text doesn't begin with a dash (``Uuid.randomUuid``)."""
-    while True:
-        candidate = uuid.uuid4().bytes
-        if candidate[0] & 0xFC != 0xF8:
-            return candidate
-
-
 def random_uuid(arguments: list[str]) -> int:
     """Entry point of ``random-uuid``: prints an id."""
     return run(random_uuid_command, "odradek storage random-uuid", arguments)
@@ -56,7 +48,7 @@ def format_directories(arguments: list[str]) -> int:
 @click.command(help="Print a random uuid, for --cluster-id.", context_settings={"help_option_names": ["-h", "--help"]})
 def random_uuid_command() -> int:
     """Prints it."""
-    click.echo(uuid_text(_random_uuid()))
+    click.echo(uuid_text(random_ids.random_uuid()))
     return 0
 
 
@@ -117,7 +109,7 @@ def format_command(
     click.echo("Features: " + ", ".join(f"{name}={number}" for name, number in levels.items()))
     for directory in new:
         is_voter = is_dynamic and directory == metadata_directory(config)
-        directory_id = given_id if is_voter and given_id is not None else _random_uuid()
+        directory_id = given_id if is_voter and given_id is not None else random_ids.random_uuid()
         what = "dynamic metadata voter directory" if is_voter else "data directory"
         click.echo(f"Formatting {what} {directory} with {METADATA_VERSION} {level_name(level)}.")
         meta = MetaProperties(cluster_id, config.node_id, directory_id)

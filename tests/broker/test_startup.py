@@ -5,12 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.installed_version import installed_version
+from odradek.broker.random_ids import random_uuid, random_uuid_text
 from support.our_broker import OurBroker
 
 NEVER_AT_START = (
@@ -71,6 +73,13 @@ def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, s
 
 def test_the_version_is_that_of_the_installation() -> None:
     assert installed_version() == version("odradek")
+
+
+def test_random_ids_are_those_of_version_4() -> None:
+    for value in (uuid.UUID(bytes=random_uuid()), uuid.UUID(random_uuid_text())):
+        assert (value.version, value.variant) == (4, uuid.RFC_4122)
+    assert str(uuid.UUID(text := random_uuid_text())) == text
+    assert len({random_uuid_text() for _ in range(1000)}) == 1000
 
 
 def test_help_imports_no_broker() -> None:
