@@ -142,7 +142,10 @@ def test_a_kraft_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) 
     assert after == before
     assert before[0][0][MIXED, 0] != before[1][0][MIXED, 0], "aborted transactions"
     levels = [one for one, _ in metadata_records(tmp_path / "logs") if isinstance(one, FeatureLevelRecord)]
-    assert {(one.name, one.feature_level) for one in levels} == {("metadata.version", 21)}, "3.9 can take it back"
+    assert {(one.name, one.feature_level) for one in levels} == {("metadata.version", 21)}
+    with RealKafka(tmp_path, CONFIGS, version=OLD_KAFKA_VERSION) as kafka:
+        again = [facts(take_snapshot(kafka.bootstrap_servers, isolation_level=level)) for level in ISOLATION_LEVELS]
+    assert again == before, "3.9 takes it back"
 
 
 def test_a_zookeeper_directory_of_39(old: tuple[Path, list[Facts]], tmp_path: Path) -> None:
