@@ -13,7 +13,7 @@ from .descriptors import DescriptorCache
 from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from .log_config import LogConfig
 from .log_flush import Flush
-from .log_loader import remove_segment_files
+from .log_loader import finish_swap, remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
 from .offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
@@ -257,11 +257,7 @@ class LogFiles:
         Else a power failure could bring an old segment back beside the one that took its records over.
         """
         cleaned.forget_files()
-        for suffix in SEGMENT_SUFFIXES:
-            path = segment_path(self.directory, cleaned.base_offset, suffix)
-            swapped = path.with_name(path.name + SWAP_SUFFIX)
-            if self._files.exists(swapped):
-                self._files.rename(swapped, path)
+        finish_swap(self._files, self.directory, cleaned.base_offset)
         self.unsynced_directories.add(self.directory)
         cleaned.settle_name()
 

@@ -9,7 +9,6 @@ UnifiedLog.rebuildProducerState.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from ..protocol.records.batch import BatchHeader, check_crc, read_header
@@ -426,18 +425,20 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
     names = [entry.name for entry in files.list(directory) if entry.is_file()]
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     least_cleaned = min((offset for name in cleaned if (offset := base_offset_of(name)) is not None), default=None)
-    swaps: list[str] = []
-    if any(name.endswith(SWAP_SUFFIX) for name in names):
+    swaps = [name for name in names if name.endswith(SWAP_SUFFIX) and base_offset_of(name) is not None]
+    if swaps:
         # Perhaps they have these names in memory only; what they replace must not go before that is so on the disk.
         files.sync_directory(directory)
+    stale = [name for name in swaps if least_cleaned is not None and (base_offset_of(name) or 0) >= least_cleaned]
+    if stale:
+        for name in stale:
+            files.remove(directory / name)
+        files.sync_directory(
+            directory
+        )  # before `.cleaned` goes: alone, an index would be taken for that of the old log
+        swaps = [name for name in swaps if name not in stale]
     for name in names:
-        if name.endswith(SWAP_SUFFIX):
-            offset = base_offset_of(name)
-            if least_cleaned is None or offset is None or offset < least_cleaned:
-                swaps.append(name)
-            else:
-                files.remove(directory / name)
-        elif name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
+        if name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
             name.endswith(DELETED_SUFFIX) and not name.endswith(SNAPSHOT_DELETED_SUFFIX)
         ):
             files.remove(directory / name)
@@ -450,11 +451,25 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
                 logger.info("%s: removed, it was compacted into another segment", directory / name)
                 files.remove(directory / name)
         files.sync_directory(directory)  # or an old segment could be back when no `.swap` tells any more that it is one
-    for _, of_one_segment in groupby(swaps, base_offset_of):
+    for base_offset in sorted({base_offset_of(name) or 0 for name in swaps}):
         # Rising, and each on the disk before the next: what lies between two `.swap` is taken for replaced by them.
-        for name in of_one_segment:
-            files.rename(directory / name, directory / name.removesuffix(SWAP_SUFFIX))
+        finish_swap(files, directory, base_offset)
         files.sync_directory(directory)
+
+
+def finish_swap(files: Files, directory: Path, base_offset: int) -> None:
+    """Gives the files of a segment that are `.swap` their final names; the caller syncs the directory.
+
+    The log comes first, on the disk too where there is a transaction index: as long as `.log.swap` is there, an index
+    of the final name counts as that of the segment that is replaced, and of this kind none is ever missed.
+    """
+    for suffix in (LOG_SUFFIX, *INDEX_SUFFIXES):
+        path = segment_path(directory, base_offset, suffix)
+        swapped = path.with_name(path.name + SWAP_SUFFIX)
+        if files.exists(swapped):
+            if suffix == TRANSACTION_INDEX_SUFFIX:
+                files.sync_directory(directory)
+            files.rename(swapped, path)
 
 
 def _swap_range(files: Files, path: Path) -> tuple[int, int]:

@@ -14,7 +14,7 @@ Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAbort
 from collections.abc import Callable
 
 from ..errors import StorageError
-from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
+from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
 from ..files import Files
 from ..log import Log
 from ..segment import Segment
@@ -131,10 +131,11 @@ class LiveRound:
         base_offset, self._staged = self._staged.base_offset, None
         try:
             self._rename(base_offset, LOG_SUFFIX + SWAP_SUFFIX, LOG_SUFFIX + CLEANED_SUFFIX)
-            for suffix in reversed(SEGMENT_SUFFIXES):
-                for marker in (SWAP_SUFFIX, CLEANED_SUFFIX):
+            self.sync()  # while `.log.cleaned` is there, no `.swap` of an index counts
+            for suffixes, marker in ((INDEX_SUFFIXES, SWAP_SUFFIX), (SEGMENT_SUFFIXES, CLEANED_SUFFIX)):
+                for suffix in suffixes:
                     self.files.remove(segment_path(self.order.directory, base_offset, suffix + marker))
-            self.sync()  # or a power failure could bring back what is stale by then
+                self.sync()  # or a power failure could bring back what is stale by then
         except OSError as error:
             self._log.failure = error  # the next start would swap in what is stale by then
             raise

@@ -18,6 +18,7 @@ from ..file_names import (
     segment_path,
 )
 from ..files import Files
+from ..log_loader import finish_swap
 
 
 def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: Sequence[int]) -> None:
@@ -33,7 +34,7 @@ def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: 
         _rename(files, directory, base_offset, "", DELETED_SUFFIX)
     files.sync_directory(directory)  # or an old segment could be back beside the one that took its records over
     for base_offset in new_bases:
-        _rename(files, directory, base_offset, SWAP_SUFFIX, "")
+        finish_swap(files, directory, base_offset)
         files.sync_directory(directory)  # each: what lies between two `.swap` is taken for replaced by them
     for base_offset in old_bases:
         for suffix in SEGMENT_SUFFIXES:
