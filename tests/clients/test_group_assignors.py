@@ -214,10 +214,15 @@ def live_through(company: Company) -> None:
     company.wait_for_records()
     # A rolling restart of static members is no rebalance; but when it starts slowly, kafka-python's leader sometimes
     # joins once more of its own accord.
-    asked = company.asked_for()
-    expected = {group: before[group] + asked[group] - asked_before[group] for group in before}
-    assert company.generations(6) == expected
-    assert company.generations(7) == expected
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        asked = company.asked_for()
+        expected = {group: before[group] + asked[group] - asked_before[group] for group in before}
+        found = company.generations(6), company.generations(7)
+        if found == (expected, expected):
+            break
+        assert time.monotonic() < deadline, (found, expected)
+        time.sleep(0.05)
     leave(company.crews[-2 * len(first) :])
 
 
