@@ -17,7 +17,7 @@ def waits(group: GroupDescription) -> list[str]:
     """A line for each member that holds the others up, then one for each member that waits for partitions.
 
     A member holds the others up while its epoch is behind the target assignment's: it has not confirmed yet that it
-    gave its other partitions up (ConsumerGroupDescribe leaves those out of what it owns).
+    gave its other partitions up (until then they count as its own).
     """
     target_epoch = group.target_assignment_epoch
     if target_epoch is None or group.group_epoch is None:

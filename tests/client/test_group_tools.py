@@ -1,7 +1,8 @@
 """``odradek groups`` prints the rows that Kafka's own tools print of one broker, and each reads the other's CSV."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import confluent_kafka
@@ -9,8 +10,10 @@ import pytest
 
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.commands.groups import groups
+from odradek.client.connection import Connection
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from support.kafka_tools import ALL_GROUPS, GROUPS, KafkaTools
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
@@ -18,6 +21,7 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 FIRST_TIME_MS = 1_700_000_000_000
 """2023-11-14T22:13:20 UTC; record n of a partition is n seconds later."""
 DATETIME_OF_RECORD_3 = "2023-11-14T22:13:23.000"
+DEADLINE_S = 120.0
 NOISE = ("Warn: ", "Error: ", "WARN")
 
 
@@ -99,9 +103,10 @@ async def world(bootstrap: str, name: str) -> World:
 
 @pytest.fixture
 async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncIterator[str]:
-    """A group with two members that have got their partitions; the parameter is its protocol."""
-    protocol = request.param
-    group = f"{protocol}-{world.topic}"
+    """A group with two members that have got their partitions; the parameter is its protocol, mixed: one of each."""
+    kind = request.param
+    group = f"{kind}-{world.topic}"
+    protocols = ["classic", "consumer"] if kind == "mixed" else [kind, kind]
     members = [
         confluent_kafka.Consumer(
             {
@@ -110,17 +115,19 @@ async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncItera
                 "client.id": f"client-{number}",
                 "group.instance.id": f"instance-{number}",
                 "group.protocol": protocol,
+                **({"partition.assignment.strategy": "range"} if protocol == "classic" else {}),
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
             }
         )
-        for number in range(2)
+        for number, protocol in enumerate(protocols)
     ]
     try:
         for member in members:
             member.subscribe([world.topic])
         async with Admin(world.bootstrap) as admin:
-            while True:
+            deadline = time.monotonic() + DEADLINE_S
+            while time.monotonic() < deadline:
                 for member in members:
                     await asyncio.to_thread(member.poll, 0.1)
                 if all(member.assignment() for member in members):
@@ -135,7 +142,7 @@ async def live_group(world: World, request: pytest.FixtureRequest) -> AsyncItera
             await asyncio.to_thread(member.close)
 
 
-@pytest.mark.parametrize("live_group", ["classic", "consumer"], indirect=True)
+@pytest.mark.parametrize("live_group", ["classic", "consumer", "mixed"], indirect=True)
 async def test_a_live_group(both: Both, world: World, live_group: str) -> None:
     await asyncio.to_thread(_compare_live_group, both, world, live_group)
 
@@ -148,13 +155,81 @@ def _compare_live_group(both: Both, world: World, group: str) -> None:
     verbose = both.same("--describe", "--group", group, "--members", "--verbose")
     assert any("TARGET-ASSIGNMENT" in row for row in verbose)
     assert any(f"{world.topic}:" in row[-1] for row in verbose) == group.startswith("consumer")
+    assert any(row[-1] == "UPGRADED" for row in verbose) == group.startswith("mixed")
     both.same("--describe", "--group", group, "--state")
     both.same("--describe", "--group", group, "--state", "--verbose")
     listed = both.same("--list", "--state", "stable", "--type")
-    assert [row[1].lower() for row in listed if row[0] == group] == [group.partition("-")[0]]
+    kind = "classic" if group.startswith("classic") else "consumer"
+    assert [row[1].lower() for row in listed if row[0] == group] == [kind]
     assert group not in {row[0] for row in rows(both.ours("--list", "--state", "empty", "--type"))}
     refused = both.ours("--reset-offsets", "--group", group, "--all-topics", "--to-latest", "--execute", code=1)
     assert rows(refused) == rows("GROUP TOPIC PARTITION NEW-OFFSET")
+
+
+async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    """m1 owns all partitions and says nothing any more when m2 comes: it has not given any up."""
+    group = f"stuck-{world.topic}"
+    async with Admin(world.bootstrap) as admin:
+        topic_id = (await admin.describe_topics([world.topic]))[world.topic].topic_id
+        await admin.list_group_offsets(group)  # Kafka makes __consumer_offsets when somebody looks for a coordinator
+    host, _, port = world.bootstrap.rpartition(":")
+    connection = await Connection.open(host, int(port), client_id="by-hand")
+
+    async def heartbeat(member_id: str, epoch: int, owned: list[int] | None) -> ConsumerGroupHeartbeatResponse:
+        partitions = ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id, owned or [])
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=group,
+            member_id=member_id,
+            member_epoch=epoch,
+            rebalance_timeout_ms=300_000 if epoch == 0 else -1,
+            subscribed_topic_names=[world.topic] if epoch == 0 else None,
+            topic_partitions=None if owned is None else [partitions] if owned else [],
+        )
+        return await connection.call(request, ConsumerGroupHeartbeatResponse)
+
+    async def until(
+        member_id: str, epoch: int, owned: list[int] | None, is_there: Callable[[ConsumerGroupHeartbeatResponse], bool]
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Heartbeats until the answer is the one: assignments are made beside them, one in a second."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            answer = await heartbeat(member_id, epoch, owned)
+            if not answer.error_code and is_there(answer):
+                return answer
+            assert epoch == 0 or not answer.error_code, answer.error_message
+            assert time.monotonic() < deadline, f"{member_id} at {epoch} was answered {answer}"
+            epoch = epoch and answer.member_epoch
+            await asyncio.sleep(0.05)
+
+    def owns(count: int) -> Callable[[ConsumerGroupHeartbeatResponse], bool]:
+        return lambda answer: (
+            answer.assignment is not None
+            and sum(len(topic.partitions) for topic in answer.assignment.topic_partitions) == count
+        )
+
+    # Only a member that joins says all of itself, and is told all of its assignment.
+    joined = await until("m1", 0, [], lambda answer: answer.member_epoch > 0)
+    if not owns(3)(joined):
+        joined = await until("m1", joined.member_epoch, None, owns(3))
+    await until("m1", joined.member_epoch, [0, 1, 2], lambda answer: True)
+    other = await until("m2", 0, [], lambda answer: answer.member_epoch > 0)
+    await until("m2", other.member_epoch, None, lambda answer: answer.member_epoch > joined.member_epoch)
+    told = await until("m1", joined.member_epoch, None, lambda answer: answer.assignment is not None)
+    assert not owns(3)(told), "it is to give some up"
+
+    def compare() -> None:
+        assert "Reconciling" in both.same("--describe", "--group", group, "--state", "--verbose")[1]
+        both.same("--describe", "--group", group, "--members", "--verbose")
+        both.same("--describe", "--group", group)
+        capfd.readouterr()
+        assert groups(["--bootstrap-server", world.bootstrap, "--describe", "--group", group, "--state"]) == 0
+        err = capfd.readouterr().err
+        assert f"Warning: Consumer group '{group}' is rebalancing." in err
+        assert f"Waits for m1 (by-hand at 127.0.0.1): at epoch {joined.member_epoch}, has not confirmed epoch" in err
+        assert f"m2 (by-hand at 127.0.0.1) waits for {world.topic}-" in err
+
+    await asyncio.to_thread(compare)
+    connection.close()
 
 
 async def test_groups_without_members(both: Both, world: World) -> None:
