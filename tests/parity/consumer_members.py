@@ -24,7 +24,7 @@ from odradek.protocol.messages.structure import Message, Structure
 from parity.side import DEADLINE_S, Side
 
 OFFSETS_PARTITIONS = 3
-SESSION_MS = 45_000
+SESSION_MS = 300_000
 Owned = Mapping[str, list[int]]
 
 
@@ -72,7 +72,7 @@ class Members:
 
     def join(self, who: str, *names: str, **fields: Any) -> Any:
         """Joins, subscribing to topics by name."""
-        given = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": list(names), "owned": {}, **fields}
+        given = {"rebalance_timeout_ms": 300_000, "subscribed_topic_names": list(names), "owned": {}, **fields}
         return self.heartbeat(who, 0, **given)
 
     def leave(self, who: str, epoch: int = -1, **fields: Any) -> Any:
@@ -172,8 +172,8 @@ class Members:
         for record in self.records():
             value = None if record.value is None else self.named(plain(record.value))
             told.append((type(record.key).__name__, self.named(plain(record.key)), value, record.value_version))
-        # In which order members come hangs on their ids.
-        runs = groupby(told, lambda one: (one[0], one[2] is None))
+        # In which order members come, and go together, hangs on ids.
+        runs = groupby(told, lambda one: "tombstone" if one[2] is None else one[0])
         return [record for _, run in runs for record in sorted(run, key=str)]
 
     # --- words

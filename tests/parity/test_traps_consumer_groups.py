@@ -1,5 +1,6 @@
 """Consumer groups (KIP-848): the same fixed steps to ours and to a real Kafka, to the stored records."""
 
+import time
 from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from odradek.broker.consumer_groups.metadata_hash import group_hash
 from odradek.broker.consumer_groups.topics import GroupTopics
+from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
 from odradek.protocol.messages.group_records import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
 from odradek.protocol.messages.groups import (
@@ -18,7 +20,7 @@ from odradek.protocol.messages.groups import (
 )
 from odradek.protocol.messages.topics import CreatePartitionsRequest, DeleteTopicsRequest
 from parity.consumer_members import Members, subscription
-from parity.side import Side
+from parity.side import DEADLINE_S, Side
 from parity.two_brokers import TwoBrokers
 from support.group_harness import image_with_topics
 
@@ -26,6 +28,8 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 TOPICS = {"cg-t": 4, "cg-u": 2}
 T, U = TOPICS
+
+GROUP_RESOURCE = 32
 
 Scene = Callable[[Members], Any]
 
@@ -330,7 +334,17 @@ def partitions_and_topics_come_and_go(group: Members) -> list[Any]:
     return [*seen, *group.until_assigned("a", {}, owned={}), group.describe()]
 
 
-@pytest.mark.parametrize("scene", [with_a_regular_expression, partitions_and_topics_come_and_go])
+def configs_of_a_group(group: Members) -> list[Any]:
+    changes = IncrementalAlterConfigsRequest.AlterableConfig("consumer.heartbeat.interval.ms", 0, "6000")
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource(GROUP_RESOURCE, group.name, [changes])
+    seen = [group.join("a", T), group.named(group.side.ask(IncrementalAlterConfigsRequest([resource]), 1))]
+    deadline = time.monotonic() + DEADLINE_S
+    while (answer := group.heartbeat("a"))["heartbeatIntervalMs"] != 6_000:
+        assert time.monotonic() < deadline, "the group's own interval is not told"
+    return [*seen, answer]
+
+
+@pytest.mark.parametrize("scene", [with_a_regular_expression, partitions_and_topics_come_and_go, configs_of_a_group])
 def test_what_comes_of_itself(both: TwoBrokers, scene: Scene) -> None:
     assert alike(both, "cg-" + scene.__name__.replace("_", "-"), scene)
 

@@ -17,6 +17,9 @@ pytestmark = [pytest.mark.java, pytest.mark.ci]
 
 CONFIGS = {
     "group.consumer.assignment.interval.ms": "0",
+    # Longer than the slowest machine needs to change brokers.
+    "group.consumer.max.session.timeout.ms": "600000",
+    "group.consumer.session.timeout.ms": "600000",
     "offsets.topic.num.partitions": "3",
     "group.initial.rebalance.delay.ms": "0",
 }
