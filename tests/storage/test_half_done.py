@@ -4,6 +4,7 @@ The states are those between two renamings of the cleaner's exchange (LocalLog.r
 what deletions leave. Kafka's own classes, given the same directories, come to the same segments and batches.
 """
 
+import random
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 from support.crash_model import check_parts, found_batches
 from support.java import java_arguments, java_or_skip, java_source
+from support.simulated_disk import Crash, SimulatedDisk
 from support.unsynced_files import UnsyncedFiles
 
 NOW = 1_700_000_000_000
@@ -109,6 +111,62 @@ def describe(log: Log) -> str:
 
 
 ALL = [*STATES, *LEFTOVERS]
+TAKEN_BACK = {f"taken back, {left} indexes left": left for left in (3, 2, 1)}
+"""A group that was staged, and then not wanted: its log is `.cleaned` again, not all of its indexes are gone."""
+
+
+def on_disk(directory: Path, target: Path) -> SimulatedDisk:
+    """The directory on a disk of its own, all of it durable."""
+    disk = SimulatedDisk(target)
+    disk.make_directory(target / "t-0")
+    disk.sync_directory(target)
+    for path in directory.iterdir():
+        disk.put(target / "t-0" / path.name, path.read_bytes())
+    return disk
+
+
+def open_on(disk: SimulatedDisk, root: Path) -> Log:
+    """Opens the log as after a kill, its recovery point at its end, as it is when a round begins."""
+    return Log.open(root / "t-0", CONFIG, now_ms=NOW, files=disk, recovery_point=16)
+
+
+def half_done(cleaned: Path, root: Path, name: str) -> SimulatedDisk:
+    """A disk on which the process has died in that state: what it did since its last sync is not durable."""
+    disk = on_disk(cleaned, root)
+    done = renamings()[: STATES.get(name, 4)]
+    for number, (source, target) in enumerate(done):
+        if number in (4, 16, 19):  # where the exchange syncs, and where it syncs for the transaction index
+            disk.sync_directory(root / "t-0")
+        if disk.exists(root / "t-0" / source):
+            disk.rename(root / "t-0" / source, root / "t-0" / target)
+    if name in TAKEN_BACK:
+        log = root / "t-0" / f"{0:020d}.log.swap"
+        disk.rename(log, log.with_suffix(".cleaned"))
+        disk.sync_directory(root / "t-0")
+        for suffix in SEGMENT_SUFFIXES[TAKEN_BACK[name] + 1 :]:
+            disk.remove(root / "t-0" / f"{0:020d}{suffix}.swap")
+    return disk
+
+
+@pytest.mark.parametrize("name", [*STATES, *TAKEN_BACK])
+def test_a_power_failure_while_it_is_opened_changes_nothing(cleaned: Path, tmp_path: Path, name: str) -> None:
+    """The process dies in a half-done state, and the next start is ended by a power failure at each write point."""
+    chance = random.Random(name)
+    outcomes = [describe(open_on(half_done(cleaned, tmp_path, state), tmp_path)) for state in (ALL[0], [*STATES][-1])]
+    crash_at = 0
+    while True:
+        disk = half_done(cleaned, tmp_path, name)
+        disk.crash_at = disk.operations + crash_at
+        try:
+            open_on(disk, tmp_path)
+            break
+        except Crash:
+            crash_at += 1
+        for _ in range(4):
+            log = open_on(disk.survivors(tmp_path, chance, has_power=False), tmp_path)
+            check_parts(log)
+            assert describe(log) in outcomes, f"crashed at write point {crash_at - 1} of opening"
+    assert crash_at >= 2
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
