@@ -19,7 +19,7 @@ def ask_kafka(questions: list[Question]) -> list[dict[str, object]]:
     """What Kafka's assignors answer, members that own nothing left out."""
     java_or_skip()
     lines = "\n".join(question.line() for question in questions)
-    result = run_class(java_source("ServerAssignors"), standard_input=lines)
+    result = run_class(java_source("ServerAssignors"), standard_input=lines, timeout_s=1_200)
     assert result.returncode == 0, result.stderr
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     return [{member: owned for member, owned in answer.items() if owned} for answer in answers]

@@ -138,7 +138,7 @@ def random_patterns(seed: int, count: int) -> list[str]:
 def ask_kafka(patterns: list[str]) -> list[dict[str, object]]:
     java_or_skip()
     questions = "\n".join(json.dumps({"pattern": pattern, "names": NAMES}) for pattern in patterns)
-    result = run_class(java_source("TopicPatterns"), standard_input=questions)
+    result = run_class(java_source("TopicPatterns"), standard_input=questions, timeout_s=1_200)
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]
 
