@@ -139,6 +139,7 @@ public final class Wire {
     private static void receive(Connection connection, int waitMs, ObjectNode answer) throws Exception {
         connection.socket.setSoTimeout(waitMs);
         byte[] frame = new byte[connection.in.readInt()];
+        connection.socket.setSoTimeout(10_000); // the rest of an answer that has begun
         connection.in.readFully(frame);
         Sent sent = connection.unanswered.remove();
         ByteBufferAccessor reader = new ByteBufferAccessor(ByteBuffer.wrap(frame));
