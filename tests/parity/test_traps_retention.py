@@ -213,7 +213,7 @@ def test_what_goes_with_and_without_the_cleaner(sides: tuple[bool, list[Logs]]) 
         logs.make("kept-short", retention_bytes="0")
         if has_cleaner:
             wait_until(partial(is_cleaned, logs))
-            wait_until(lambda logs=logs: logs.start_of("both") > 0)  # type: ignore[misc]
+            wait_until(lambda logs=logs: logs.start_of("both") == 40)  # type: ignore[misc]
         logs.pass_of_retention()
         assert logs.start_of("local") == 0
         assert logs.offsets("local") == list(range(40))
