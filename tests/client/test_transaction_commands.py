@@ -14,6 +14,7 @@ from odradek.client.commands.groups import groups
 from odradek.client.commands.transactions import transactions
 from odradek.client.connection import Connection
 from odradek.client.types import OffsetAndMetadata, TopicPartition
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
@@ -28,6 +29,7 @@ SETTINGS = {
     "offsets.topic.num.partitions": "1",
 }
 BEFORE_VERIFICATION = 11
+NOT_THERE_YET = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 HOURS_AGO_MS = 3 * 60 * 60 * 1000
 PRODUCER_ID = 987_654
 PRODUCER_EPOCH = 3
@@ -110,10 +112,14 @@ async def hang(bootstrap: str, topic: str, *, producer_id: int, records: int = 1
     connection = await Connection.open(host, int(port))
     try:
         request = ProduceRequest("nobody", -1, 10_000, data)
-        response = await connection.call(request, ProduceResponse, max_version=BEFORE_VERIFICATION)
+        while True:
+            response = await connection.call(request, ProduceResponse, max_version=BEFORE_VERIFICATION)
+            answer = response.responses[0].partition_responses[0]
+            if answer.error_code not in NOT_THERE_YET:  # Kafka makes a topic behind its answer
+                break
+            await asyncio.sleep(0.05)
     finally:
         connection.close()
-    answer = response.responses[0].partition_responses[0]
     assert not answer.error_code
     return answer.base_offset
 
