@@ -1,12 +1,11 @@
 """What ``odradek groups --reset-offsets`` is asked to reset to, in each of Kafka's forms.
 
 Owns: reading offsets, times, durations and files. Never does: asking a broker. Source: ``OffsetsUtils``,
-``Utils.getDateTime``, ``java.time.Duration.parse``.
+``Utils.getDateTime``.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,16 +13,12 @@ from typing import NamedTuple
 
 import click
 
+from .. import durations
 from ..types import TopicPartition
 from .group_csv import parse_plan
 from .group_options import GroupOptions
 from .running import CommandError
 
-DURATION = re.compile(
-    r"([-+]?)P(?:([-+]?\d+)D)?(?:T(?=[-+\d])(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?)(\d+)(?:[.,](\d{0,9}))?S)?)?",
-    re.IGNORECASE,
-)
-"""``java.time.Duration.parse``: each part may have a sign of its own."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -81,13 +76,7 @@ def parse_datetime(text: str) -> int:
 
 def parse_duration_ms(text: str) -> int:
     """Milliseconds of an ISO 8601 duration ``PnDTnHnMn.nS``, rounded down. Raises UsageError."""
-    match = DURATION.fullmatch(text)
-    if match is None or not re.search(r"\d", text):
-        raise click.UsageError(f"--by-duration {text}: must be like P1DT2H3M4S")
-    sign, days, hours, minutes, seconds_sign, seconds, fraction = match.groups()
-    nanoseconds = int(seconds or 0) * 10**9 + int((fraction or "").ljust(9, "0"))
-    if seconds_sign == "-":
-        nanoseconds = -nanoseconds
-    whole = (int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)
-    total = whole * 60 * 10**9 + nanoseconds
-    return (-total if sign == "-" else total) // 10**6
+    try:
+        return durations.parse_duration_ms(text)
+    except ValueError:
+        raise click.UsageError(f"--by-duration {text}: must be like P1DT2H3M4S") from None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from odradek.client.commands.configs import split_configs
 from odradek.client.commands.consume import parse_moment
 from odradek.client.commands.get_offsets import parse_time, partition_filter
-from odradek.client.commands.group_reset import parse_datetime, parse_duration_ms
+from odradek.client.commands.group_reset_target import parse_datetime, parse_duration_ms
 from odradek.client.commands.lines import LineError, LineFormat
 from odradek.client.commands.record_format import RecordFormat, json_line
 from odradek.client.exchange import CLIENT_SOFTWARE_VERSION

@@ -27,7 +27,7 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.group_records import GroupMetadataKey
+from odradek.protocol.messages.group_records import GroupMetadataKey, OffsetCommitKey
 from odradek.protocol.messages.groups import OffsetFetchRequest
 from odradek.protocol.messages.structure import Structure
 from odradek.protocol.records.record import iterate_records
@@ -109,7 +109,8 @@ class ScriptPlayer:
             harness.start(in_turns=rest == "loading")
         elif word == "config":
             settings = dict(setting.split("=") for setting in rest.split())
-            self._config = replace(self._config, **{name: int(value) for name, value in settings.items()})
+            numbers: dict[str, Any] = {name: int(value) for name, value in settings.items()}
+            self._config = replace(self._config, **numbers)
             self._start()
         elif word == "state":
             self._lines.append(_describe_group(harness, rest))
@@ -175,6 +176,7 @@ def describe_record(record: CoordinatorRecord) -> str:
     if isinstance(key, GroupMetadataKey):
         name = f"group {key.group}"
     else:
+        assert isinstance(key, OffsetCommitKey), "scripts are of groups of the classic protocol"
         name = f"offset {key.group} {key.topic}-{key.partition}"
     if record.value is None:
         return f"log: {name} tombstone"
