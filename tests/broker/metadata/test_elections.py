@@ -1,6 +1,5 @@
 """Who leads: at start, after a clean stop, after a crash, and on request."""
 
-
 import pytest
 
 from odradek.broker.metadata.decision import Controller
