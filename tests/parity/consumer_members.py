@@ -24,6 +24,8 @@ from odradek.protocol.messages.structure import Message, Structure
 from parity.side import DEADLINE_S, Side
 
 OFFSETS_PARTITIONS = 3
+CONTROL = 0x20
+"""The attribute of a batch of markers."""
 SESSION_MS = 300_000
 Owned = Mapping[str, list[int]]
 
@@ -157,6 +159,8 @@ class Members:
         while batches := self.side.batches("__consumer_offsets", offset, index):
             for batch in batches:
                 offset = batch["offsets"][1] + 1
+                if batch["attributes"] & CONTROL:
+                    continue  # the end of another test's transaction
                 for _, key, value, _ in batch["records"]:
                     record = decode_record(key, value)
                     if record is not None and self.name in (

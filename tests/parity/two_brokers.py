@@ -2,6 +2,7 @@
 
 import base64
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,15 @@ class TwoBrokers:
         if make(self.ours).NAME in CHANGES_METADATA:
             self._wait_until_both_see_the_same_topics()
         return make(self.ours), answers[0], answers[1]
+
+    def ask_kafka_again(self, question: tuple[int, Any], until: Callable[[Any], bool]) -> Any:
+        """Kafka's answer once it is as wanted, or the last within the time: for what it does behind its answers."""
+        version, make = question
+        deadline = time.monotonic() + 10
+        while True:
+            answer = self.wire.ask(self.kafka.port, make(self.kafka), version)
+            if until(answer) or time.monotonic() > deadline:
+                return answer
 
     def _learn(self, names: Names, request: Message, answer: Any) -> None:
         body = answer.get("body", {})
