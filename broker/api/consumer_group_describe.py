@@ -16,7 +16,8 @@ from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, C
 from ..consumer_groups.describe import DescribedGroup, describe_consumer_group
 from ..metadata.features import GROUP_VERSION
 from ..request import RequestContext
-from .describe_groups import ALL_GROUP_OPERATIONS
+from .describe_groups import authorize
+from .look_ups import look_up_all
 from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.CONSUMER_GROUP_DESCRIBE
@@ -33,19 +34,13 @@ def handle(
     reply: Callable[[ConsumerGroupDescribeResponse], None],
 ) -> None:
     """Answers when every group has been looked up."""
-    described: dict[int, DescribedGroup] = {}
 
-    def collect(index: int, group: DescribedGroup) -> None:
-        if request.include_authorized_operations and not group.error_code:
-            group.authorized_operations = ALL_GROUP_OPERATIONS
-        described[index] = group
-        if len(described) == len(request.group_ids):
-            reply(ConsumerGroupDescribeResponse(groups=[described[position] for position in range(len(described))]))
+    def answer(described: list[DescribedGroup]) -> None:
+        if request.include_authorized_operations:
+            authorize(described)
+        reply(ConsumerGroupDescribeResponse(groups=described))
 
-    if not request.group_ids:
-        reply(ConsumerGroupDescribeResponse())
-    for index, group_id in enumerate(request.group_ids):
-        _describe(broker, group_id, partial(collect, index))
+    look_up_all(request.group_ids, partial(_describe, broker), answer)
 
 
 def _describe(broker: Broker, group_id: str, done: Callable[[DescribedGroup], None]) -> None:

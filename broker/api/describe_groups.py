@@ -7,15 +7,19 @@ NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.describeGroups``.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 from ..groups.describe import DescribedGroup, describe_group
 from ..request import RequestContext
+from .look_ups import look_up_all
 from .needs import HasGroupCoordinator
+
+if TYPE_CHECKING:
+    from ..consumer_groups.describe import DescribedGroup as DescribedConsumerGroup
 
 API_KEY = ApiKey.DESCRIBE_GROUPS
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all that a group knows, since
@@ -30,19 +34,20 @@ def handle(
     reply: Callable[[DescribeGroupsResponse], None],
 ) -> None:
     """Answers when every group has been looked up."""
-    described: dict[int, DescribedGroup] = {}
 
-    def collect(index: int, group: DescribedGroup) -> None:
-        if request.include_authorized_operations and not group.error_code:
+    def answer(described: list[DescribedGroup]) -> None:
+        if request.include_authorized_operations:
+            authorize(described)
+        reply(DescribeGroupsResponse(groups=described))
+
+    look_up_all(request.groups, lambda group_id, done: _describe(broker, group_id, context.api_version, done), answer)
+
+
+def authorize(described: Iterable["DescribedGroup | DescribedConsumerGroup"]) -> None:
+    """Says of the groups that there are what a client may do with them: everything."""
+    for group in described:
+        if not group.error_code:
             group.authorized_operations = ALL_GROUP_OPERATIONS
-        described[index] = group
-        if len(described) == len(request.groups):
-            reply(DescribeGroupsResponse(groups=[described[position] for position in range(len(described))]))
-
-    if not request.groups:
-        reply(DescribeGroupsResponse())
-    for index, group_id in enumerate(request.groups):
-        _describe(broker, group_id, context.api_version, partial(collect, index))
 
 
 def _describe(broker: HasGroupCoordinator, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> None:

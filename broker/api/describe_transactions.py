@@ -14,6 +14,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from ..request import RequestContext
 from ..transactions.describe import describe
+from .look_ups import look_up_all
 from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.DESCRIBE_TRANSACTIONS
@@ -28,18 +29,11 @@ def handle(
     reply: Callable[[DescribeTransactionsResponse], None],
 ) -> None:
     """Answers when every id was looked up."""
-    found: dict[str, State] = {}
-    wanted = list(dict.fromkeys(request.transactional_ids))
-
-    def collect(transactional_id: str, state: State) -> None:
-        found[transactional_id] = state
-        if len(found) == len(wanted):
-            reply(DescribeTransactionsResponse(transaction_states=[found[one] for one in wanted]))
-
-    if not wanted:
-        reply(DescribeTransactionsResponse())
-    for transactional_id in wanted:
-        _look_up(broker, transactional_id, partial(collect, transactional_id))
+    look_up_all(
+        list(dict.fromkeys(request.transactional_ids)),
+        partial(_look_up, broker),
+        lambda found: reply(DescribeTransactionsResponse(transaction_states=found)),
+    )
 
 
 def _look_up(broker: HasTransactionCoordinator, transactional_id: str, found: Callable[[State], None]) -> None:

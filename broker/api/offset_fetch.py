@@ -11,7 +11,6 @@ Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -29,6 +28,7 @@ from ..offsets.fetch import (
 )
 from ..offsets.store import ZERO_UUID
 from ..request import RequestContext
+from .look_ups import look_up_all
 from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.OFFSET_FETCH
@@ -50,20 +50,11 @@ def handle(
     """Answers when every group has been looked up."""
     version = context.api_version
     groups = _normalised(request, version)
-    fetched: list[FetchedGroup | None] = [None] * len(groups)
-    missing = len(groups)
 
-    def collect(index: int, group: FetchedGroup) -> None:
-        nonlocal missing
-        fetched[index] = group
-        missing -= 1
-        if not missing:
-            reply(_response([done for done in fetched if done is not None], groups, version))
+    def look_up(group: OffsetFetchRequest.OffsetFetchRequestGroup, done: Callable[[FetchedGroup], None]) -> None:
+        _fetch_group(broker, group, version, request.require_stable, done)
 
-    if not groups:
-        reply(OffsetFetchResponse())
-    for index, group in enumerate(groups):
-        _fetch_group(broker, group, version, request.require_stable, partial(collect, index))
+    look_up_all(groups, look_up, lambda fetched: reply(_response(fetched, groups, version)))
 
 
 def _normalised(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest.OffsetFetchRequestGroup]:
