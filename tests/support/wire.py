@@ -1,40 +1,19 @@
 """Questions to any broker in Apache Kafka's own encoding, asked by one JVM (java/Wire.java)."""
 
-import json
-import subprocess
-from types import TracebackType
 from typing import Any
 
 from odradek.protocol.messages.structure import Message
-from support.java import java_arguments, java_or_skip, java_source
+from support.java_program import JavaProgram
 from support.messages import to_json
 
 Answer = dict[str, Any]
 """{"body": ...}, {"closed": true}, {"timeout": true} or {"problem": text}."""
 
 
-class Wire:
+class Wire(JavaProgram):
     """The program, as long as the block lasts."""
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
-
-    def __enter__(self) -> "Wire":
-        java_or_skip()
-        command = [*java_arguments(), str(java_source("Wire"))]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        finally:
-            self._process.kill()
+    NAME = "Wire"
 
     def ask(self, port: int, request: Message, version: int, connection: str = "main", wait_ms: int = 20_000) -> Answer:
         """Sends a request and waits for its answer."""
@@ -75,11 +54,6 @@ class Wire:
         return self._do(order)
 
     def _do(self, order: dict[str, Any]) -> Answer:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        answer: Answer = json.loads(self._process.stdout.readline())
+        answer: Answer = self.order(order)
         assert "problem" not in answer, f"{answer['problem']} for {order}"
         return answer
