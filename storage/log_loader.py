@@ -425,18 +425,19 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
     names = [entry.name for entry in files.list(directory) if entry.is_file()]
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     least_cleaned = min((offset for name in cleaned if (offset := base_offset_of(name)) is not None), default=None)
-    swaps = [name for name in names if name.endswith(SWAP_SUFFIX) and base_offset_of(name) is not None]
+    swaps = {
+        name: offset for name in names if name.endswith(SWAP_SUFFIX) and (offset := base_offset_of(name)) is not None
+    }
     if swaps:
         # Perhaps they have these names in memory only; what they replace must not go before that is so on the disk.
         files.sync_directory(directory)
-    stale = [name for name in swaps if least_cleaned is not None and (base_offset_of(name) or 0) >= least_cleaned]
+    stale = [name for name, offset in swaps.items() if least_cleaned is not None and offset >= least_cleaned]
+    for name in stale:
+        files.remove(directory / name)
+        del swaps[name]
     if stale:
-        for name in stale:
-            files.remove(directory / name)
-        files.sync_directory(
-            directory
-        )  # before `.cleaned` goes: alone, an index would be taken for that of the old log
-        swaps = [name for name in swaps if name not in stale]
+        # Before `.cleaned` goes: alone, an index would be taken for that of the old log.
+        files.sync_directory(directory)
     for name in names:
         if name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
             name.endswith(DELETED_SUFFIX) and not name.endswith(SNAPSHOT_DELETED_SUFFIX)
@@ -451,7 +452,7 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
                 logger.info("%s: removed, it was compacted into another segment", directory / name)
                 files.remove(directory / name)
         files.sync_directory(directory)  # or an old segment could be back when no `.swap` tells any more that it is one
-    for base_offset in sorted({base_offset_of(name) or 0 for name in swaps}):
+    for base_offset in sorted(set(swaps.values())):
         # Rising, and each on the disk before the next: what lies between two `.swap` is taken for replaced by them.
         finish_swap(files, directory, base_offset)
         files.sync_directory(directory)
