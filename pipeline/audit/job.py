@@ -3,6 +3,7 @@
 Reads only, and needs no lock: of a running broker it sees the files as they are. Source: docs/pipeline.md.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,9 @@ from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ..engines import run_tasks
 from ..log_directories import find_partitions
 from .findings import Finding
+from .groups.lag import GroupLag, group_lags
 from .partition_audit import audit_partition
-from .tasks import AuditTask, GroupFacts, PartitionReport
+from .tasks import AuditTask, PartitionReport
 
 CHECKPOINTS = (
     RECOVERY_POINT_CHECKPOINT,
@@ -33,22 +35,6 @@ CHECKPOINTS = (
 )
 ALWAYS_COMPACTED = ("__consumer_offsets", "__transaction_state")
 DEFAULT_INDEX_INTERVAL_BYTES = 4096
-
-
-@dataclass(slots=True)
-class GroupLag:
-    """One group's position in one partition; -1 where the partition is in no directory that was read."""
-
-    group: str
-    topic: str
-    partition: int
-    committed_offset: int
-    log_start_offset: int
-    log_end_offset: int
-    lag: int
-    members: int
-    metadata: str
-    commit_timestamp: int
 
 
 @dataclass(slots=True)
@@ -65,30 +51,40 @@ def audit_directories(
     engine: str,
     *,
     topics: Sequence[str] | None = None,
+    now_ms: int | None = None,
+    at_ms: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> AuditResult:
     """Audits log directories; `progress` gets (replicas done, replicas in all).
 
+    `now_ms` is the clock (by default the real one); `at_ms` the moment as of which groups are told.
+
     Raises LogDirectoryError, EngineMissingError, OSError.
     """
     result = AuditResult()
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     tasks: list[AuditTask] = []
     known = ClusterMetadata()
     for directory in directories:
         metadata = read_cluster_metadata(directory)
         known = metadata if metadata.is_known else known
-        tasks += _plan(directory, metadata, topics, result.findings)
+        tasks += _plan(directory, metadata, topics, result.findings, now_ms, at_ms)
     for done, report in enumerate(run_tasks(engine, tasks, audit_partition, "odradek audit")):
         result.partitions.append(report)
         result.findings += report.findings
         if progress is not None:
             progress(done + 1, len(tasks))
-    result.groups = _lags(result.partitions, known, result.findings)
+    result.groups = group_lags(result.partitions, known, result.findings)
     return result
 
 
 def _plan(
-    directory: Path, metadata: ClusterMetadata, topics: Sequence[str] | None, findings: list[Finding]
+    directory: Path,
+    metadata: ClusterMetadata,
+    topics: Sequence[str] | None,
+    findings: list[Finding],
+    now_ms: int,
+    at_ms: int | None,
 ) -> list[AuditTask]:
     offsets: dict[str, dict[TopicPartition, int]] = {}
     for name in CHECKPOINTS:
@@ -112,6 +108,8 @@ def _plan(
                 int(interval) if interval else DEFAULT_INDEX_INTERVAL_BYTES,
                 None if topic is None else topic.topic_id,
                 {name: found[key] for name, found in offsets.items() if key in found},
+                now_ms,
+                at_ms,
             )
         )
     return tasks
@@ -126,54 +124,3 @@ def _is_compacted(topic: str, metadata: ClusterMetadata) -> bool | None:
     if policy is not None:
         return "compact" in policy
     return False if topic in metadata.topics else None
-
-
-def _lags(partitions: Sequence[PartitionReport], metadata: ClusterMetadata, findings: list[Finding]) -> list[GroupLag]:
-    """Each group's lag where the partition was read, and what is wrong with its offsets."""
-    ends: dict[TopicPartition, tuple[int, int]] = {}
-    members: dict[str, GroupFacts] = {}
-    for report in partitions:
-        start, end = ends.get((report.topic, report.partition), (1 << 62, -1))
-        ends[report.topic, report.partition] = min(start, report.log_start_offset), max(end, report.log_end_offset)
-        members |= {group.group: group for group in report.groups}
-    lags = {}
-    for report in partitions:
-        for commit in report.commits:
-            start, end = ends.get((commit.topic, commit.partition), (-1, -1))
-            lag = max(end - commit.offset, 0) if end >= 0 else -1
-            group = members.get(commit.group)
-            count = 0 if group is None else group.members
-            lags[commit.group, commit.topic, commit.partition] = GroupLag(
-                commit.group,
-                commit.topic,
-                commit.partition,
-                commit.offset,
-                start,
-                end,
-                lag,
-                count,
-                commit.metadata,
-                commit.commit_timestamp,
-            )
-            found = _wrong_commit(commit.offset, start, end, is_missing=_is_missing(commit.topic, metadata))
-            if found is not None:
-                name, detail = found
-                place = f"{report.directory}/{report.topic}-{report.partition}"
-                text = f"group {commit.group}: {detail}"
-                findings.append(Finding(name, commit.topic, commit.partition, place, -1, commit.record_offset, text))
-    return [lags[key] for key in sorted(lags)]
-
-
-def _is_missing(topic: str, metadata: ClusterMetadata) -> bool:
-    return metadata.is_known and topic not in metadata.topics
-
-
-def _wrong_commit(offset: int, start: int, end: int, *, is_missing: bool) -> tuple[str, str] | None:
-    """(name of the check, detail) for a committed offset that the log contradicts."""
-    if end < 0:
-        return ("commit-to-missing-topic", f"offset {offset}") if is_missing else None
-    if offset > end:
-        return "committed-offset-beyond-log", f"offset {offset}, the log ends at {end}"
-    if offset < start:
-        return "committed-offset-before-log-start", f"offset {offset}, the log begins at {start}"
-    return None

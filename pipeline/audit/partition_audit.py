@@ -27,7 +27,7 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.records import check_crcs, decode_chunk, walk_chunk
 from ..decode.segment_chunks import read_chunks
 from ..log_directories import SegmentFile, indexed_positions
-from .group_records import GroupRecords
+from .groups.records import GroupRecords
 from .index_checks import SegmentBatches, check_offset_index, check_time_index
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ..log_directories import PartitionDirectory
 from .findings import Finding
@@ -24,6 +25,10 @@ class AuditTask:
     topic_id: bytes | None
     checkpoints: dict[str, int]
     """Checkpoint file's name -> the offset that it has for this partition."""
+    now_ms: int
+    """The clock by which retention, tombstones and groups are judged."""
+    at_ms: int | None = None
+    """Groups are told as of this moment; None: as the records leave them."""
 
 
 @dataclass(slots=True)
@@ -49,9 +54,17 @@ class GroupFacts:
     members: int
 
 
+class DayVolume(NamedTuple):
+    """What a partition got in one day (UTC, by the greatest timestamp of each batch); `size` is bytes on disk."""
+
+    day_ms: int
+    records: int
+    size: int
+
+
 @dataclass(slots=True)
 class PartitionReport:
-    """What was found in one replica. Sizes are bytes, times ms since 1970, -1 for none."""
+    """What was found in one replica. Sizes are bytes, times ms since 1970, -1 for none or not known."""
 
     directory: str
     topic: str
@@ -68,6 +81,17 @@ class PartitionReport:
     open_transactions: int = 0
     min_timestamp: int = -1
     max_timestamp: int = -1
+    is_compacted: bool | None = None
+    decoded_size: int = -1
+    """Bytes of the batches with their records decompressed, headers included."""
+    dirty_bytes: int = -1
+    """Bytes at and behind the first dirty offset, without the active segment."""
+    cleanable_bytes: int = -1
+    """Clean and dirty bytes, without the active segment."""
+    distinct_keys: int = -1
+    largest_key_records: int = -1
+    """Records of the most frequent key."""
+    volume: list[DayVolume] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     groups: list[GroupFacts] = field(default_factory=list)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .findings import CHECKS, Finding, Severity
-from .job import AuditResult
+from ..check import Severity
+from ..findings import CHECKS, Finding
+from ..job import AuditResult
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,9 +7,9 @@ Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType; the message table.
 from struct import Struct
 from typing import Any
 
-from ...protocol.codec import decode
-from ...protocol.errors import ProtocolError
-from ...protocol.messages.group_records import (
+from ....protocol.codec import decode
+from ....protocol.errors import ProtocolError
+from ....protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMetadataKey,
     GroupMetadataKey,
@@ -17,9 +17,9 @@ from ...protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from ..decode.batch_table import BatchTable
-from ..decode.records import DecodedRecords
-from .tasks import Commit, GroupFacts, PartitionReport
+from ...decode.batch_table import BatchTable
+from ...decode.records import DecodedRecords
+from ..tasks import Commit, GroupFacts, PartitionReport
 
 _INT16 = Struct(">h")
 _OFFSET_KEYS = (0, 1)

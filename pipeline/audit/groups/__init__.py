@@ -1,0 +1,1 @@
+"""What an audit says of groups and committed offsets."""
