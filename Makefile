@@ -102,6 +102,10 @@ messages: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/run.py $(BENCH_ARGUMENTS)
 
+## bench-pipeline: jobs over log directories and Kafka's tools in turn on the same bytes
+bench-pipeline: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
+
 ## protocol-docs: print the protocol anew into docs/protocol.md
 protocol-docs: $(VENV)/.installed
 	$(BIN)/odradek protocol docs > docs/protocol.md
@@ -138,4 +142,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench run test test-ci test-long $(LONG_PARTS) check format messages protocol-docs config-keys config-docs wheel clean help
+.PHONY: bench bench-pipeline run test test-ci test-long $(LONG_PARTS) check format messages protocol-docs config-keys config-docs wheel clean help
