@@ -1,45 +1,198 @@
-"""Where the tasks of a job run: one after the other here, or as tasks of a Spark cluster.
+"""Where the tasks of a job run: in a pool of processes of this machine, or as tasks of a Spark cluster.
 
-Tasks are picklable values, functions are top-level functions of this package, so that executors find them by name. On
-Spark the directories must be reachable under the same path on every executor. Source: pyspark's RDD API.
+Tasks and results are picklable values, functions are top-level functions of this package, so that workers find them by
+name. Never retries a task itself (Spark does). Invariant: whichever engine ran, results are the same and come in the
+same order. Source: concurrent.futures; spark/tasks_on_spark.py for the cluster.
 """
 
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
+from typing import Generic, TypeVar
 
 LOCAL = "local"
 SPARK = "spark"
 ENGINES = (LOCAL, SPARK)
 
+SMALL_BYTES = 64 << 20
+"""Tasks that read less than this together run in this process: a pool takes half a second to start, they take less."""
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
 
 
-class EngineMissingError(Exception):
-    """Spark was asked for and is not installed; the text says how to install it."""
+class EngineError(Exception):
+    """A job that its engine can't run to the end; the text says why and what to do."""
 
 
-def run_tasks(engine: str, tasks: Sequence[Task], function: Callable[[Task], Result], name: str) -> Iterator[Result]:
-    """The result of every task, in order. Raises EngineMissingError."""
-    if engine == LOCAL:
-        yield from map(function, tasks)
-    elif tasks:
-        yield from _on_spark(tasks, function, name)
+class EngineMissingError(EngineError):
+    """Spark was asked for, and it or its Java is not installed."""
 
 
-def _on_spark(tasks: Sequence[Task], function: Callable[[Task], Result], name: str) -> list[Result]:
+class TaskError(EngineError):
+    """A task that failed: where, and the error's kind and text."""
+
+
+class Job(Generic[Task, Result]):
+    """What is to be run, for either engine.
+
+    `place` says where a task works, usually a path: errors name it, and on Spark an executor that has no such path
+    refuses the task. `sizes` are the bytes that each task reads: the largest begin first, and what is small altogether
+    needs no pool. `progress` gets (tasks done, tasks in all). `max_workers` bounds the local pool below the cores.
+    """
+
+    __slots__ = ("function", "max_workers", "name", "places", "progress", "sizes", "tasks")
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        function: Callable[[Task], Result],
+        name: str,
+        *,
+        place: Callable[[Task], object] | None = None,
+        sizes: Sequence[int] | None = None,
+        progress: Progress | None = None,
+        max_workers: int | None = None,
+    ) -> None:
+        self.tasks = tasks
+        self.function = function
+        self.name = name
+        self.places = None if place is None else [str(place(task)) for task in tasks]
+        self.sizes = sizes
+        self.progress = progress
+        self.max_workers = max_workers
+
+    def task_name(self, index: int) -> str:
+        """How an error names a task."""
+        return self.places[index] if self.places is not None else f"task {index + 1} of {len(self.tasks)}"
+
+
+def run_tasks(
+    engine: str,
+    tasks: Sequence[Task],
+    function: Callable[[Task], Result],
+    name: str,
+    *,
+    place: Callable[[Task], object] | None = None,
+    sizes: Sequence[int] | None = None,
+    progress: Progress | None = None,
+    max_workers: int | None = None,
+) -> Iterator[Result]:
+    """The result of every task, in the tasks' order, each as soon as it and those before it are there.
+
+    The arguments are those of Job. Raises EngineMissingError, and TaskError for the first task that fails.
+    """
+    job = Job(tasks, function, name, place=place, sizes=sizes, progress=progress, max_workers=max_workers)
+    early: dict[int, Result] = {}
+    following = 0
+    for index, result in finished_tasks(engine, job):
+        early[index] = result
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
+    """(index of the task, its result), in the order in which they finish. Raises as run_tasks does."""
+    if not job.tasks:
+        return
+    if engine == SPARK:
+        from .spark.tasks_on_spark import run_on_spark
+
+        finished = run_on_spark(job)
+    elif _workers(job) > 1:
+        finished = _in_a_pool(job)
+    else:
+        finished = _here(job)
+    for done, item in enumerate(finished, start=1):
+        if job.progress is not None:
+            job.progress(done, len(job.tasks))
+        yield item
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _workers(job: Job[Task, Result]) -> int:
+    if job.sizes is not None and sum(job.sizes) < SMALL_BYTES:
+        return 1
+    return min(len(job.tasks), available_cores(), job.max_workers or len(job.tasks))
+
+
+def _here(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
+    for index, task in enumerate(job.tasks):
+        try:
+            result = job.function(task)
+        except Exception as error:
+            raise task_error(job.task_name(index), error) from error
+        yield index, result
+
+
+def _in_a_pool(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
+    order = list(range(len(job.tasks)))
+    if job.sizes is not None:
+        order.sort(key=job.sizes.__getitem__, reverse=True)
+    pool = ProcessPoolExecutor(_workers(job), mp_context=_process_context(job.function), initializer=_begin_worker)
+    indexes: dict[Future[Result], int] = {}
     try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise EngineMissingError(
-            "--engine spark needs pyspark: pip install 'odradek[spark]' (and Java 17), or --engine local"
-        ) from error
-    running = SparkSession.getActiveSession()
-    builder = SparkSession.builder.appName(name).config("spark.speculation", "false")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    spark = running or builder.getOrCreate()
-    try:
-        return list(spark.sparkContext.parallelize(list(tasks), len(tasks)).map(function).collect())
+        for index in order:
+            indexes[pool.submit(job.function, job.tasks[index])] = index
+        for future in as_completed(list(indexes)):
+            index = indexes.pop(future)  # so that a result is held no longer than its reader holds it
+            yield index, _outcome(future, job, index)
+    except BrokenProcessPool as error:
+        raise TaskError(f"{job.name}: a worker process was ended from outside (out of memory?)") from error
     finally:
-        if running is None:
-            spark.stop()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _outcome(future: "Future[Result]", job: Job[Task, Result], index: int) -> Result:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise
+    except Exception as error:
+        raise task_error(job.task_name(index), error) from error
+
+
+def task_error(task_name: str, error: Exception) -> TaskError:
+    """The error that names the task."""
+    return TaskError(f"{task_name}: {type(error).__name__}: {error}")
+
+
+def _process_context(function: Callable[..., object]) -> multiprocessing.context.BaseContext:
+    """Workers never begin as copies of this process, whose threads (Arrow's, a JVM's) may hold locks.
+
+    A fork server imports the job's module once for all of them.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([function.__module__])
+    return context
+
+
+def _begin_worker() -> None:
+    """An interrupt ends a worker without a word; the end of the process that started it too.
+
+    Without the latter, workers of a compaction that was killed would go on writing after its lock is gone.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

@@ -1,0 +1,158 @@
+"""Runs the tasks of a job on Spark: one Spark task for each, its result sent to the driver when it finishes.
+
+Owns the session where none is running. Results travel in an accumulator, since collect() hands out nothing before the
+last task has finished; Spark merges the accumulators of a result stage once for each task, retries and all. Speculation
+is off: a task may write (a compaction), and two at once must not. Source: pyspark's RDD API; Spark's
+DAGScheduler.handleTaskCompletion.
+"""
+
+import os
+import re
+import socket
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from ..engines import EngineError, EngineMissingError, Job, TaskError, task_error
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_INSTALL = "or use --engine local, which needs neither"
+_TASK_ERROR = re.compile(r"TaskError: (.*?)\s*(?:\n\s*(?:\n|at |SQLSTATE|Driver stacktrace)|$)", re.DOTALL)
+
+
+class _Finished(SimpleQueue[Any]):
+    """What has finished and nobody has taken yet: lists of (index, result); None behind the last."""
+
+
+class _Collecting:
+    """How Spark joins results: lists on the executors, which the driver puts into its queue as they come."""
+
+    def zero(self, _value: object) -> list[Any]:
+        """What a task begins with."""
+        return []
+
+    def addInPlace(self, collected: Any, more: list[Any]) -> Any:  # noqa: N802  (pyspark's name)
+        """Takes in what a task has, or what one has sent."""
+        if isinstance(collected, _Finished):
+            collected.put(more)
+            return collected
+        return collected + more
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What an executor does with (index, name, path or None, task)."""
+
+    function: Callable[[Any], Any]
+    results: Any
+
+    def __call__(self, item: tuple[int, str, str | None, Any]) -> None:
+        index, name, path, task = item
+        if path is not None and not os.path.exists(path):
+            raise TaskError(
+                f"{path}: the executor on {socket.gethostname()} can't see it: every executor must have the directory "
+                "under the path that the driver has; --engine local runs on this machine alone"
+            )
+        try:
+            result = self.function(task)
+        except Exception as error:
+            raise task_error(name, error) from error
+        self.results.add([(index, result)])
+
+
+def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
+    """(index, result) of each task as it finishes. Raises EngineMissingError, EngineError, TaskError."""
+    with _session(job.name) as spark:
+        context = spark.sparkContext
+        finished = _Finished()
+        work = _Work(job.function, context.accumulator(finished, _Collecting()))
+        items = [(index, job.task_name(index), _local_path(job, index), task) for index, task in enumerate(job.tasks)]
+        group = f"{job.name} {uuid.uuid4()}"
+        failures: list[Exception] = []
+        runner = threading.Thread(target=_run, args=(context, items, work, group, job.name, finished, failures))
+        runner.start()
+        try:
+            while (some := finished.get()) is not None:
+                yield from some
+        finally:
+            if runner.is_alive():  # the reader left early
+                context.cancelJobGroup(group)
+            runner.join()
+        if failures:
+            raise _job_error(failures[0]) from failures[0]
+
+
+def _local_path(job: Job[Task, Result], index: int) -> str | None:
+    """The path that an executor must have: a place that is no URL."""
+    place = None if job.places is None else job.places[index]
+    return place if place is not None and os.path.isabs(place) else None
+
+
+def _run(
+    context: Any,
+    items: list[Any],
+    work: _Work,
+    group: str,
+    name: str,
+    finished: _Finished,
+    failures: list[Exception],
+) -> None:
+    """The job, on a thread of its own; the queue's end comes behind everything that it sent."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    context.setJobGroup(group, name, interruptOnCancel=True)
+    try:
+        context.parallelize(items, len(items)).foreach(work)
+    except (Py4JError, PySparkException) as error:
+        failures.append(error)
+    finally:
+        finished.put(None)
+
+
+def _job_error(error: Exception) -> EngineError:
+    text = str(error)
+    found = _TASK_ERROR.search(text)
+    return TaskError(found.group(1).strip()) if found else EngineError(f"Spark could not run the job: {text}")
+
+
+@contextmanager
+def _session(name: str) -> Iterator[Any]:
+    """The running session, or one that ends with the job."""
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+        from pyspark.sql.utils import is_remote
+    except ImportError as error:
+        raise EngineMissingError(
+            f"--engine spark needs pyspark: pip install 'odradek[spark]' (and Java 17), {_INSTALL}"
+        ) from error
+    if is_remote():
+        raise EngineError("--engine spark needs a classic Spark session: Spark Connect (SPARK_REMOTE) runs no RDD jobs")
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        if running.sparkContext.getConf().get("spark.speculation", "false") == "true":
+            raise EngineError("the running Spark session has spark.speculation=true: two tasks could write the same")
+        yield running
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else python3 of the PATH, which may lack the packages
+    builder = SparkSession.builder.appName(name).config("spark.speculation", "false")
+    try:
+        spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    except PySparkException as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise EngineError(f"Spark did not start: {error}") from error
+        raise EngineMissingError(
+            f"--engine spark needs Java 17 or newer (java on the PATH, or JAVA_HOME), {_INSTALL}: {error}"
+        ) from error
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,53 @@
+"""Tasks for tests of the engines: top-level functions, since workers find them by name."""
+
+import os
+import time
+from pathlib import Path
+
+WAIT_S = 60.0
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def process_id(_: object) -> int:
+    return os.getpid()
+
+
+def fail_at_three(number: int) -> int:
+    if number == 3:
+        raise ValueError(f"{number} is not wanted")
+    return number
+
+
+def die(_: object) -> None:
+    os._exit(9)
+
+
+def meet(place: tuple[Path, int, int]) -> int:
+    """Returns its number when all have come: what runs one after the other waits in vain."""
+    directory, number, expected = place
+    (directory / str(number)).touch()
+    deadline = time.monotonic() + WAIT_S
+    while len(os.listdir(directory)) < expected:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{expected} tasks never ran at once")
+        time.sleep(0.005)
+    return number
+
+
+def wait_for(paths: tuple[Path, Path | None]) -> str:
+    """Says that it runs, and goes on when the other file is there (or at once without one)."""
+    mine, other = paths
+    mine.touch()
+    deadline = time.monotonic() + WAIT_S
+    while other is not None and not other.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{other} never came")
+        time.sleep(0.005)
+    return mine.name
+
+
+def name_of(path: Path) -> str:
+    return path.name
