@@ -1,0 +1,167 @@
+"""The table `checkpoints`: the small files that say whose a directory is and how far its logs are.
+
+One row for each fact of: recovery-point-, log-start-, replication- and cleaner-offset-checkpoint, meta.properties,
+.kafka_cleanshutdown (of the log directory); leader-epoch-checkpoint, partition.metadata, quorum-state and the producer
+snapshots (of each partition). A file that can't be understood is one row with `_corrupt_record`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ...storage.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    read_epoch_checkpoint,
+    read_offset_checkpoint,
+)
+from ...storage.errors import CorruptCheckpointError, CorruptSnapshotError
+from ...storage.file_names import (
+    LEADER_EPOCH_CHECKPOINT,
+    METADATA_TOPIC,
+    PARTITION_METADATA,
+    SNAPSHOT_SUFFIX,
+    base_offset_of,
+)
+from ...storage.files import Files
+from ...storage.meta_properties import (
+    CLEAN_SHUTDOWN_FILE,
+    META_PROPERTIES,
+    read_partition_metadata,
+    uuid_text,
+)
+from ...storage.producer_snapshots import decode_snapshot
+from ..log_directories import find_partitions
+from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
+from .task import TableTask
+
+SCHEMA = schema_of(
+    directory=pa.string(),
+    file=pa.string(),
+    kind=pa.string(),
+    topic=pa.string(),
+    partition=pa.int32(),
+    name=pa.string(),
+    value=pa.string(),
+    offset=pa.int64(),
+    epoch=pa.int32(),
+    producer_id=pa.int64(),
+    producer_epoch=pa.int32(),
+    last_sequence=pa.int32(),
+    last_offset=pa.int64(),
+    offset_delta=pa.int32(),
+    last_timestamp=TIMESTAMP,
+    coordinator_epoch=pa.int32(),
+    transaction_first_offset=pa.int64(),
+)
+"""`kind` is the file's name, `snapshot` for producer snapshots; `offset` is the fact's, or the snapshot's."""
+
+QUORUM_STATE = "quorum-state"
+_OFFSET_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT,
+)
+Facts = Iterator[dict[str, Any]]
+
+
+def plan(directory: Path, topics: Sequence[str] | None) -> list[TableTask]:
+    """Without `topics` the log directory's own files and every partition's, the metadata log's among them."""
+    if topics is not None:
+        return [TableTask(directory, found) for found in find_partitions(directory, topics)]
+    partitions = find_partitions(directory) + find_partitions(directory, [METADATA_TOPIC])
+    return [TableTask(directory, None), *(TableTask(directory, found) for found in partitions)]
+
+
+def read(task: TableTask) -> Iterator[Any]:
+    """The files of a log directory, or of a partition. Raises OSError."""
+    yield from record_batches(SCHEMA, _directory_rows(task) if task.partition is None else _partition_rows(task))
+
+
+def _directory_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    for name in _OFFSET_CHECKPOINTS:
+        yield from _rows(task, task.directory / name, _offsets)
+    yield from _rows(task, task.directory / META_PROPERTIES, _properties)
+    yield from _rows(task, task.directory / CLEAN_SHUTDOWN_FILE, _json)
+
+
+def _partition_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    directory = task.partition.path
+    yield from _rows(task, directory / PARTITION_METADATA, _topic_id)
+    yield from _rows(task, directory / LEADER_EPOCH_CHECKPOINT, _epochs)
+    yield from _rows(task, directory / QUORUM_STATE, _json)
+    for path in sorted(directory.glob(f"*{SNAPSHOT_SUFFIX}")):
+        yield from _rows(task, path, _producers)
+
+
+def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> Iterator[tuple[Any, ...]]:
+    """A row for each fact of a file; none where there is no file."""
+    if not path.exists():
+        return
+    kind = SNAPSHOT_SUFFIX[1:] if path.name.endswith(SNAPSHOT_SUFFIX) else path.name
+    known: dict[str, Any] = {"directory": str(task.directory), "file": str(path), "kind": kind}
+    if task.partition is not None:
+        known |= {"topic": task.partition.topic, "partition": task.partition.partition}
+    try:
+        for fact in read_facts(path):
+            row = known | fact
+            yield tuple(row.get(name) for name in SCHEMA.names)
+    except (CorruptCheckpointError, CorruptSnapshotError, ValueError) as error:
+        yield corrupt_row(SCHEMA, f"{path}: {error}", **known)
+
+
+def _offsets(path: Path) -> Facts:
+    for (topic, partition), offset in read_offset_checkpoint(Files(), path).items():
+        yield {"topic": topic, "partition": partition, "offset": offset}
+
+
+def _epochs(path: Path) -> Facts:
+    for epoch, offset in read_epoch_checkpoint(Files(), path):
+        yield {"epoch": epoch, "offset": offset}
+
+
+def _topic_id(path: Path) -> Facts:
+    topic_id = read_partition_metadata(Files(), path.parent)
+    if topic_id is not None:
+        yield {"name": "topic_id", "value": uuid_text(topic_id)}
+
+
+def _properties(path: Path) -> Facts:
+    for line in path.read_bytes().decode().splitlines():
+        name, separator, value = line.partition("=")
+        if separator and not line.startswith("#"):
+            yield {"name": name.strip(), "value": value.strip().replace("\\", "")}
+
+
+def _json(path: Path) -> Facts:
+    found = json.loads(path.read_bytes())
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")
+    for name, value in found.items():
+        yield {"name": name, "value": value if isinstance(value, str) else json.dumps(value)}
+
+
+def _producers(path: Path) -> Facts:
+    for producer in decode_snapshot(path.read_bytes()):
+        fact = {
+            "offset": base_offset_of(path.name),
+            "producer_id": producer.producer_id,
+            "producer_epoch": producer.producer_epoch,
+            "last_timestamp": microseconds(producer.last_timestamp),
+            "coordinator_epoch": producer.coordinator_epoch,
+            "transaction_first_offset": producer.transaction_first_offset,
+        }
+        for batch in producer.batches[:1]:
+            fact |= {
+                "last_sequence": batch.last_sequence,
+                "last_offset": batch.last_offset,
+                "offset_delta": batch.offset_delta,
+            }
+        yield fact

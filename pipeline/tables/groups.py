@@ -1,0 +1,133 @@
+"""The table `groups`: every record of ``__consumer_offsets`` that is about a group or a member.
+
+All of them, oldest first: classic groups, consumer groups (KIP-848), share groups (KIP-932), streams groups (KIP-1071).
+`kind` is Kafka's name of the record type; a type that nobody knows has none and is a row like others. `key` and
+`value` are the JSON that Kafka's own tool prints, with embedded subscriptions and assignments decoded.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from ...protocol.messages.group_records import ConsumerGroupMemberMetadataValue, GroupMetadataValue
+from ...storage.dump.decoders import Typed
+from ...storage.dump.embedded import data_document
+from ...storage.dump.message_documents import kafka_json
+from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
+from .group_messages import GroupMessage, group_message, kind_of
+from .log_reading import LogDamage, LogRecord, data_batches, read_records
+from .offsets import is_offset_commit
+from .task import TableTask
+
+MEMBERS_TYPE = pa.list_(
+    pa.field(
+        "element",
+        pa.struct(
+            [
+                pa.field("member_id", pa.string()),
+                pa.field("instance_id", pa.string()),
+                pa.field("client_id", pa.string()),
+                pa.field("client_host", pa.string()),
+            ]
+        ),
+    )
+)
+
+SCHEMA = schema_of(
+    directory=pa.string(),
+    offsets_partition=pa.int32(),
+    file=pa.string(),
+    position=pa.int64(),
+    offset=pa.int64(),
+    timestamp=TIMESTAMP,
+    record_type=pa.int32(),
+    kind=pa.string(),
+    group_type=pa.string(),
+    group=pa.string(),
+    member_id=pa.string(),
+    is_tombstone=pa.bool_(),
+    value_version=pa.int32(),
+    protocol_type=pa.string(),
+    protocol=pa.string(),
+    leader=pa.string(),
+    epoch=pa.int32(),
+    state_timestamp=TIMESTAMP,
+    members=MEMBERS_TYPE,
+    key=pa.string(),
+    value=pa.string(),
+)
+"""`epoch` is a classic group's generation, else the first epoch that the value has; `members` are those of a classic
+group, or the one member of a ConsumerGroupMemberMetadata."""
+
+
+def read(task: TableTask) -> Iterator[Any]:
+    """The groups in one partition of the offsets topic. Raises OSError."""
+    yield from record_batches(SCHEMA, _rows(task))
+
+
+def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    for record in read_records(task.partition, data_batches):
+        place = {
+            "directory": str(task.directory),
+            "offsets_partition": task.partition.partition,
+            "file": record.file,
+            "position": record.position,
+            "offset": record.offset,
+        }
+        if isinstance(record, LogDamage):
+            yield corrupt_row(SCHEMA, record.text, **place)
+        elif not is_offset_commit(record):
+            yield _row(record, place)
+
+
+def _row(record: LogRecord, place: dict[str, Any]) -> tuple[Any, ...]:
+    message = group_message(record.plain)
+    known = place | {"timestamp": microseconds(record.timestamp), "record_type": message.record_type}
+    known["is_tombstone"] = record.value is None
+    if message.key is not None:
+        name = message.key.NAME.removesuffix("Key")
+        known |= {
+            "kind": name,
+            "group_type": str(kind_of(name)),
+            "group": message.group,
+            "member_id": getattr(message.key, "member_id", None),
+            "key": _json(message.key, 0),
+        }
+    if record.value is not None:
+        known["value_version"] = message.value_version
+    if message.fault is not None and not (message.is_unknown and message.key is None):
+        text = f"{record.file}: the record at offset {record.offset}: {message.fault}"
+        return corrupt_row(SCHEMA, text, **known)
+    if message.value is not None:
+        known |= _facts(message)
+    return tuple(known.get(column) for column in SCHEMA.names)
+
+
+def _json(message: Any, version: int) -> str:
+    return kafka_json(data_document(Typed(message, message.API_KEY, version), deeper=True))
+
+
+def _facts(message: GroupMessage) -> dict[str, Any]:
+    value = message.value
+    facts: dict[str, Any] = {"value": _json(value, message.value_version)}
+    match value:
+        case GroupMetadataValue():
+            members = [(m.member_id, m.group_instance_id, m.client_id, m.client_host) for m in value.members]
+            facts |= {
+                "protocol_type": value.protocol_type,
+                "protocol": value.protocol,
+                "leader": value.leader,
+                "epoch": value.generation,
+                "state_timestamp": microseconds(value.current_state_timestamp),
+            }
+        case ConsumerGroupMemberMetadataValue():
+            members = [(message.key.member_id, value.instance_id, value.client_id, value.client_host)]
+        case _:
+            members = []
+            epochs = [name for name in type(value).__slots__ if name.endswith("epoch")]
+            facts["epoch"] = getattr(value, epochs[0]) if epochs else None
+    names = [MEMBERS_TYPE.value_type.field(index).name for index in range(MEMBERS_TYPE.value_type.num_fields)]
+    facts["members"] = [dict(zip(names, member, strict=True)) for member in members] or None
+    return facts

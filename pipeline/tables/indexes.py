@@ -1,0 +1,89 @@
+"""The table `indexes`: the entries of every offset, time and transaction index, as they are in the files.
+
+Offsets are absolute. The zeros that a broker preallocates behind the last entry are left out. Whether an entry is right
+is the audit's matter. Source: Kafka's OffsetIndex, TimeIndex, TransactionIndex.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import pyarrow as pa
+
+from ...storage.file_names import (
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
+from ...storage.time_index import ENTRY as TIME_ENTRY
+from ...storage.transaction_index import CURRENT_VERSION
+from ...storage.transaction_index import ENTRY as TRANSACTION_ENTRY
+from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
+from .task import TableTask
+
+SCHEMA = schema_of(
+    directory=pa.string(),
+    topic=pa.string(),
+    partition=pa.int32(),
+    file=pa.string(),
+    kind=pa.string(),
+    position=pa.int64(),
+    offset=pa.int64(),
+    log_position=pa.int64(),
+    timestamp=TIMESTAMP,
+    producer_id=pa.int64(),
+    first_offset=pa.int64(),
+    last_offset=pa.int64(),
+    last_stable_offset=pa.int64(),
+)
+"""`kind`: offset, time or transaction; `position` is the entry's in its own file. `offset` and `log_position` are an
+offset index's, `offset` and `timestamp` a time index's, the rest a transaction index's."""
+
+OFFSET_ENTRY = Struct(">ii")
+_KINDS = (
+    ("offset", OFFSET_INDEX_SUFFIX, OFFSET_ENTRY),
+    ("time", TIME_INDEX_SUFFIX, TIME_ENTRY),
+    ("transaction", TRANSACTION_INDEX_SUFFIX, TRANSACTION_ENTRY),
+)
+
+
+def read(task: TableTask) -> Iterator[Any]:
+    """The indexes of a partition's segments. Raises OSError."""
+    yield from record_batches(SCHEMA, _rows(task))
+
+
+def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    for segment in task.partition.segments:
+        for kind, suffix, entry in _KINDS:
+            path = segment_path(task.partition.path, segment.base_offset, suffix)
+            if path.exists():
+                place = (str(task.directory), task.partition.topic, task.partition.partition, str(path), kind)
+                yield from _entries(path, entry, segment.base_offset, place)
+
+
+def _entries(path: Path, entry: Struct, base_offset: int, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    data = path.read_bytes()
+    is_preallocated = entry is not TRANSACTION_ENTRY
+    used = data.rstrip(b"\0") if is_preallocated else data
+    count = -(-len(used) // entry.size)
+    for number in range(min(count, len(data) // entry.size)):
+        fields = entry.unpack_from(data, number * entry.size)
+        yield (*place, number * entry.size, *_columns(entry, fields, base_offset, path, number))
+    odd = len(data) % entry.size
+    if odd:
+        known = dict(zip(SCHEMA.names, (*place, len(data) - odd), strict=False))
+        yield corrupt_row(SCHEMA, f"{path}: {len(data)} bytes are no multiple of {entry.size}", **known)
+
+
+def _columns(entry: Struct, fields: tuple[int, ...], base: int, path: Path, number: int) -> tuple[Any, ...]:
+    """The columns behind the entry's position."""
+    if entry is OFFSET_ENTRY:
+        return base + fields[0], fields[1], *(None,) * 6
+    if entry is TIME_ENTRY:
+        return base + fields[1], None, microseconds(fields[0]), *(None,) * 5
+    version, *numbers = fields
+    fault = None if version == CURRENT_VERSION else f"{path}: entry {number} has version {version}"
+    return None, None, None, *numbers, fault

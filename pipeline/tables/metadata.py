@@ -1,0 +1,111 @@
+"""The table `metadata`: every record of ``__cluster_metadata-0``, its log and its snapshots, as type name and JSON.
+
+The JSON is what Kafka's own tool prints. Control records (leader changes, voters, kraft.version) are rows, too; a type
+that nobody knows is a row with `_corrupt_record`. Source: Kafka's MetadataRecordSerde, ControlRecordType.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ...protocol.errors import KafkaError, ProtocolError
+from ...storage.dump.decoders import Typed, metadata_record
+from ...storage.dump.log_dump import control_of
+from ...storage.dump.message_documents import document, kafka_json
+from ...storage.file_names import METADATA_TOPIC
+from ..log_directories import PartitionDirectory, SegmentFile, find_partitions
+from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
+from .log_reading import CONTROL, LogDamage, LogRecord, all_batches, read_records
+from .task import TableTask
+
+SCHEMA = schema_of(
+    directory=pa.string(),
+    file=pa.string(),
+    position=pa.int64(),
+    offset=pa.int64(),
+    leader_epoch=pa.int32(),
+    timestamp=TIMESTAMP,
+    is_snapshot=pa.bool_(),
+    is_control=pa.bool_(),
+    type=pa.string(),
+    type_id=pa.int32(),
+    version=pa.int32(),
+    data=pa.string(),
+)
+SNAPSHOT_SUFFIX = ".checkpoint"
+
+
+def plan(directory: Path, _: object) -> list[TableTask]:
+    """One task: the metadata log is one partition."""
+    return [TableTask(directory, found) for found in find_partitions(directory, [METADATA_TOPIC])]
+
+
+def read(task: TableTask) -> Iterator[Any]:
+    """The metadata log's snapshots, oldest first, then its segments. Raises OSError."""
+    yield from record_batches(SCHEMA, _rows(task))
+
+
+def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    snapshots = sorted(path for path in task.partition.path.iterdir() if path.name.endswith(SNAPSHOT_SUFFIX))
+    for path in snapshots:
+        segment = SegmentFile(0, path, path.stat().st_size)
+        whole = PartitionDirectory(METADATA_TOPIC, 0, task.partition.path, (segment,))
+        yield from _records(task, whole, is_snapshot=True)
+    yield from _records(task, task.partition, is_snapshot=False)
+
+
+def _records(task: TableTask, partition: PartitionDirectory, *, is_snapshot: bool) -> Iterator[tuple[Any, ...]]:
+    for record in read_records(partition, all_batches):
+        place: dict[str, Any] = {
+            "directory": str(task.directory),
+            "file": record.file,
+            "position": record.position,
+            "offset": record.offset,
+            "is_snapshot": is_snapshot,
+        }
+        if isinstance(record, LogDamage):
+            yield corrupt_row(SCHEMA, record.text, **place)
+        else:
+            yield _row(record, place)
+
+
+def _row(record: LogRecord, known: dict[str, Any]) -> tuple[Any, ...]:
+    is_control = bool(record.attributes & CONTROL)
+    known |= {
+        "leader_epoch": record.leader_epoch,
+        "timestamp": microseconds(record.timestamp),
+        "is_control": is_control,
+    }
+    try:
+        known |= _control(record) if is_control else _data(record)
+    except (KafkaError, ProtocolError) as error:
+        text = f"{record.file}: the record at offset {record.offset}: {error.args[-1]}"
+        return corrupt_row(SCHEMA, text, **known)
+    return tuple(known.get(name) for name in SCHEMA.names)
+
+
+def _control(record: LogRecord) -> dict[str, Any]:
+    """Raises InvalidRecordError, ProtocolError."""
+    control = control_of(record.plain)
+    found = {"type": control.type.name, "type_id": control.type_id}
+    return found | (_typed(control.message) if control.message is not None else {}) | {"type": control.type.name}
+
+
+def _data(record: LogRecord) -> dict[str, Any]:
+    """Raises ProtocolError."""
+    decoded = metadata_record(record.plain)
+    if not isinstance(decoded.value, Typed):
+        raise ProtocolError(decoded.fault or "no metadata record")
+    return _typed(decoded.value)
+
+
+def _typed(typed: Typed) -> dict[str, Any]:
+    return {
+        "type": typed.message.NAME,
+        "type_id": typed.type,
+        "version": typed.version,
+        "data": kafka_json(document(typed.message, typed.version)),
+    }

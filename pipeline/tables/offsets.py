@@ -1,0 +1,106 @@
+"""The table `offsets`: every offset that a group has committed, one row for each record of ``__consumer_offsets``.
+
+All that the log still has, oldest first, not only the latest of each key. A record of a transaction says how that
+ended; it counts only when that is `committed`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from ...protocol.messages.structure import ZERO_UUID
+from ...storage.meta_properties import uuid_text
+from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
+from .group_messages import OFFSET_COMMIT_TYPES, GroupMessage, commit_key, commit_value, group_message
+from .log_reading import TRANSACTIONAL, LogDamage, LogRecord, data_batches, read_records
+from .outcomes import Markers, outcome, read_markers
+from .task import TableTask
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+SCHEMA = schema_of(
+    directory=pa.string(),
+    offsets_partition=pa.int32(),
+    file=pa.string(),
+    position=pa.int64(),
+    offset=pa.int64(),
+    timestamp=TIMESTAMP,
+    group=pa.string(),
+    topic=pa.string(),
+    topic_id=pa.string(),
+    partition=pa.int32(),
+    committed_offset=pa.int64(),
+    leader_epoch=pa.int32(),
+    metadata=pa.string(),
+    commit_timestamp=TIMESTAMP,
+    expire_timestamp=TIMESTAMP,
+    is_tombstone=pa.bool_(),
+    transaction=pa.string(),
+    producer_id=pa.int64(),
+    producer_epoch=pa.int32(),
+    value_version=pa.int32(),
+)
+"""`offset` is the record's own, `position` its batch's; `transaction` is null outside of one, else `committed`,
+`aborted` or `pending`; `topic_id` is known from values of version 4 on (Kafka 4.1)."""
+
+
+def read(task: TableTask) -> Iterator[Any]:
+    """The commits in one partition of the offsets topic. Raises OSError."""
+    yield from record_batches(SCHEMA, _rows(task))
+
+
+def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    directory, partition = str(task.directory), task.partition.partition
+    markers = read_markers(task.partition)
+    for record in read_records(task.partition, data_batches):
+        place = {
+            "directory": directory,
+            "offsets_partition": partition,
+            "file": record.file,
+            "position": record.position,
+            "offset": record.offset,
+        }
+        if isinstance(record, LogDamage):
+            yield corrupt_row(SCHEMA, record.text, **place)
+        elif is_offset_commit(record):
+            message = group_message(record.plain)
+            if message.fault is not None:
+                text = f"{record.file}: the record at offset {record.offset}: {message.fault}"
+                yield corrupt_row(SCHEMA, text, **place, timestamp=microseconds(record.timestamp))
+            else:
+                yield (*place.values(), *_columns(record, message, markers), None)
+
+
+def is_offset_commit(record: LogRecord) -> bool:
+    """Whether a record's key is of a type that says what a group has committed."""
+    return record.key is not None and int.from_bytes(record.key[:2], "big", signed=True) in OFFSET_COMMIT_TYPES
+
+
+def _columns(record: LogRecord, message: GroupMessage, markers: Markers) -> tuple[Any, ...]:
+    """The columns behind the place."""
+    group, topic, partition = commit_key(message.key)
+    is_transactional = bool(record.attributes & TRANSACTIONAL)
+    producer = (record.producer_id, record.producer_epoch) if record.producer_id >= 0 else (None, None)
+    ended = str(outcome(markers, record.producer_id, record.offset)) if is_transactional else None
+    time = microseconds(record.timestamp)
+    if message.value is None:
+        return (time, group, topic, None, partition, *(None,) * 5, True, ended, *producer, None)
+    value = commit_value(message.value)
+    return (
+        time,
+        group,
+        topic,
+        None if value.topic_id == ZERO_UUID else uuid_text(value.topic_id),
+        partition,
+        value.offset,
+        value.leader_epoch,
+        value.metadata,
+        microseconds(value.commit_timestamp),
+        microseconds(value.expire_timestamp),
+        False,
+        ended,
+        *producer,
+        message.value_version,
+    )

@@ -1,0 +1,20 @@
+"""All tables by name: what Spark's views and other jobs choose from.
+
+Pure. Needs pyarrow, not numba.
+"""
+
+from . import batches, checkpoints, groups, indexes, metadata, offsets, transactions
+from .task import Table, plan_partitions, plan_topic
+
+_ALL = (
+    Table("batches", batches.SCHEMA, plan_partitions, batches.read),
+    Table("offsets", offsets.SCHEMA, plan_topic(offsets.OFFSETS_TOPIC), offsets.read),
+    Table("groups", groups.SCHEMA, plan_topic(offsets.OFFSETS_TOPIC), groups.read),
+    Table("transactions", transactions.SCHEMA, plan_partitions, transactions.read),
+    Table("metadata", metadata.SCHEMA, metadata.plan, metadata.read),
+    Table("indexes", indexes.SCHEMA, plan_partitions, indexes.read),
+    Table("checkpoints", checkpoints.SCHEMA, checkpoints.plan, checkpoints.read),
+)
+
+TABLES: dict[str, Table] = {table.name: table for table in _ALL}
+"""Table by name."""

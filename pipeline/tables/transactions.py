@@ -1,0 +1,257 @@
+"""The table `transactions`: what ``__transaction_state`` says of transactional ids, and what each log says of them.
+
+`source` is `state` for a record of ``__transaction_state`` (all that the log still has, oldest first), `log` for a
+transaction in a partition's log: its data and the marker that ends it. One without a marker is `Open`, last in its
+partition; a marker without data (a coordinator writes one to each partition that was added) has no `first_offset`.
+Source: Kafka's TransactionLog, TransactionState, ProducerStateManager.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import pyarrow as pa
+
+from ...protocol.errors import KafkaError
+from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
+from ...protocol.records.batch import read_header
+from ...storage.dump.decoders import Typed, transaction_record
+from ...storage.transaction_markers import read_marker
+from ..decode.records import check_crcs
+from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
+from .log_reading import (
+    CONTROL,
+    TRANSACTIONAL,
+    LogChunk,
+    LogDamage,
+    LogRecord,
+    damage_of,
+    data_batches,
+    read_batches,
+    read_records,
+)
+from .task import TableTask
+
+TRANSACTION_TOPIC = "__transaction_state"
+STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""Kafka's TransactionState by its number."""
+
+PARTITIONS_TYPE = pa.list_(
+    pa.field("element", pa.struct([pa.field("topic", pa.string()), pa.field("partition", pa.int32())]))
+)
+
+SCHEMA = schema_of(
+    directory=pa.string(),
+    source=pa.string(),
+    topic=pa.string(),
+    partition=pa.int32(),
+    file=pa.string(),
+    position=pa.int64(),
+    offset=pa.int64(),
+    timestamp=TIMESTAMP,
+    transactional_id=pa.string(),
+    is_tombstone=pa.bool_(),
+    state=pa.string(),
+    producer_id=pa.int64(),
+    producer_epoch=pa.int32(),
+    first_offset=pa.int64(),
+    first_timestamp=TIMESTAMP,
+    last_update=TIMESTAMP,
+    timeout_ms=pa.int32(),
+    coordinator_epoch=pa.int32(),
+    batches=pa.int64(),
+    records=pa.int64(),
+    bytes=pa.int64(),
+    partitions=PARTITIONS_TYPE,
+    value_version=pa.int32(),
+)
+"""Of a `log` row `offset`, `position` and `timestamp` are its marker's (null while `Open`), `state` is Committed,
+Aborted or Open; of a `state` row they are the record's."""
+
+
+@dataclass(slots=True)
+class _OpenTransaction:
+    """A transaction whose marker has not come; sizes are bytes."""
+
+    producer_epoch: int
+    file: str
+    first_offset: int
+    first_timestamp: int
+    batches: int = 0
+    records: int = 0
+    size: int = 0
+
+
+def read(task: TableTask) -> Iterator[Any]:
+    """The transactions in a partition. Raises OSError."""
+    assert task.partition is not None
+    is_state = task.partition.topic == TRANSACTION_TOPIC
+    rows = _state_rows(task) if is_state else _log_rows(task)
+    yield from record_batches(SCHEMA, rows)
+
+
+def _known(task: TableTask, source: str) -> dict[str, Any]:
+    assert task.partition is not None
+    return {
+        "directory": str(task.directory),
+        "source": source,
+        "topic": task.partition.topic,
+        "partition": task.partition.partition,
+    }
+
+
+def _row(known: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(known.get(name) for name in SCHEMA.names)
+
+
+def _damage_row(known: dict[str, Any], damage: LogDamage) -> tuple[Any, ...]:
+    return corrupt_row(SCHEMA, damage.text, **known, file=damage.file, position=damage.position, offset=damage.offset)
+
+
+# __transaction_state ------------------------------------------------------------
+
+
+def _state_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    known = _known(task, "state")
+    for record in read_records(task.partition, data_batches):
+        if isinstance(record, LogDamage):
+            yield _damage_row(known, record)
+        else:
+            yield _state_row(known, record)
+
+
+def _state_row(fixed: dict[str, Any], record: LogRecord) -> tuple[Any, ...]:
+    known = fixed | {
+        "file": record.file,
+        "position": record.position,
+        "offset": record.offset,
+        "timestamp": microseconds(record.timestamp),
+        "is_tombstone": record.value is None,
+    }
+    decoded = transaction_record(record.plain)
+    if decoded.fault is not None:
+        text = f"{record.file}: the record at offset {record.offset}: {decoded.fault}"
+        return corrupt_row(SCHEMA, text, **known)
+    assert isinstance(decoded.key, Typed)
+    assert isinstance(decoded.key.message, TransactionLogKey)
+    known["transactional_id"] = decoded.key.message.transactional_id
+    if isinstance(decoded.value, Typed):
+        assert isinstance(decoded.value.message, TransactionLogValue)
+        known |= _state(decoded.value.message) | {"value_version": decoded.value.version}
+    return _row(known)
+
+
+def _state(value: TransactionLogValue) -> dict[str, Any]:
+    status = value.transaction_status
+    return {
+        "state": STATES[status] if 0 <= status < len(STATES) else f"unknown({status})",
+        "producer_id": value.producer_id,
+        "producer_epoch": value.producer_epoch,
+        "first_timestamp": microseconds(value.transaction_start_timestamp_ms),
+        "last_update": microseconds(value.transaction_last_update_timestamp_ms),
+        "timeout_ms": value.transaction_timeout_ms,
+        "partitions": [
+            {"topic": found.topic, "partition": partition}
+            for found in value.transaction_partitions or []
+            for partition in found.partition_ids
+        ],
+    }
+
+
+# Any other log ------------------------------------------------------------------
+
+
+def _log_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
+    assert task.partition is not None
+    known = _known(task, "log")
+    opened: dict[int, _OpenTransaction] = {}
+    for item in read_batches(task.partition):
+        if isinstance(item, LogDamage):
+            yield _damage_row(known, item)
+        else:
+            yield from _chunk_rows(known, item, opened)
+    for producer_id, transaction in opened.items():
+        yield _row(known | _transaction(producer_id, transaction) | {"file": transaction.file, "state": "Open"})
+
+
+def _chunk_rows(
+    known: dict[str, Any], chunk: LogChunk, opened: dict[int, _OpenTransaction]
+) -> Iterator[tuple[Any, ...]]:
+    table = chunk.batches
+    attributes = table.column("attributes")
+    matches, damage = check_crcs(table)
+    for found in damage:
+        yield _damage_row(known, damage_of(chunk.segment, found))
+    columns = {
+        name: table.column(name)
+        for name in ("producer_id", "producer_epoch", "base_offset", "base_timestamp", "records_count")
+    }
+    for index in numpy.flatnonzero(((attributes & (TRANSACTIONAL | CONTROL)) != 0) & matches).tolist():
+        producer_id = int(columns["producer_id"][index])
+        if attributes[index] & CONTROL:
+            yield from _marker_rows(known, chunk, index, opened.pop(producer_id, None))
+            continue
+        transaction = opened.get(producer_id)
+        if transaction is None:
+            transaction = opened[producer_id] = _OpenTransaction(
+                int(columns["producer_epoch"][index]),
+                str(chunk.segment.path),
+                int(columns["base_offset"][index]),
+                int(columns["base_timestamp"][index]),
+            )
+        transaction.batches += 1
+        transaction.records += int(columns["records_count"][index])
+        transaction.size += int(table.sizes[index])
+
+
+def _marker_rows(
+    known: dict[str, Any], chunk: LogChunk, index: int, transaction: _OpenTransaction | None
+) -> Iterator[tuple[Any, ...]]:
+    """The row of the transaction that a control batch ends; none for a batch that is empty or no marker."""
+    table = chunk.batches
+    position = int(table.positions[index])
+    header = read_header(table.view, position)
+    place = {
+        "file": str(chunk.segment.path),
+        "position": table.file_position + position,
+        "offset": header.base_offset,
+    }
+    try:
+        found = read_marker(table.view[position : position + header.size_in_bytes], header)
+    except KafkaError as error:
+        yield corrupt_row(SCHEMA, f"{chunk.segment.path}: the marker at {place['position']}: {error}", **known, **place)
+        return
+    if found is not None:
+        marker, time = found
+        ended = {
+            "timestamp": microseconds(time),
+            "state": "Committed" if marker.is_commit else "Aborted",
+            "producer_id": header.producer_id,
+            "producer_epoch": header.producer_epoch,
+            "coordinator_epoch": marker.coordinator_epoch,
+        }
+        data = {} if transaction is None else _transaction(header.producer_id, transaction)
+        yield _row(known | data | place | ended)
+
+
+def _transaction(producer_id: int, transaction: _OpenTransaction) -> dict[str, Any]:
+    return {
+        "producer_id": producer_id,
+        "producer_epoch": transaction.producer_epoch,
+        "first_offset": transaction.first_offset,
+        "first_timestamp": microseconds(transaction.first_timestamp),
+        "batches": transaction.batches,
+        "records": transaction.records,
+        "bytes": transaction.size,
+    }
