@@ -81,6 +81,12 @@ class KafkaPython:
 
         consumer = KafkaConsumer(bootstrap_servers=servers, group_id=group, auto_offset_reset="earliest", **settings)
         consumer.subscribe([topic], listener=Listener())
+        # 3.0.12 forgets a rebalance that a leader began because its topics' partitions became known, if the poll ends
+        # between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, nobody
+        # takes the answer, and heartbeats stay off until something else changes. So they are known before the first
+        # poll; with the broker it has nothing to do.
+        while not consumer.partitions_for_topic(topic):
+            pass
         while not leave.is_set():
             polled = consumer.poll(timeout_ms=POLL_MS)
             for partition, records in polled.items():
