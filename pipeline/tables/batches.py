@@ -1,7 +1,7 @@
 """The table `batches`: the header of every batch, and whether its CRC is right. No record is decoded.
 
-Column names are DumpLogSegments' in this project's spelling; `control_type` is read from a control batch's first key.
-Batches with a wrong CRC are rows like others with `is_crc_valid` false, and say so in `_corrupt_record`, too.
+Column names are DumpLogSegments' in this project's spelling; `controlType` is read from a control batch's first key.
+Batches with a wrong CRC are rows like others with `isCrcValid` false, and say so in `_corrupt_record`, too.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import read_header
 from ...protocol.records.compression import CompressionType
 from ...protocol.records.control import control_record_type
 from ...protocol.records.record import iterate_records
-from ..decode.batch_table import BatchTable, Flags
+from ..decode.batch_table import BatchTable
 from .columns import TIMESTAMP, corrupt_row, record_batches, schema_of, timestamps
 from .log_reading import LogChunk, LogDamage, read_batches
 from .task import TableTask
@@ -27,26 +28,36 @@ SCHEMA = schema_of(
     file=pa.string(),
     position=pa.int64(),
     size=pa.int64(),
-    base_offset=pa.int64(),
-    last_offset=pa.int64(),
-    records_count=pa.int32(),
-    partition_leader_epoch=pa.int32(),
+    baseOffset=pa.int64(),
+    lastOffset=pa.int64(),
+    recordsCount=pa.int32(),
+    partitionLeaderEpoch=pa.int32(),
     magic=pa.int32(),
     crc=pa.int64(),
-    is_crc_valid=pa.bool_(),
+    isCrcValid=pa.bool_(),
     compression=pa.string(),
-    timestamp_type=pa.string(),
-    base_timestamp=TIMESTAMP,
-    max_timestamp=TIMESTAMP,
-    delete_horizon=TIMESTAMP,
-    is_transactional=pa.bool_(),
-    is_control=pa.bool_(),
-    control_type=pa.string(),
-    producer_id=pa.int64(),
-    producer_epoch=pa.int32(),
-    base_sequence=pa.int32(),
-    last_sequence=pa.int32(),
+    timestampType=pa.string(),
+    baseTimestamp=TIMESTAMP,
+    maxTimestamp=TIMESTAMP,
+    deleteHorizon=TIMESTAMP,
+    isTransactional=pa.bool_(),
+    isControl=pa.bool_(),
+    controlType=pa.string(),
+    producerId=pa.int64(),
+    producerEpoch=pa.int32(),
+    baseSequence=pa.int32(),
+    lastSequence=pa.int32(),
 )
+_HEADER_FIELDS = {
+    "baseOffset": "base_offset",
+    "recordsCount": "records_count",
+    "partitionLeaderEpoch": "partition_leader_epoch",
+    "magic": "magic",
+    "crc": "crc",
+    "producerId": "producer_id",
+    "producerEpoch": "producer_epoch",
+    "baseSequence": "base_sequence",
+}
 _CODECS = [codec.name.lower() for codec in CompressionType] + [f"unknown({number})" for number in range(5, 8)]
 _TRANSACTIONAL, _CONTROL, _APPEND_TIME, _DELETE_HORIZON = 0x10, 0x20, 0x08, 0x40
 
@@ -57,9 +68,9 @@ def read(task: TableTask) -> Iterator[Any]:
     fixed = {"directory": str(task.directory), "topic": task.partition.topic, "partition": task.partition.partition}
     for item in read_batches(task.partition):
         if isinstance(item, LogDamage):
-            place = {"file": item.file, "position": item.position, "is_crc_valid": False}
+            place = {"file": item.file, "position": item.position, "isCrcValid": False}
             offset = item.offset if item.offset >= 0 else None
-            yield from record_batches(SCHEMA, [corrupt_row(SCHEMA, item.text, **fixed, **place, base_offset=offset)])
+            yield from record_batches(SCHEMA, [corrupt_row(SCHEMA, item.text, **fixed, **place, baseOffset=offset)])
         elif len(item.batches):
             yield _rows(item, fixed)
 
@@ -79,21 +90,20 @@ def _rows(chunk: LogChunk, fixed: dict[str, Any]) -> Any:
         "file": pa.repeat(str(chunk.segment.path), count),
         "position": positions,
         "size": table.sizes,
-        "base_offset": table.column("base_offset"),
-        "last_offset": table.last_offsets,
-        "is_crc_valid": matches,
+        "lastOffset": table.last_offsets,
+        "isCrcValid": matches,
         "compression": pa.array(_CODECS).take(pa.array(attributes & 7)),
-        "timestamp_type": pa.array(["CreateTime", "LogAppendTime"]).take(pa.array((attributes & _APPEND_TIME) >> 3)),
-        "base_timestamp": timestamps(base_timestamps),
-        "max_timestamp": timestamps(table.column("max_timestamp")),
-        "delete_horizon": timestamps(numpy.where(has_horizon, base_timestamps, -1)),
-        "is_transactional": (attributes & _TRANSACTIONAL) != 0,
-        "is_control": (attributes & _CONTROL) != 0,
-        "control_type": pa.array(_control_types(table, matches), pa.string()),
-        "last_sequence": numpy.where(sequences < 0, -1, ends),
+        "timestampType": pa.array(["CreateTime", "LogAppendTime"]).take(pa.array((attributes & _APPEND_TIME) >> 3)),
+        "baseTimestamp": timestamps(base_timestamps),
+        "maxTimestamp": timestamps(table.column("max_timestamp")),
+        "deleteHorizon": timestamps(numpy.where(has_horizon, base_timestamps, -1)),
+        "isTransactional": (attributes & _TRANSACTIONAL) != 0,
+        "isControl": (attributes & _CONTROL) != 0,
+        "controlType": pa.array(_control_types(table, matches), pa.string()),
+        "lastSequence": numpy.where(sequences < 0, -1, ends),
         "_corrupt_record": pa.array(_faults(chunk, matches), pa.string()),
     }
-    columns = [known[name] if name in known else table.column(name) for name in SCHEMA.names]
+    columns = [known[name] if name in known else table.column(_HEADER_FIELDS[name]) for name in SCHEMA.names]
     arrays = [
         column.cast(field.type) if isinstance(column, pa.Array) else pa.array(column).cast(field.type)
         for column, field in zip(columns, SCHEMA, strict=True)
@@ -101,7 +111,7 @@ def _rows(chunk: LogChunk, fixed: dict[str, Any]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _control_types(table: BatchTable, matches: Flags) -> list[str | None]:
+def _control_types(table: BatchTable, matches: NDArray[numpy.bool_]) -> list[str | None]:
     """The type of each control batch, None for a data batch and where none can be read."""
     types: list[str | None] = [None] * len(table)
     for index in numpy.flatnonzero(table.is_control & matches & (table.column("records_count") > 0)).tolist():
@@ -114,7 +124,7 @@ def _control_types(table: BatchTable, matches: Flags) -> list[str | None]:
     return types
 
 
-def _faults(chunk: LogChunk, matches: Flags) -> list[str | None]:
+def _faults(chunk: LogChunk, matches: NDArray[numpy.bool_]) -> list[str | None]:
     table = chunk.batches
     faults: list[str | None] = [None] * len(table)
     for index in numpy.flatnonzero(~matches).tolist():

@@ -50,14 +50,14 @@ SCHEMA = schema_of(
     value=pa.string(),
     offset=pa.int64(),
     epoch=pa.int32(),
-    producer_id=pa.int64(),
-    producer_epoch=pa.int32(),
-    last_sequence=pa.int32(),
-    last_offset=pa.int64(),
-    offset_delta=pa.int32(),
-    last_timestamp=TIMESTAMP,
-    coordinator_epoch=pa.int32(),
-    transaction_first_offset=pa.int64(),
+    producerId=pa.int64(),
+    producerEpoch=pa.int32(),
+    lastSequence=pa.int32(),
+    lastOffset=pa.int64(),
+    offsetDelta=pa.int32(),
+    lastTimestamp=TIMESTAMP,
+    coordinatorEpoch=pa.int32(),
+    transactionFirstOffset=pa.int64(),
 )
 """`kind` is the file's name, `snapshot` for producer snapshots; `offset` is the fact's, or the snapshot's."""
 
@@ -152,16 +152,16 @@ def _producers(path: Path) -> Facts:
     for producer in decode_snapshot(path.read_bytes()):
         fact = {
             "offset": base_offset_of(path.name),
-            "producer_id": producer.producer_id,
-            "producer_epoch": producer.producer_epoch,
-            "last_timestamp": microseconds(producer.last_timestamp),
-            "coordinator_epoch": producer.coordinator_epoch,
-            "transaction_first_offset": producer.transaction_first_offset,
+            "producerId": producer.producer_id,
+            "producerEpoch": producer.producer_epoch,
+            "lastTimestamp": microseconds(producer.last_timestamp),
+            "coordinatorEpoch": producer.coordinator_epoch,
+            "transactionFirstOffset": producer.transaction_first_offset,
         }
         for batch in producer.batches[:1]:
             fact |= {
-                "last_sequence": batch.last_sequence,
-                "last_offset": batch.last_offset,
-                "offset_delta": batch.offset_delta,
+                "lastSequence": batch.last_sequence,
+                "lastOffset": batch.last_offset,
+                "offsetDelta": batch.offset_delta,
             }
         yield fact

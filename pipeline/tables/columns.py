@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy
 import pyarrow as pa
-
-from ..decode.batch_table import Int64s
+from numpy.typing import NDArray
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 CORRUPT_COLUMN = "_corrupt_record"
@@ -31,7 +30,7 @@ def microseconds(milliseconds: int) -> int | None:
     return max(-_GREATEST_MS, min(_GREATEST_MS, milliseconds)) * 1000
 
 
-def timestamps(milliseconds: Int64s) -> Any:
+def timestamps(milliseconds: NDArray[numpy.int64]) -> Any:
     """The same for many."""
     clipped = numpy.clip(milliseconds, -_GREATEST_MS, _GREATEST_MS) * 1000
     return pa.array(clipped, mask=milliseconds == NO_TIMESTAMP).cast(TIMESTAMP)

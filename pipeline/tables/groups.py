@@ -25,10 +25,10 @@ MEMBERS_TYPE = pa.list_(
         "element",
         pa.struct(
             [
-                pa.field("member_id", pa.string()),
-                pa.field("instance_id", pa.string()),
-                pa.field("client_id", pa.string()),
-                pa.field("client_host", pa.string()),
+                pa.field("memberId", pa.string()),
+                pa.field("instanceId", pa.string()),
+                pa.field("clientId", pa.string()),
+                pa.field("clientHost", pa.string()),
             ]
         ),
     )
@@ -36,23 +36,23 @@ MEMBERS_TYPE = pa.list_(
 
 SCHEMA = schema_of(
     directory=pa.string(),
-    offsets_partition=pa.int32(),
+    offsetsPartition=pa.int32(),
     file=pa.string(),
     position=pa.int64(),
     offset=pa.int64(),
     timestamp=TIMESTAMP,
-    record_type=pa.int32(),
+    recordType=pa.int32(),
     kind=pa.string(),
-    group_type=pa.string(),
+    groupType=pa.string(),
     group=pa.string(),
-    member_id=pa.string(),
-    is_tombstone=pa.bool_(),
-    value_version=pa.int32(),
-    protocol_type=pa.string(),
+    memberId=pa.string(),
+    isTombstone=pa.bool_(),
+    valueVersion=pa.int32(),
+    protocolType=pa.string(),
     protocol=pa.string(),
     leader=pa.string(),
     epoch=pa.int32(),
-    state_timestamp=TIMESTAMP,
+    stateTimestamp=TIMESTAMP,
     members=MEMBERS_TYPE,
     key=pa.string(),
     value=pa.string(),
@@ -71,7 +71,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     for record in read_records(task.partition, data_batches):
         place = {
             "directory": str(task.directory),
-            "offsets_partition": task.partition.partition,
+            "offsetsPartition": task.partition.partition,
             "file": record.file,
             "position": record.position,
             "offset": record.offset,
@@ -84,19 +84,19 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 def _row(record: LogRecord, place: dict[str, Any]) -> tuple[Any, ...]:
     message = group_message(record.plain)
-    known = place | {"timestamp": microseconds(record.timestamp), "record_type": message.record_type}
-    known["is_tombstone"] = record.value is None
+    known = place | {"timestamp": microseconds(record.timestamp), "recordType": message.record_type}
+    known["isTombstone"] = record.value is None
     if message.key is not None:
         name = message.key.NAME.removesuffix("Key")
         known |= {
             "kind": name,
-            "group_type": str(kind_of(name)),
+            "groupType": str(kind_of(name)),
             "group": message.group,
-            "member_id": getattr(message.key, "member_id", None),
+            "memberId": getattr(message.key, "member_id", None),
             "key": _json(message.key, 0),
         }
     if record.value is not None:
-        known["value_version"] = message.value_version
+        known["valueVersion"] = message.value_version
     if message.fault is not None and not (message.is_unknown and message.key is None):
         text = f"{record.file}: the record at offset {record.offset}: {message.fault}"
         return corrupt_row(SCHEMA, text, **known)
@@ -116,11 +116,11 @@ def _facts(message: GroupMessage) -> dict[str, Any]:
         case GroupMetadataValue():
             members = [(m.member_id, m.group_instance_id, m.client_id, m.client_host) for m in value.members]
             facts |= {
-                "protocol_type": value.protocol_type,
+                "protocolType": value.protocol_type,
                 "protocol": value.protocol,
                 "leader": value.leader,
                 "epoch": value.generation,
-                "state_timestamp": microseconds(value.current_state_timestamp),
+                "stateTimestamp": microseconds(value.current_state_timestamp),
             }
         case ConsumerGroupMemberMetadataValue():
             members = [(message.key.member_id, value.instance_id, value.client_id, value.client_host)]

@@ -31,14 +31,14 @@ SCHEMA = schema_of(
     kind=pa.string(),
     position=pa.int64(),
     offset=pa.int64(),
-    log_position=pa.int64(),
+    logPosition=pa.int64(),
     timestamp=TIMESTAMP,
-    producer_id=pa.int64(),
-    first_offset=pa.int64(),
-    last_offset=pa.int64(),
-    last_stable_offset=pa.int64(),
+    producerId=pa.int64(),
+    firstOffset=pa.int64(),
+    lastOffset=pa.int64(),
+    lastStableOffset=pa.int64(),
 )
-"""`kind`: offset, time or transaction; `position` is the entry's in its own file. `offset` and `log_position` are an
+"""`kind`: offset, time or transaction; `position` is the entry's in its own file. `offset` and `logPosition` are an
 offset index's, `offset` and `timestamp` a time index's, the rest a transaction index's."""
 
 OFFSET_ENTRY = Struct(">ii")

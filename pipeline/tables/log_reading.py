@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy
+from numpy.typing import NDArray
 
 from ...protocol.records.record import Record
-from ..decode.batch_table import BatchTable, Flags
+from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage, DamageKind
 from ..decode.records import DecodedRecords, check_crcs, decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
 
-Select = Callable[[BatchTable], Flags]
+Select = Callable[[BatchTable], NDArray[numpy.bool_]]
 
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
@@ -81,18 +82,18 @@ def damage_of(segment: SegmentFile, damage: Damage) -> LogDamage:
     )
 
 
-def all_batches(chunk: BatchTable) -> Flags:
+def all_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
     """Selects every batch."""
     return numpy.ones(len(chunk), dtype=numpy.bool_)
 
 
-def data_batches(chunk: BatchTable) -> Flags:
+def data_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
     """Selects those that are no control batches."""
-    is_data: Flags = ~chunk.is_control
+    is_data: NDArray[numpy.bool_] = ~chunk.is_control
     return is_data
 
 
-def control_batches(chunk: BatchTable) -> Flags:
+def control_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
     """Selects control batches."""
     return chunk.is_control
 
@@ -108,7 +109,7 @@ def read_records(partition: PartitionDirectory, select: Select) -> Iterator[LogR
         yield from _records(item, select(item.batches) & matches)
 
 
-def _records(chunk: LogChunk, selected: Flags) -> Iterator[LogRecord | LogDamage]:
+def _records(chunk: LogChunk, selected: NDArray[numpy.bool_]) -> Iterator[LogRecord | LogDamage]:
     """In the order of offsets: the decoder takes uncompressed batches first, a run of the same kind at a time."""
     is_compressed = (chunk.batches.column("attributes") & 7) != 0
     bounds = numpy.flatnonzero(numpy.diff(is_compressed)) + 1

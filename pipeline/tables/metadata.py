@@ -25,12 +25,12 @@ SCHEMA = schema_of(
     file=pa.string(),
     position=pa.int64(),
     offset=pa.int64(),
-    leader_epoch=pa.int32(),
+    leaderEpoch=pa.int32(),
     timestamp=TIMESTAMP,
-    is_snapshot=pa.bool_(),
-    is_control=pa.bool_(),
+    isSnapshot=pa.bool_(),
+    isControl=pa.bool_(),
     type=pa.string(),
-    type_id=pa.int32(),
+    typeId=pa.int32(),
     version=pa.int32(),
     data=pa.string(),
 )
@@ -64,7 +64,7 @@ def _records(task: TableTask, partition: PartitionDirectory, *, is_snapshot: boo
             "file": record.file,
             "position": record.position,
             "offset": record.offset,
-            "is_snapshot": is_snapshot,
+            "isSnapshot": is_snapshot,
         }
         if isinstance(record, LogDamage):
             yield corrupt_row(SCHEMA, record.text, **place)
@@ -75,9 +75,9 @@ def _records(task: TableTask, partition: PartitionDirectory, *, is_snapshot: boo
 def _row(record: LogRecord, known: dict[str, Any]) -> tuple[Any, ...]:
     is_control = bool(record.attributes & CONTROL)
     known |= {
-        "leader_epoch": record.leader_epoch,
+        "leaderEpoch": record.leader_epoch,
         "timestamp": microseconds(record.timestamp),
-        "is_control": is_control,
+        "isControl": is_control,
     }
     try:
         known |= _control(record) if is_control else _data(record)
@@ -90,7 +90,7 @@ def _row(record: LogRecord, known: dict[str, Any]) -> tuple[Any, ...]:
 def _control(record: LogRecord) -> dict[str, Any]:
     """Raises InvalidRecordError, ProtocolError."""
     control = control_of(record.plain)
-    found = {"type": control.type.name, "type_id": control.type_id}
+    found = {"type": control.type.name, "typeId": control.type_id}
     return found | (_typed(control.message) if control.message is not None else {}) | {"type": control.type.name}
 
 
@@ -105,7 +105,7 @@ def _data(record: LogRecord) -> dict[str, Any]:
 def _typed(typed: Typed) -> dict[str, Any]:
     return {
         "type": typed.message.NAME,
-        "type_id": typed.type,
+        "typeId": typed.type,
         "version": typed.version,
         "data": kafka_json(document(typed.message, typed.version)),
     }

@@ -21,28 +21,28 @@ OFFSETS_TOPIC = "__consumer_offsets"
 
 SCHEMA = schema_of(
     directory=pa.string(),
-    offsets_partition=pa.int32(),
+    offsetsPartition=pa.int32(),
     file=pa.string(),
     position=pa.int64(),
     offset=pa.int64(),
     timestamp=TIMESTAMP,
     group=pa.string(),
     topic=pa.string(),
-    topic_id=pa.string(),
+    topicId=pa.string(),
     partition=pa.int32(),
-    committed_offset=pa.int64(),
-    leader_epoch=pa.int32(),
+    committedOffset=pa.int64(),
+    leaderEpoch=pa.int32(),
     metadata=pa.string(),
-    commit_timestamp=TIMESTAMP,
-    expire_timestamp=TIMESTAMP,
-    is_tombstone=pa.bool_(),
+    commitTimestamp=TIMESTAMP,
+    expireTimestamp=TIMESTAMP,
+    isTombstone=pa.bool_(),
     transaction=pa.string(),
-    producer_id=pa.int64(),
-    producer_epoch=pa.int32(),
-    value_version=pa.int32(),
+    producerId=pa.int64(),
+    producerEpoch=pa.int32(),
+    valueVersion=pa.int32(),
 )
 """`offset` is the record's own, `position` its batch's; `transaction` is null outside of one, else `committed`,
-`aborted` or `pending`; `topic_id` is known from values of version 4 on (Kafka 4.1)."""
+`aborted` or `pending`; `topicId` is known from values of version 4 on (Kafka 4.1)."""
 
 
 def read(task: TableTask) -> Iterator[Any]:
@@ -57,7 +57,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     for record in read_records(task.partition, data_batches):
         place = {
             "directory": directory,
-            "offsets_partition": partition,
+            "offsetsPartition": partition,
             "file": record.file,
             "position": record.position,
             "offset": record.offset,

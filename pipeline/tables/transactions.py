@@ -2,7 +2,7 @@
 
 `source` is `state` for a record of ``__transaction_state`` (all that the log still has, oldest first), `log` for a
 transaction in a partition's log: its data and the marker that ends it. One without a marker is `Open`, last in its
-partition; a marker without data (a coordinator writes one to each partition that was added) has no `first_offset`.
+partition; a marker without data (a coordinator writes one to each partition that was added) has no `firstOffset`.
 Source: Kafka's TransactionLog, TransactionState, ProducerStateManager.
 """
 
@@ -59,21 +59,21 @@ SCHEMA = schema_of(
     position=pa.int64(),
     offset=pa.int64(),
     timestamp=TIMESTAMP,
-    transactional_id=pa.string(),
-    is_tombstone=pa.bool_(),
+    transactionalId=pa.string(),
+    isTombstone=pa.bool_(),
     state=pa.string(),
-    producer_id=pa.int64(),
-    producer_epoch=pa.int32(),
-    first_offset=pa.int64(),
-    first_timestamp=TIMESTAMP,
-    last_update=TIMESTAMP,
-    timeout_ms=pa.int32(),
-    coordinator_epoch=pa.int32(),
+    producerId=pa.int64(),
+    producerEpoch=pa.int32(),
+    firstOffset=pa.int64(),
+    firstTimestamp=TIMESTAMP,
+    lastUpdate=TIMESTAMP,
+    timeoutMs=pa.int32(),
+    coordinatorEpoch=pa.int32(),
     batches=pa.int64(),
     records=pa.int64(),
     bytes=pa.int64(),
     partitions=PARTITIONS_TYPE,
-    value_version=pa.int32(),
+    valueVersion=pa.int32(),
 )
 """Of a `log` row `offset`, `position` and `timestamp` are its marker's (null while `Open`), `state` is Committed,
 Aborted or Open; of a `state` row they are the record's."""
@@ -137,7 +137,7 @@ def _state_row(fixed: dict[str, Any], record: LogRecord) -> tuple[Any, ...]:
         "position": record.position,
         "offset": record.offset,
         "timestamp": microseconds(record.timestamp),
-        "is_tombstone": record.value is None,
+        "isTombstone": record.value is None,
     }
     decoded = transaction_record(record.plain)
     if decoded.fault is not None:
@@ -145,10 +145,10 @@ def _state_row(fixed: dict[str, Any], record: LogRecord) -> tuple[Any, ...]:
         return corrupt_row(SCHEMA, text, **known)
     assert isinstance(decoded.key, Typed)
     assert isinstance(decoded.key.message, TransactionLogKey)
-    known["transactional_id"] = decoded.key.message.transactional_id
+    known["transactionalId"] = decoded.key.message.transactional_id
     if isinstance(decoded.value, Typed):
         assert isinstance(decoded.value.message, TransactionLogValue)
-        known |= _state(decoded.value.message) | {"value_version": decoded.value.version}
+        known |= _state(decoded.value.message) | {"valueVersion": decoded.value.version}
     return _row(known)
 
 
@@ -156,11 +156,11 @@ def _state(value: TransactionLogValue) -> dict[str, Any]:
     status = value.transaction_status
     return {
         "state": STATES[status] if 0 <= status < len(STATES) else f"unknown({status})",
-        "producer_id": value.producer_id,
-        "producer_epoch": value.producer_epoch,
-        "first_timestamp": microseconds(value.transaction_start_timestamp_ms),
-        "last_update": microseconds(value.transaction_last_update_timestamp_ms),
-        "timeout_ms": value.transaction_timeout_ms,
+        "producerId": value.producer_id,
+        "producerEpoch": value.producer_epoch,
+        "firstTimestamp": microseconds(value.transaction_start_timestamp_ms),
+        "lastUpdate": microseconds(value.transaction_last_update_timestamp_ms),
+        "timeoutMs": value.transaction_timeout_ms,
         "partitions": [
             {"topic": found.topic, "partition": partition}
             for found in value.transaction_partitions or []
@@ -237,9 +237,9 @@ def _marker_rows(
         ended = {
             "timestamp": microseconds(time),
             "state": "Committed" if marker.is_commit else "Aborted",
-            "producer_id": header.producer_id,
-            "producer_epoch": header.producer_epoch,
-            "coordinator_epoch": marker.coordinator_epoch,
+            "producerId": header.producer_id,
+            "producerEpoch": header.producer_epoch,
+            "coordinatorEpoch": marker.coordinator_epoch,
         }
         data = {} if transaction is None else _transaction(header.producer_id, transaction)
         yield _row(known | data | place | ended)
@@ -247,10 +247,10 @@ def _marker_rows(
 
 def _transaction(producer_id: int, transaction: _OpenTransaction) -> dict[str, Any]:
     return {
-        "producer_id": producer_id,
-        "producer_epoch": transaction.producer_epoch,
-        "first_offset": transaction.first_offset,
-        "first_timestamp": microseconds(transaction.first_timestamp),
+        "producerId": producer_id,
+        "producerEpoch": transaction.producer_epoch,
+        "firstOffset": transaction.first_offset,
+        "firstTimestamp": microseconds(transaction.first_timestamp),
         "batches": transaction.batches,
         "records": transaction.records,
         "bytes": transaction.size,
