@@ -1,9 +1,22 @@
-"""What holds for every test: in CI nothing may be skipped."""
+"""What holds for every test: in CI nothing may be skipped; a test that hangs fails, but for the long ones.
+
+The limit of the others stands in pyproject.toml. When it is over, the stacks of all threads are printed, and the test
+fails where it stands, in an event loop or in a call of Spark's too.
+"""
 
 import os
 from collections.abc import Generator
 
 import pytest
+
+NO_LIMIT_S = 0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Lets long tests take the time that they take."""
+    for item in items:
+        if item.get_closest_marker("long") is not None:
+            item.add_marker(pytest.mark.timeout(NO_LIMIT_S))
 
 
 @pytest.hookimpl(wrapper=True)
