@@ -21,7 +21,7 @@ PURE = re.compile(
     r"|broker/(timers|fetch_session|fetch_read|fetch_wait|partition|partitions|request|internal_topics)\.py"
     r"|broker/metadata/(?!service|metadata_log|format|snapshot_files|snapshot_generator)"
     r"|broker/cleaner_state\.py"
-    r"|storage/compaction/(cleaned_indexes|grouping|offset_map|pace|retention|selection|transactions)\.py"
+    r"|storage/compaction/(cleaned_indexes|grouping|offset_map|pace|record_marks|record_steps|retention|selection|transactions)\.py"
     r"|storage/(append_plan|producer_state|leader_epochs|log_config)\.py"
     r"|client/(assignors|partitioner|accumulator))"
 )

@@ -16,7 +16,7 @@ from ...storage.checkpoints import (
     read_offset_checkpoint,
     write_offset_checkpoint,
 )
-from ...storage.compaction.offset_map import DEFAULT_MAX_ENTRIES
+from ...storage.compaction.offset_map import UNLIMITED
 from ...storage.directory_lock import DirectoryLock
 from ...storage.files import Files
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
@@ -35,7 +35,7 @@ class CompactionOrder:
     now_ms: int
     partitions: tuple[int, ...] = ()
     configs: Mapping[str, str] | None = None
-    max_map_entries: int = DEFAULT_MAX_ENTRIES
+    max_map_entries: int = UNLIMITED
     is_dry_run: bool = False
     engine: str = LOCAL
 

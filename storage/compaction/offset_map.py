@@ -1,42 +1,130 @@
 """From a key to the offset of its latest record: what decides which records of a compacted log stay.
 
-Exact: it holds the keys themselves, where Kafka's SkimpyOffsetMap holds MD5 hashes and trusts them not to collide.
-Pure. Bounded: a full map refuses keys it does not hold, and the round then ends before that batch. Source: Kafka's
-SkimpyOffsetMap, Cleaner.buildOffsetMap.
+Exact: keys themselves are compared, where Kafka's SkimpyOffsetMap trusts MD5 hashes not to collide. Pure. Bounded by a
+number of keys, as Kafka's is (a full map ends a round: Kafka's rule for the broker), or by bytes (`odradek compact`:
+a full map takes a smaller range of keys' hashes, and the others have their turn: key_ranges.py). Source: Kafka's
+SkimpyOffsetMap, Cleaner.buildOffsetMapForSegment.
 
 Sketch of costs: about 100 bytes and the key for each key; 5 million keys of 20 bytes take 0.7 GB.
 """
 
-DEFAULT_MAX_ENTRIES = 5_000_000
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.checksum import crc32c
+from ...protocol.records.record import iterate_records
+from .batch_chunk import BatchChunk
+
+UNLIMITED = 1 << 62
+BYTES_OF_AN_ENTRY = 110
+"""What a key takes in the dictionary besides its own bytes: the slot, the object, the offset."""
+HASH_BITS = 32
 
 
-class OffsetMap:
+class KeyLimit(NamedTuple):
+    """What a map may hold: keys, bytes."""
+
+    entries: int = UNLIMITED
+    size: int = UNLIMITED
+
+
+class KeyRange(NamedTuple):
+    """The keys whose hash begins with `value`, `bits` bits of it; all keys for no bits."""
+
+    bits: int = 0
+    value: int = 0
+
+    @property
+    def halves(self) -> tuple["KeyRange", "KeyRange"]:
+        """The range in two."""
+        return KeyRange(self.bits + 1, self.value * 2), KeyRange(self.bits + 1, self.value * 2 + 1)
+
+    def holds(self, key_hash: int) -> bool:
+        """Whether a hash of 32 bits belongs here."""
+        return key_hash >> (HASH_BITS - self.bits) == self.value
+
+
+class OffsetMap(Protocol):
     """The latest offset of each key in the part of the log that has not been cleaned yet."""
 
-    __slots__ = ("_offsets", "latest_offset", "max_entries")
+    latest_offset: int
+    """The last offset that the map speaks for; records behind it are kept whatever their key."""
+    key_range: KeyRange
 
-    def __init__(self, max_entries: int = DEFAULT_MAX_ENTRIES) -> None:
+    def __len__(self) -> int:
+        """How many keys there are."""
+        ...
+
+    def put(self, chunk: BatchChunk, batches: Sequence[int], start_offset: int) -> int:
+        """Takes in the keys of the records from `start_offset` on, of these batches of a chunk, with their offsets.
+
+        How many batches were taken whole. If not all, the map is full: Kafka stops at the very record, and
+        `latest_offset` is then the last that was put. Raises InvalidRecordError for records that can't be decoded.
+        """
+        ...
+
+    def narrow(self, key_range: KeyRange) -> None:
+        """Forgets the keys outside of a range, and takes in none from now on."""
+        ...
+
+    def advance_to(self, offset: int) -> None:
+        """Everything up to `offset` has been read."""
+        ...
+
+
+class DictionaryOffsetMap:
+    """An OffsetMap in a dictionary: for the core install."""
+
+    __slots__ = ("_limit", "_offsets", "_size", "key_range", "latest_offset")
+
+    def __init__(self, limit: KeyLimit, key_range: KeyRange) -> None:
+        self._limit = limit
         self._offsets: dict[bytes, int] = {}
-        self.max_entries = max_entries
+        self._size = 0
+        self.key_range = key_range
         self.latest_offset = -1
-        """The last offset that the map speaks for; records behind it are kept whatever their key."""
 
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def put_all(self, latest: dict[bytes, int]) -> bool:
-        """Takes in a batch's keys with their last offsets, all or none; whether there was room."""
-        if len(self._offsets) + len(latest) > self.max_entries:
-            new = sum(1 for key in latest if key not in self._offsets)
-            if len(self._offsets) + new > self.max_entries:
-                return False
-        self._offsets.update(latest)
-        return True
+    def put(self, chunk: BatchChunk, batches: Sequence[int], start_offset: int) -> int:
+        """See OffsetMap."""
+        offsets, limit, key_range = self._offsets, self._limit, self.key_range
+        for taken, index in enumerate(batches):
+            header = chunk.headers[index]
+            try:
+                keyed = [(r.key, r.offset) for r in iterate_records(chunk.batch(index), header) if r.key is not None]
+            except KafkaError as error:
+                raise chunk.refusal(index, error) from error
+            for key, offset in keyed:
+                if offset < start_offset or (key_range.bits and not key_range.holds(crc32c(key))):
+                    continue
+                if len(offsets) >= limit.entries:
+                    return taken
+                if key not in offsets:
+                    size = self._size + BYTES_OF_AN_ENTRY + len(key)
+                    if size > limit.size and offsets:
+                        return taken
+                    self._size = size
+                offsets[key] = self.latest_offset = offset
+            self.advance_to(header.last_offset)
+        return len(batches)
 
     def get(self, key: bytes) -> int:
         """The latest offset of `key`, -1 if the map does not hold it."""
         return self._offsets.get(key, -1)
 
+    def holds(self, key: bytes) -> bool:
+        """Whether a key belongs to the map's range."""
+        return not self.key_range.bits or self.key_range.holds(crc32c(key))
+
+    def narrow(self, key_range: KeyRange) -> None:
+        """See OffsetMap."""
+        self.key_range = key_range
+        self._offsets = {key: offset for key, offset in self._offsets.items() if key_range.holds(crc32c(key))}
+        self._size = sum(BYTES_OF_AN_ENTRY + len(key) for key in self._offsets)
+
     def advance_to(self, offset: int) -> None:
-        """Everything up to `offset` has been read."""
+        """See OffsetMap."""
         self.latest_offset = max(self.latest_offset, offset)

@@ -20,6 +20,7 @@ from ..log_config import LogConfig
 from ..transaction_index import TransactionIndex
 from .cleaning import CleanedGroup, PartitionCleaner, RoundResult
 from .grouping import CleanableRange, SegmentFacts
+from .offset_map import KeyLimit
 from .pace import Pace
 from .partition_facts import PartitionFacts, read_transaction_indexes, size_of
 from .retention import LastRecord
@@ -79,9 +80,8 @@ def carry_out(order: CleaningOrder, files: Files, pace: Pace) -> CleaningOutcome
     )
     is_done = False
     try:
-        result, groups = cleaner.write_cleaned(
-            _facts(order, files), order.offsets, max_map_entries=order.limits.max_map_entries
-        )
+        limit = KeyLimit(entries=order.limits.max_map_entries)
+        result, groups = cleaner.write_cleaned(_facts(order, files), order.offsets, limit)
         changed = [group for group in groups if group.is_changed]
         for group in groups:
             if not group.is_changed:

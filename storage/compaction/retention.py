@@ -1,19 +1,27 @@
-"""What stays of one batch: the whole batch as it is, a rebuilt one, its bare header, or nothing.
+"""What stays of each batch of a chunk: the whole batch as it is, a rebuilt one, its bare header, or nothing.
 
 Pure. Offsets, sequences, producer fields, leader epoch, timestamp type and compression type of a rebuilt batch are the
-original's; a batch that keeps a tombstone, or a marker whose data has gone, gets a delete horizon once. Source: Kafka's
-Cleaner.cleanInto and shouldRetainRecord, MemoryRecords.filterTo; KIP-534; KAFKA-17076 (a round's last batch stays).
+original's; a batch that keeps a tombstone, or a marker whose data has gone, gets a delete horizon once. What looks into
+records is given (record_steps.py). Source: Kafka's Cleaner.cleanInto, MemoryRecords.filterTo; KIP-534; KAFKA-17076 (a
+round's last batch stays).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...protocol.records.batch import BatchHeader, Buffer
-from ...protocol.records.builder import BatchBuilder, encode_empty_batch
-from ...protocol.records.errors import InvalidRecordError
-from ...protocol.records.record import Record, decode_records
-from .offset_map import OffsetMap
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import (
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    LOG_OVERHEAD,
+    BatchHeader,
+    Buffer,
+    read_header,
+)
+from ...protocol.records.builder import encode_empty_batch
+from .batch_chunk import BatchChunk
+from .record_steps import RecordSteps, Sifting, SiftOrder, decode, rebuilt_batch
 from .transactions import CleanedTransactions
 
 
@@ -30,7 +38,7 @@ class Round:
 
     now_ms: int
     delete_retention_ms: int
-    offset_map: OffsetMap
+    steps: RecordSteps
     upper_bound_offset: int
     """The first offset that this round does not clean: the batch in front of it stays, if only as a header."""
     last_records: Mapping[int, LastRecord]
@@ -40,43 +48,101 @@ class Round:
     records_without_key: int = 0
 
 
-def retain(round_: Round, header: BatchHeader, batch: Buffer) -> tuple[Buffer, bool] | None:
-    """(bytes to write, whether they are the batch itself), or None when nothing stays. Batches come in offset order.
+class Piece(NamedTuple):
+    """Batches to write one behind the other; `is_verbatim`: they are as they were."""
+
+    data: Buffer
+    headers: Sequence[BatchHeader]
+    is_verbatim: bool
+
+
+class _Verbatim:
+    """What stands for a batch that stays as it is."""
+
+
+_VERBATIM = _Verbatim()
+_Fate = Buffer | _Verbatim | None
+
+
+def retain(round_: Round, chunk: BatchChunk, order: SiftOrder) -> tuple[list[Piece], bool]:
+    """(what to write of a chunk, whether anything of it changes). Chunks come in the order of their offsets.
 
     Raises InvalidRecordError for records that can't be decoded or rebuilt: the partition is then left as it is.
     """
-    records = decode_records(batch, header) if header.is_control else None
-    if records is not None:
+    fates: list[_Fate] = [None] * len(chunk.headers)
+    data = []
+    is_aborted = round_.transactions.is_aborted
+    for index, header in enumerate(chunk.headers):
+        if header.attributes & CONTROL_FLAG:
+            fates[index] = _control_batch(round_, chunk, index)
+        elif is_aborted(header):
+            fates[index] = _without_records(round_, chunk, index, header.records_count)
+        elif header.records_count == 0:
+            fates[index] = _without_records(round_, chunk, index, 0)
+        else:
+            data.append(index)
+    if data:
+        _data_batches(round_, chunk, data, round_.steps.sift(chunk, data, order), fates)
+    return list(_pieces(chunk, fates)), any(fate is not _VERBATIM for fate in fates)
+
+
+def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Fate:
+    """A marker: it goes once its data has gone and its horizon has passed."""
+    header = chunk.headers[index]
+    records = decode(chunk, index)
+    try:
         is_discardable = round_.transactions.is_discardable(header, records[0].key if records else None)
         horizon = header.delete_horizon_ms
-        drops_records = is_discardable and horizon is not None and horizon <= round_.now_ms
-    else:
-        is_discardable = drops_records = round_.transactions.is_aborted(header)
-    keeps_header = _keeps_header(round_, header)
-    if drops_records and not keeps_header:
+        if not records or (is_discardable and horizon is not None and horizon <= round_.now_ms):
+            return _without_records(round_, chunk, index, len(records))
+        round_.records_read += len(records)
+        round_.records_kept += len(records)
+        needs_horizon = is_discardable or any(record.value is None for record in records)
+        if not needs_horizon or horizon is not None:
+            return _VERBATIM
+        return rebuilt_batch(header, records, round_.now_ms + round_.delete_retention_ms)
+    except KafkaError as error:
+        raise chunk.refusal(index, error) from error
+
+
+def _data_batches(
+    round_: Round, chunk: BatchChunk, batches: Sequence[int], sifting: Sifting, fates: list[_Fate]
+) -> None:
+    """Fills in the fate of the batches whose records were sifted."""
+    rebuilds: list[tuple[int, int | None]] = []
+    new_horizon = round_.now_ms + round_.delete_retention_ms
+    read = all_kept = unkeyed = 0
+    for number, (records, kept, without_key, keeps_tombstone) in enumerate(sifting.facts):
+        index = batches[number]
+        read += records
+        all_kept += kept
+        unkeyed += without_key
+        if not kept:
+            fates[index] = _without_records(round_, chunk, index, 0)
+            continue
+        header = chunk.headers[index]
+        has_horizon = header.attributes & DELETE_HORIZON_FLAG
+        if keeps_tombstone and not has_horizon:
+            rebuilds.append((number, new_horizon))
+        elif kept == records:
+            fates[index] = _VERBATIM
+        else:
+            rebuilds.append((number, header.base_timestamp if has_horizon else None))
+    for (number, _), batch in zip(rebuilds, sifting.rebuild(rebuilds) if rebuilds else (), strict=True):
+        fates[batches[number]] = batch
+    round_.records_read += read
+    round_.records_kept += all_kept
+    round_.records_without_key += unkeyed
+
+
+def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Fate:
+    """The bare header of a batch that keeps no record, where that must stay; `records` it had are counted then."""
+    header = chunk.headers[index]
+    if not _keeps_header(round_, header):
         return None
-    if records is None:
-        records = decode_records(batch, header)
-    round_.records_read += len(records)
-    if drops_records:
-        kept = []
-    elif header.is_control:
-        kept = records
-    else:
-        kept = [record for record in records if _stays(round_, header, record)]
-    round_.records_kept += len(kept)
-    if not kept:
-        if not keeps_header:
-            return None
-        bare = _bare_header(header)
-        return bare, bare == batch  # one that an earlier round has left bare stays as it is
-    needs_horizon = not header.has_delete_horizon and (
-        (header.is_control and is_discardable) or any(record.value is None for record in kept)
-    )
-    if len(kept) == len(records) and not needs_horizon:
-        return batch, True
-    horizon = round_.now_ms + round_.delete_retention_ms if needs_horizon else header.delete_horizon_ms
-    return _rebuilt(header, kept, horizon), False
+    round_.records_read += records
+    bare = _bare_header(header)
+    return _VERBATIM if bare == chunk.batch(index) else bare  # one that an earlier round has left bare stays as it is
 
 
 def _keeps_header(round_: Round, header: BatchHeader) -> bool:
@@ -93,18 +159,28 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
     return header.last_offset == last.last_data_offset
 
 
-def _stays(round_: Round, header: BatchHeader, record: Record) -> bool:
-    """Whether a data record is the latest of its key; a tombstone only until its horizon, none without a key."""
-    offset_map = round_.offset_map
-    if record.offset > offset_map.latest_offset:
-        return True
-    if record.key is None:
-        round_.records_without_key += 1
-        return False
-    if record.offset < offset_map.get(record.key):
-        return False
-    horizon = header.delete_horizon_ms
-    return record.value is not None or horizon is None or round_.now_ms < horizon
+def _pieces(chunk: BatchChunk, fates: Sequence[_Fate]) -> Iterator[Piece]:
+    """What is to be written; neighbours that stay as they are come as one."""
+    first: int | None = None
+    for index, fate in enumerate(fates):
+        if fate is _VERBATIM:
+            if first is None:
+                first = index
+            continue
+        if first is not None:
+            yield _verbatim(chunk, first, index)
+            first = None
+        if fate is not None:
+            assert not isinstance(fate, _Verbatim)
+            yield Piece(fate, (read_header(fate),), is_verbatim=False)
+    if first is not None:
+        yield _verbatim(chunk, first, len(fates))
+
+
+def _verbatim(chunk: BatchChunk, first: int, end: int) -> Piece:
+    """The batches from `first` to `end` (exclusive) as they are."""
+    stop = chunk.starts[end - 1] + chunk.headers[end - 1].batch_length + LOG_OVERHEAD
+    return Piece(chunk.data[chunk.starts[first] : stop], chunk.headers[first:end], is_verbatim=True)
 
 
 def _bare_header(header: BatchHeader) -> bytes:
@@ -120,24 +196,3 @@ def _bare_header(header: BatchHeader) -> bytes:
         is_transactional=header.is_transactional,
         is_control=header.is_control,
     )
-
-
-def _rebuilt(header: BatchHeader, kept: list[Record], delete_horizon_ms: int | None) -> bytes:
-    builder = BatchBuilder(
-        compression=header.compression_type,
-        base_offset=header.base_offset,
-        partition_leader_epoch=header.partition_leader_epoch,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-        is_transactional=header.is_transactional,
-        is_control=header.is_control,
-        log_append_time_ms=header.max_timestamp if header.is_log_append_time else None,
-        delete_horizon_ms=delete_horizon_ms,
-    )
-    try:
-        for offset, timestamp, key, value, headers in kept:
-            builder.append(timestamp, key, value, headers, offset)
-        return builder.build(header.last_offset)
-    except ValueError as error:
-        raise InvalidRecordError(f"batch at offset {header.base_offset} can't be rebuilt: {error}") from error

@@ -145,7 +145,7 @@ async def test_damage_is_shown_others_go_on_and_it_is_tried_again(
         await cleaner.look_once()
     assert len(values(sound)) <= 20
     refusal = cleaner.state.uncleanable["damaged", 0]
-    assert f"{path}, position 0: Record is corrupt (stored crc" in refusal.reason
+    assert f"{path}, position 0, offset 0: Record is corrupt (stored crc" in refusal.reason
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert len(errors) == 1, "one line"
     assert refusal.reason in errors[0]

@@ -19,6 +19,7 @@ from odradek.protocol.records.control import ControlRecordType, EndTransactionMa
 from odradek.protocol.records.record import Record
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import CleanableRange
+from odradek.storage.compaction.offset_map import KeyLimit
 from odradek.storage.compaction.partition_facts import read_partition
 from odradek.storage.file_names import SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX
 from odradek.storage.log import AppendOrigin, Log
@@ -57,7 +58,7 @@ def cleaned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = UnsyncedFiles()
     facts = read_partition(files, directory, now_ms=NOW, producer_id_expiration_ms=CONFIG.producer_id_expiration_ms)
     cleaner = PartitionCleaner(files, directory, LogConfig(index_interval_bytes=1), NOW)
-    _, groups = cleaner.write_cleaned(facts, CleanableRange(0, 15), max_map_entries=100)
+    _, groups = cleaner.write_cleaned(facts, CleanableRange(0, 15), KeyLimit(entries=100))
     assert [[source.base_offset for source in group.sources] for group in groups] == [[0, 5, 10]]
     return directory
 

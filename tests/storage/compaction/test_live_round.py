@@ -261,7 +261,7 @@ def test_damage_is_named_and_changes_nothing(tmp_path: Path) -> None:
     damaged.write_bytes(data)
     with pytest.raises(KafkaError) as caught:
         clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
-    assert f"{damaged}, position {first.size_in_bytes}: " in str(caught.value)
+    assert f"{damaged}, position {first.size_in_bytes}, offset 20: " in str(caught.value)
     assert "stored crc" in str(caught.value)
     assert names(log, ".cleaned", ".swap", ".deleted") == []
     assert log.log_files.cleaning is None

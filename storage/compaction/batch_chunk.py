@@ -1,0 +1,153 @@
+"""A segment in chunks of whole batches, read and checked: what a pass over a partition goes through.
+
+Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole,
+has the CRC that it says and begins at or behind the end of the one before. Source: Kafka's Cleaner (readBuffer, which
+grows to the largest batch: growBuffersOrFail).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    HEADER,
+    LOG_OVERHEAD,
+    MAGIC,
+    BatchHeader,
+    batch_size,
+)
+from ...protocol.records.checksum import crc32c
+from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ..files import READ_ONLY, Files
+from .pace import Pace
+
+_LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
+
+
+class BatchChunk:
+    """Whole batches that lie one behind the other; `position` is where the first begins in its file, in bytes."""
+
+    __slots__ = ("data", "first_record", "headers", "path", "position", "starts")
+
+    def __init__(self, path: Path, position: int, data: memoryview, first_record: int) -> None:
+        self.path = path
+        self.position = position
+        self.data = data
+        self.first_record = first_record
+        """The number of records, by the headers, that lie in front of this chunk in its segment."""
+        self.starts: list[int] = []
+        self.headers: list[BatchHeader] = []
+
+    def batch(self, index: int) -> memoryview:
+        """The bytes of a batch, header included."""
+        start = self.starts[index]
+        return self.data[start : start + self.headers[index].batch_length + LOG_OVERHEAD]
+
+    def first_records(self) -> list[int]:
+        """For each batch: how many records lie in front of it in its segment."""
+        count = self.first_record
+        counts = []
+        for header in self.headers:
+            counts.append(count)
+            count += max(header.records_count, 0)
+        return counts
+
+    def place(self, index: int) -> str:
+        """Where a batch lies, for messages."""
+        return place_of(self.path, self.position + self.starts[index], self.headers[index].base_offset)
+
+    def refusal(self, index: int, error: KafkaError) -> KafkaError:
+        """The same error with the batch's place in front."""
+        return KafkaError(error.error_code, f"{self.place(index)}: {error.message}")
+
+
+def place_of(path: Path, position: int, offset: int) -> str:
+    """A place in a log, for messages."""
+    return f"{path}, position {position}, offset {offset}"
+
+
+def read_chunks(
+    files: Files, path: Path, base_offset: int, size: int, buffer_bytes: int, pace: Pace
+) -> Iterator[BatchChunk]:
+    """The batches of a segment's file of `size` bytes, about `buffer_bytes` of them at a time.
+
+    Raises CorruptRecordError and UnsupportedForMessageFormatError that name file, position and offset; OSError.
+    """
+    fd = files.open(path, READ_ONLY)
+    try:
+        least = base_offset
+        position = records = 0
+        wanted = buffer_bytes
+        while position < size:
+            data = files.read(fd, min(wanted, size - position), position)
+            if len(data) < min(wanted, size - position):
+                raise CorruptRecordError(f"{path}: the file ends at {position + len(data)}, not at {size}")
+            chunk = BatchChunk(path, position, memoryview(data), records)
+            least, end = _take_batches(chunk, least, size)
+            if chunk.headers:
+                pace.read(end)
+                records += sum(max(header.records_count, 0) for header in chunk.headers)
+                yield chunk
+            wanted = buffer_bytes if chunk.headers else _wanted(chunk, buffer_bytes)
+            position += end
+    finally:
+        files.close(fd)
+
+
+def _wanted(chunk: BatchChunk, buffer_bytes: int) -> int:
+    """The size of the first batch, which is larger than the chunk."""
+    size = batch_size(chunk.data)
+    assert size is not None
+    return max(size, buffer_bytes)
+
+
+def _take_batches(chunk: BatchChunk, least: int, size: int) -> tuple[int, int]:
+    """Fills the chunk with the whole batches in its data; (offset behind the last, index behind the last)."""
+    data, headers, starts = chunk.data, chunk.headers, chunk.starts
+    unpack, make, count = HEADER.unpack_from, BatchHeader._make, len(data)
+    start = 0
+    while start + BATCH_HEADER_SIZE <= count:
+        header = make(unpack(data, start))
+        length = header.batch_length
+        if header.magic != MAGIC or length < _LEAST_LENGTH:
+            raise _refusal(chunk, start, size)
+        end = start + length + LOG_OVERHEAD
+        if end > count:
+            if chunk.position + end > size:
+                raise _refusal(chunk, start, size)
+            return least, start
+        if header.base_offset < least:  # which no CRC covers
+            where = place_of(chunk.path, chunk.position + start, header.base_offset)
+            raise CorruptRecordError(f"{where}: offset {least} or more was expected")
+        computed = crc32c(data[start + ATTRIBUTES_POSITION : end])
+        if computed != header.crc:
+            where = place_of(chunk.path, chunk.position + start, header.base_offset)
+            raise CorruptRecordError(
+                f"{where}: Record is corrupt (stored crc = {header.crc}, computed crc = {computed})"
+            )
+        headers.append(header)
+        starts.append(start)
+        least = header.base_offset + header.last_offset_delta + 1
+        start = end
+    if start < count and chunk.position + count == size:
+        raise _refusal(chunk, start, size)
+    return least, start
+
+
+def _refusal(chunk: BatchChunk, start: int, size: int) -> CorruptRecordError | UnsupportedForMessageFormatError:
+    """What is wrong with the bytes at `start`, where no whole batch begins."""
+    position = chunk.position + start
+    rest = chunk.data[start:]
+    offset = int.from_bytes(rest[:8], "big", signed=True) if len(rest) >= 8 else -1
+    where = place_of(chunk.path, position, offset)
+    try:
+        claimed = batch_size(rest)
+    except CorruptRecordError as error:
+        return CorruptRecordError(f"{where}: {error.message}")
+    except UnsupportedForMessageFormatError as error:
+        return UnsupportedForMessageFormatError(f"{where}: {error.message}")
+    if claimed is None or len(rest) < BATCH_HEADER_SIZE:
+        return CorruptRecordError(f"{where}: {len(rest)} bytes are fewer than a batch header has")
+    return CorruptRecordError(f"{where}: the batch has {claimed} bytes, {size - position} are there")

@@ -1,0 +1,29 @@
+"""One bit for each record of a segment: whether it is the latest of its key.
+
+Pure. Set by passes over ranges of keys (key_ranges.py), read when the segment is rewritten. Memory: a byte for eight
+records. Records are numbered by the counts in the headers of all batches in front of them.
+"""
+
+
+class RecordMarks:
+    """The marks of one segment."""
+
+    __slots__ = ("bits",)
+
+    def __init__(self) -> None:
+        self.bits = bytearray()
+        """The mark of record n is bit n % 8 of byte n // 8."""
+
+    def reserve(self, records: int) -> None:
+        """There are so many records at least."""
+        missing = (records + 7) // 8 - len(self.bits)
+        if missing > 0:
+            self.bits.extend(bytes(missing))
+
+    def set(self, record: int) -> None:
+        """Marks a record that was reserved."""
+        self.bits[record >> 3] |= 1 << (record & 7)
+
+    def is_set(self, record: int) -> bool:
+        """Whether a record was marked."""
+        return bool(self.bits[record >> 3] >> (record & 7) & 1)

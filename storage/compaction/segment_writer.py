@@ -1,0 +1,94 @@
+"""Writes the files of one cleaned segment, or only counts what they would hold.
+
+Owns: the descriptor of the `.cleaned` log file, and the bytes that were not written yet. Invariant: after `finish` all
+files are whole and synced. Source: Kafka's Cleaner.cleanSegments.
+"""
+
+from pathlib import Path
+
+from ...protocol.records.batch import Buffer
+from ...protocol.records.errors import CorruptRecordError
+from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, segment_path
+from ..files import CREATE, Files
+from ..segment import MAX_RELATIVE_OFFSET
+from .cleaned_indexes import CleanedIndexes
+from .pace import Pace
+from .retention import Piece
+
+MAX_PARTS = 256
+"""What is written at a time in so many parts at most; the system takes 1024."""
+
+
+class SegmentWriter:
+    """One segment to be. Use as a context manager: it closes the file."""
+
+    def __init__(
+        self, files: Files, directory: Path, indexes: CleanedIndexes, base_offset: int, pace: Pace, buffer_bytes: int
+    ) -> None:
+        """Begins the `.cleaned` file. Raises OSError."""
+        self._files = files
+        self._directory = directory
+        self._indexes = indexes
+        self._base_offset = base_offset
+        self._pace = pace
+        self._buffer_bytes = buffer_bytes
+        self._path = segment_path(directory, base_offset, LOG_SUFFIX + CLEANED_SUFFIX)
+        self._parts: list[Buffer] = []
+        self._pending = 0
+        self._descriptor = files.open(self._path, CREATE)
+
+    def __enter__(self) -> "SegmentWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close(self._descriptor)
+
+    def append(self, piece: Piece) -> None:
+        """Batches that come next. Raises CorruptRecordError, OSError."""
+        take_in(self._indexes, piece, self._base_offset, self._path)
+        self._parts.append(piece.data)
+        self._pending += len(piece.data)
+        if self._pending >= self._buffer_bytes:
+            self._write()
+
+    def finish(self) -> None:
+        """Writes and syncs everything, the indexes too. Raises OSError."""
+        if self._parts:
+            self._write()
+        self._files.truncate(self._descriptor, self._indexes.size)
+        self._files.sync(self._descriptor)
+
+    def _write(self) -> None:
+        parts = self._parts if len(self._parts) <= MAX_PARTS else [b"".join(self._parts)]
+        self._files.write_all(self._descriptor, parts, self._indexes.size - self._pending)
+        self._pace.written(self._pending)
+        self._parts, self._pending = [], 0
+
+
+def take_in(indexes: CleanedIndexes, piece: Piece, base_offset: int, path: Path) -> None:
+    """Adds batches to the indexes of a segment. Raises CorruptRecordError for an offset that does not fit into it."""
+    for header in piece.headers:
+        if header.last_offset - base_offset > MAX_RELATIVE_OFFSET:
+            raise CorruptRecordError(f"{path}: offset {header.last_offset} is too far from {base_offset}")
+        indexes.append(header)
+
+
+def write_indexes(
+    files: Files, directory: Path, base_offset: int, built: dict[str, bytes], *, is_dry_run: bool
+) -> bool:
+    """Writes the `.cleaned` index files; whether they differ from the segment's indexes as they are. Raises OSError."""
+    is_changed = False
+    for suffix in INDEX_SUFFIXES:
+        current = segment_path(directory, base_offset, suffix)
+        before = files.read_file(current) if files.exists(current) else None
+        is_changed |= before != built.get(suffix)
+        if not is_dry_run and suffix in built:
+            path = segment_path(directory, base_offset, suffix + CLEANED_SUFFIX)
+            fd = files.open(path, CREATE)
+            try:
+                files.write_all(fd, [built[suffix]], 0)
+                files.truncate(fd, len(built[suffix]))
+                files.sync(fd)
+            finally:
+                files.close(fd)
+    return is_changed
