@@ -11,12 +11,20 @@ from pathlib import Path
 
 from ..protocol.codec import decode
 from ..protocol.errors import KafkaError, ProtocolError
-from ..protocol.messages.metadata_records import ConfigRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
+from ..protocol.messages.metadata_records import (
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 from ..protocol.records.batch import iterate_headers
 from ..protocol.records.record import iterate_records
 from ..storage.file_names import METADATA_TOPIC
 
-_CLASSES = {cls.API_KEY: cls for cls in (TopicRecord, PartitionRecord, ConfigRecord, RemoveTopicRecord)}
+_CLASSES = {
+    cls.API_KEY: cls for cls in (TopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord, RemoveTopicRecord)
+}
 _TOPIC_RESOURCE = 2
 _BROKER_RESOURCE = 4
 _SNAPSHOT_SUFFIX = ".checkpoint"
@@ -24,10 +32,18 @@ _SNAPSHOT_SUFFIX = ".checkpoint"
 
 @dataclass(slots=True)
 class TopicFacts:
-    """One topic: its 16-byte id, its configs as text, the number of replicas of each partition."""
+    """One topic: its 16-byte id, and for each partition the brokers that have it and the ids of their log directories
+    (none where brokers before Kafka 3.7 wrote the record)."""
 
+    name: str
     topic_id: bytes
-    replicas: dict[int, int] = field(default_factory=dict)
+    brokers: dict[int, list[int]] = field(default_factory=dict)
+    directories: dict[int, list[bytes]] = field(default_factory=dict)
+
+    @property
+    def replicas(self) -> dict[int, int]:
+        """The number of replicas of each partition."""
+        return {partition: len(brokers) for partition, brokers in self.brokers.items()}
 
 
 @dataclass(slots=True)
@@ -39,21 +55,31 @@ class ClusterMetadata:
     broker_configs: dict[str, str] = field(default_factory=dict)
     is_known: bool = False
     """Whether there was a metadata log at all."""
+    _by_id: dict[bytes, TopicFacts] = field(default_factory=dict)
 
     def replay(self, message: object) -> None:
         """Takes in one record."""
         if isinstance(message, TopicRecord):
-            self.topics[message.name] = TopicFacts(message.topic_id)
-        elif isinstance(message, PartitionRecord):
-            for facts in self.topics.values():
-                if facts.topic_id == message.topic_id:
-                    facts.replicas[message.partition_id] = len(message.replicas)
+            facts = TopicFacts(message.name, message.topic_id)
+            self.topics[message.name] = self._by_id[message.topic_id] = facts
+        elif isinstance(message, PartitionRecord | PartitionChangeRecord):
+            self._replay_partition(message)
         elif isinstance(message, RemoveTopicRecord):
-            for name in [name for name, facts in self.topics.items() if facts.topic_id == message.topic_id]:
-                del self.topics[name]
-                self.topic_configs.pop(name, None)
+            removed = self._by_id.pop(message.topic_id, None)
+            if removed is not None:
+                self.topics.pop(removed.name, None)
+                self.topic_configs.pop(removed.name, None)
         elif isinstance(message, ConfigRecord):
             self._replay_config(message)
+
+    def _replay_partition(self, record: PartitionRecord | PartitionChangeRecord) -> None:
+        facts = self._by_id.get(record.topic_id)
+        if facts is None:
+            return
+        if record.replicas is not None:
+            facts.brokers[record.partition_id] = list(record.replicas)
+        if record.directories is not None:
+            facts.directories[record.partition_id] = list(record.directories)
 
     def _replay_config(self, record: ConfigRecord) -> None:
         if record.resource_type == _TOPIC_RESOURCE:

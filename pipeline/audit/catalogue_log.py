@@ -136,5 +136,237 @@ LOG_CHECKS: dict[str, Check] = {
         "partition.metadata has another topic id than the metadata: the directory is of a deleted topic.",
         "Move the directory away while the broker is stopped.",
     ),
+    "batch-codec-unknown": Check(
+        Severity.ERROR,
+        "A batch names a compression type that Kafka doesn't have; its records can't be read.",
+        _RESTORE,
+    ),
+    "batch-attributes-unknown": Check(
+        Severity.WARNING,
+        "A batch has attribute bits that no version of Kafka known here sets.",
+        "Find out which client or broker wrote it; compare with another replica.",
+    ),
+    "batch-max-timestamp-wrong": Check(
+        Severity.WARNING,
+        "The greatest timestamp in a batch's header is not that of its records: retention and look-ups by "
+        "time go wrong.",
+        "Find out which producer wrote it; use an up-to-date client.",
+    ),
+    "timestamp-negative": Check(
+        Severity.WARNING,
+        "Records have no timestamp, or a negative one: retention by time goes by the file's age.",
+        "Set timestamps in the producer, or message.timestamp.type=LogAppendTime.",
+    ),
+    "timestamp-in-future": Check(
+        Severity.WARNING,
+        "Records are later than the clock: retention by time keeps their segment, and all behind it, until then.",
+        "Correct the producer's clock; a lower message.timestamp.after.max.ms refuses such records.",
+    ),
+    "timestamp-before-limit": Check(
+        Severity.INFO,
+        "Records are older than message.timestamp.before.max.ms allows: they came before the limit was set.",
+        "Nothing.",
+    ),
+    "append-time-decreasing": Check(
+        Severity.WARNING,
+        "Append times go back: the clock of a broker was set back, or the clocks of two leaders differ.",
+        "Synchronise the brokers' clocks (NTP).",
+    ),
+    "leader-epoch-checkpoint-invalid": Check(
+        Severity.ERROR,
+        "Epochs in leader-epoch-checkpoint don't rise: followers may truncate wrongly.",
+        "Delete leader-epoch-checkpoint while the broker is stopped and restart it without .kafka_cleanshutdown.",
+    ),
+    "leader-epoch-beyond-log": Check(
+        Severity.WARNING,
+        "leader-epoch-checkpoint has an epoch that begins behind the log's end: the log lost its tail.",
+        "Compare with other replicas; the broker drops the entry when it starts.",
+    ),
+    "producer-sequence-gap": Check(
+        Severity.WARNING,
+        "A producer's sequence jumps forward though no broker accepts that: batches between were lost.",
+        "Compare with another replica; look for lost segments.",
+    ),
+    "producer-sequence-duplicate": Check(
+        Severity.WARNING,
+        "A producer's sequence goes back: a batch is in the log twice, or the broker had forgotten the producer.",
+        "Consumers see the records twice; raise producer.id.expiration.ms if producers pause for longer.",
+    ),
+    "producer-epoch-decreasing": Check(
+        Severity.WARNING,
+        "A producer wrote in an older epoch than before: a fenced producer got through.",
+        "Look for two producers with one transactional.id, and for lost producer snapshots.",
+    ),
+    "producer-snapshot-mismatch": Check(
+        Severity.WARNING,
+        "A producer snapshot contradicts the log: after a restart the broker may take duplicates or refuse producers.",
+        "Delete the snapshot while the broker is stopped: it reads the log instead.",
+    ),
+    "transaction-hanging": Check(
+        Severity.ERROR,
+        "A transaction has no marker for longer than any coordinator waits: read_committed consumers stand"
+        " still there.",
+        "kafka-transactions.sh abort with the topic, partition and start offset of the finding.",
+    ),
+    "transaction-marker-missing": Check(
+        Severity.ERROR,
+        "A transaction lost its marker: a cleaner dropped it too early (KAFKA-8351, KAFKA-13727), or the log was cut.",
+        "kafka-transactions.sh abort; update the brokers; compare with another replica.",
+    ),
+    "aborted-records-kept": Check(
+        Severity.ERROR,
+        "The cleaner left records of an aborted transaction, which may become committed when their marker "
+        "goes (KAFKA-13727).",
+        "Update the brokers; delete cleaner-offset-checkpoint's line while the broker is stopped, to clean once more.",
+    ),
+    "null-key-in-compacted-topic": Check(
+        Severity.WARNING,
+        "Records without a key in a compacted topic, from before it was compacted: the cleaner deletes them.",
+        "Save them if they are needed; give records keys.",
+    ),
+    "duplicate-keys-in-clean-part": Check(
+        Severity.WARNING,
+        "A key stands twice in the part that the cleaner has done: it failed, or the checkpoint is not of this log.",
+        "Delete cleaner-offset-checkpoint's line while the broker is stopped, to clean once more.",
+    ),
+    "tombstones-past-horizon": Check(
+        Severity.INFO,
+        "Tombstones have been due for removal for more than a week: no round of the cleaner came since.",
+        "Nothing, or a lower min.cleanable.dirty.ratio or max.compaction.lag.ms.",
+    ),
+    "partition-never-cleaned": Check(
+        Severity.WARNING,
+        "A compacted partition has been dirty enough for a day, and no cleaner ever finished it.",
+        "Look for errors of the log cleaner in the broker's log; log.cleaner.enable must be true.",
+    ),
+    "compaction-overdue": Check(
+        Severity.WARNING,
+        "A compacted partition has waited for the cleaner for more than a day, or longer than max.compaction.lag.ms.",
+        "Look for errors of the log cleaner in the broker's log (uncleanable partitions), and at its "
+        "threads and buffer.",
+    ),
+    "retention-overdue": Check(
+        Severity.WARNING,
+        "A segment is past retention.ms or retention.bytes, and is still there.",
+        "Look for errors in the broker's log; a replica of a stopped broker is deleted from when it starts.",
+    ),
+    "segments-below-log-start": Check(
+        Severity.INFO,
+        "Segments lie wholly below the log start offset; they go with the next check of retention.",
+        "Nothing.",
+    ),
+    "high-watermark-below-log-start": Check(
+        Severity.WARNING,
+        "The high watermark's checkpoint is below the log's start: the checkpoint is older than the log.",
+        "Nothing if other replicas are in sync: the broker corrects it when it starts.",
+    ),
+    "cleaner-checkpoint-below-log-start": Check(
+        Severity.INFO,
+        "The cleaner's checkpoint is below the log's start: retention or DeleteRecords went past it.",
+        "Nothing: the next round begins at the log's start.",
+    ),
+    "partition-metadata-missing": Check(
+        Severity.WARNING,
+        "A partition's directory has no partition.metadata, so it can't be told from one of a deleted "
+        "topic of that name.",
+        "Nothing: the broker writes it when it starts.",
+    ),
+    "partition-not-in-metadata": Check(
+        Severity.WARNING,
+        "A directory is of a partition that the metadata doesn't know: of a deleted topic.",
+        "Move it away; the broker renames it to -stray when it starts.",
+    ),
+    "partition-assigned-elsewhere": Check(
+        Severity.WARNING,
+        "A directory is of a partition that the metadata assigns to another broker or log directory.",
+        "Move it away once the assigned replicas are in sync.",
+    ),
+    "partition-missing": Check(
+        Severity.ERROR,
+        "The metadata assigns a partition to this directory, and it is not there: its records here are lost.",
+        "Nothing if there are other replicas: the broker makes it and fetches; else restore it from a backup.",
+    ),
+    "leftover-deleted": Check(
+        Severity.INFO,
+        "A deleted segment's file; it goes after file.delete.delay.ms or at the next start.",
+        "Nothing.",
+    ),
+    "leftover-cleaned": Check(
+        Severity.INFO,
+        "The cleaner was stopped while it wrote this file; the next start removes it.",
+        "Nothing.",
+    ),
+    "leftover-swap": Check(
+        Severity.INFO,
+        "The cleaner was stopped while it put this file in place; the next start finishes that.",
+        "Don't copy single files of this directory before the broker was started.",
+    ),
+    "leftover-delete-directory": Check(
+        Severity.INFO,
+        "The directory of a deleted partition; it goes after file.delete.delay.ms or at the next start.",
+        "Nothing.",
+    ),
+    "leftover-future-directory": Check(
+        Severity.INFO,
+        "A replica on its way to this directory (AlterReplicaLogDirs).",
+        "Nothing.",
+    ),
+    "leftover-stray-directory": Check(
+        Severity.WARNING,
+        "A partition that a broker found here and the metadata did not know; it is kept and takes room.",
+        "Delete it when nobody misses it.",
+    ),
+    "index-without-log": Check(
+        Severity.WARNING,
+        "An index without its segment: files were deleted or copied by hand.",
+        "Restore the segment if there is a copy; the broker deletes the index when it starts.",
+    ),
+    "codecs-mixed": Check(
+        Severity.INFO,
+        "Batches of one partition are compressed in different ways: producers differ, or compression.type changed.",
+        "Nothing.",
+    ),
+    "batches-tiny": Check(
+        Severity.INFO,
+        "Most batches hold one record: headers, requests and index entries cost more than the data.",
+        "Raise linger.ms and batch.size in the producers.",
+    ),
+    "compression-without-gain": Check(
+        Severity.INFO,
+        "Compression saves less than a twentieth of the size: records are compressed or random already.",
+        "Turn compression off for this topic, or use larger batches.",
+    ),
+    "key-skew": Check(
+        Severity.INFO,
+        "One key has more than a fifth of a partition's records: its partition and its consumer carry more"
+        " than others.",
+        "Spread the key, or accept it.",
+    ),
+    "partition-skew": Check(
+        Severity.INFO,
+        "A partition is more than three times as large as the topic's usual one.",
+        "Look at the keys and at the producers' partitioner.",
+    ),
+    "replicas-diverge": Check(
+        Severity.ERROR,
+        "Two replicas have different batches below the high watermark: one lost or changed what was committed.",
+        "Keep both directories; find out which one consumers have seen, and let the other be fetched anew.",
+    ),
+    "replica-tail-differs": Check(
+        Severity.INFO,
+        "Two replicas part above the high watermark: the follower cuts its log there when it meets the leader.",
+        "Nothing.",
+    ),
+    "replica-behind": Check(
+        Severity.INFO,
+        "A replica is shorter than another one.",
+        "Nothing while the follower fetches; else look why it is out of sync.",
+    ),
+    "replica-keys-missing": Check(
+        Severity.ERROR,
+        "A key of one replica of a compacted partition is neither in the other's clean part nor later: it "
+        "was lost there.",
+        "Keep both directories; let the replica that lost it be fetched anew.",
+    ),
 }
 """Every check of a log by the name of its findings."""

@@ -1,111 +1,145 @@
-"""The indexes of one segment against its batches, in linear time.
+"""The indexes of one segment against its batches, chunk by chunk, in linear time.
 
 Pure: bytes of the index files and columns of the batches in, findings out. Preallocated zeros at an index's end are
-none of its entries. Source: Kafka's DumpLogSegments (dumpIndex, dumpTimeIndex), OffsetIndex, TimeIndex.
+none of its entries. Memory: the index. Source: Kafka's DumpLogSegments (dumpIndex, dumpTimeIndex), OffsetIndex,
+TimeIndex, LogSegment.append.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-Int64s = NDArray[numpy.int64]
-Report = Callable[[str, str, int], None]
-"""Takes (name of the check, detail, offset)."""
+from ..decode.spans import Flags, Int64s
 
+Report = Callable[[str, str, int, int], None]
+"""Takes (name of the check, detail, position in the index, offset)."""
+
+OFFSET_ENTRY, TIME_ENTRY = 8, 12
 _DUE_IN_TAIL = 4
 
 
-class SegmentBatches(NamedTuple):
-    """The batches of one segment in the order of the file, and the parts of it that can't be read."""
-
-    base_offset: int
-    size: int
-    positions: Int64s
-    last_offsets: Int64s
-    max_timestamps: Int64s
-    sizes: Int64s
-    lost: list[tuple[int, int]]
-    is_active: bool
-    is_settled: bool
-    """Not an active segment of a broker that was killed or runs: there indexes lag behind the log."""
-
-
-def check_offset_index(data: bytes, batches: SegmentBatches, interval: int, report: Report) -> None:
+class OffsetIndexCheck:
     """Every entry must be (last offset, position) of a batch; entries rise; none that was due is missing."""
-    if len(data) % 8:
-        report("offset-index-size", f"{len(data)} bytes", -1)
-    entries = numpy.frombuffer(data[: len(data) // 8 * 8], dtype=">i4").reshape(-1, 2).astype(numpy.int64)
-    entries = entries[: _used(entries)]
-    offsets, positions = entries[:, 0] + batches.base_offset, entries[:, 1]
-    for index in numpy.flatnonzero((numpy.diff(offsets) <= 0) | (numpy.diff(positions) <= 0)).tolist():
-        before, after = entries[index].tolist(), entries[index + 1].tolist()
-        detail = f"entry {index + 1} is {after} (relative offset, position), the one in front of it {before}"
-        report("offset-index-not-increasing", detail, int(offsets[index + 1]))
-    slots = numpy.searchsorted(batches.positions, positions)
-    inside = slots < len(batches.positions)
-    safe = numpy.where(inside, slots, 0)
-    is_right = inside.copy()
-    if len(batches.positions):
-        is_right &= (batches.positions[safe] == positions) & (batches.last_offsets[safe] == offsets)
-    for start, end in batches.lost:
-        is_right |= (positions >= start) & (positions < end)
-    if not batches.is_settled:
-        is_right |= positions >= batches.size
-    for index in numpy.flatnonzero(~is_right).tolist():
-        detail = f"entry {index} is ({offsets[index]}, {positions[index]}), where no batch with that last offset begins"
-        report("offset-index-mismatch", detail, int(offsets[index]))
-    if batches.is_settled and not batches.lost and is_right.all():
-        _check_density(positions, batches, interval, report)
 
+    def __init__(self, data: bytes, base_offset: int, interval: int, report: Report) -> None:
+        self._report = report
+        self._interval = interval
+        if len(data) % OFFSET_ENTRY:
+            report("offset-index-size", f"{len(data)} bytes", len(data) // OFFSET_ENTRY * OFFSET_ENTRY, -1)
+        entries = numpy.frombuffer(data[: len(data) // OFFSET_ENTRY * OFFSET_ENTRY], dtype=">i4").reshape(-1, 2)
+        entries = entries[: _used(entries)].astype(numpy.int64)
+        self._offsets: Int64s = entries[:, 0] + base_offset
+        self._positions: Int64s = entries[:, 1]
+        falls = (numpy.diff(self._offsets) <= 0) | (numpy.diff(self._positions) <= 0)
+        for index in numpy.flatnonzero(falls).tolist():
+            before, after = entries[index].tolist(), entries[index + 1].tolist()
+            detail = f"entry {index + 1} is {after} (relative offset, position), the one in front of it {before}"
+            self._at("offset-index-not-increasing", index + 1, detail)
+        self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
+        self._order = numpy.argsort(self._positions, kind="stable")
+        self._sorted = self._positions[self._order]
+        self._sparse: list[tuple[int, int]] = []  # (position of an entry, of the first batch that was due behind it)
+        self._last_batch = 0
+        self._largest_batch = 0
 
-def _check_density(positions: Int64s, batches: SegmentBatches, interval: int, report: Report) -> None:
-    """Whether a batch began more than the interval behind an entry and got none."""
-    if not len(batches.positions):
-        return
-    starts = numpy.concatenate([[0], positions])
-    ends = numpy.concatenate([positions, [batches.size]])
-    last_before = batches.positions[numpy.maximum(numpy.searchsorted(batches.positions, ends) - 1, 0)]
-    is_sparse = last_before - starts > interval
-    if not is_sparse.any():
-        return
-    tail = int(last_before[-1] - starts[-1])
-    if tail > _DUE_IN_TAIL * (interval + int(batches.sizes.max())):
-        report("offset-index-truncated", f"the last entry is at {starts[-1]}, the log has {batches.size} bytes", -1)
-    else:
-        first = int(numpy.flatnonzero(is_sparse)[0])
-        detail = f"{int(is_sparse.sum())} stretches without an entry, the first from {starts[first]} to {ends[first]}"
-        report("offset-index-sparse", detail, -1)
+    def _at(self, name: str, index: int, detail: str) -> None:
+        self._report(name, detail, index * OFFSET_ENTRY, int(self._offsets[index]))
 
-
-def check_time_index(data: bytes, batches: SegmentBatches, report: Report) -> None:
-    """Every entry must be the greatest timestamp up to its batch; entries rise; the last one is the segment's."""
-    if len(data) % 12:
-        report("time-index-size", f"{len(data)} bytes", -1)
-    raw = numpy.frombuffer(data[: len(data) // 12 * 12], dtype=[("time", ">i8"), ("offset", ">i4")])
-    entries = numpy.stack([raw["time"].astype(numpy.int64), raw["offset"].astype(numpy.int64)], axis=1)
-    entries = entries[: _used(entries)]
-    times, offsets = entries[:, 0], entries[:, 1] + batches.base_offset
-    for index in numpy.flatnonzero((numpy.diff(times) <= 0) | (numpy.diff(offsets) < 0)).tolist():
-        detail = (
-            f"entry {index + 1} is ({times[index + 1]}, {offsets[index + 1]}) behind ({times[index]}, {offsets[index]})"
+    def read(self, positions: Int64s, last_offsets: Int64s, sizes: Int64s) -> None:
+        """Takes in the next batches of the segment."""
+        low, high = numpy.searchsorted(self._sorted, [positions[0], positions[-1] + 1])
+        chosen = self._order[low:high]
+        slots = numpy.searchsorted(positions, self._positions[chosen])
+        self._is_right[chosen] = (positions[slots] == self._positions[chosen]) & (
+            last_offsets[slots] == self._offsets[chosen]
         )
-        report("time-index-not-increasing", detail, int(offsets[index + 1]))
-    if batches.lost or not len(batches.positions):
-        return
-    greatest = numpy.maximum.accumulate(batches.max_timestamps)
-    slots = numpy.searchsorted(batches.last_offsets, offsets)
-    inside = slots < len(greatest)
-    is_right = inside & (greatest[numpy.where(inside, slots, 0)] == times)
-    if not batches.is_settled:
-        is_right |= ~inside
-    for index in numpy.flatnonzero(~is_right).tolist():
-        detail = f"entry {index} is ({times[index]}, {offsets[index]}), the greatest time up to that batch is another"
-        report("time-index-mismatch", detail, int(offsets[index]))
-    last = int(times[-1]) if len(times) else -1
-    if not batches.is_active and is_right.all() and last != max(int(greatest[-1]), -1):
-        report("time-index-incomplete", f"the last entry's time is {last}, the segment's is {int(greatest[-1])}", -1)
+        earlier = numpy.searchsorted(self._sorted, positions, side="right") - 1
+        before = numpy.concatenate([self._sorted, [0]])[earlier]  # -1 takes the 0: nothing in front
+        due = numpy.flatnonzero((positions - before > self._interval) & (positions != before))
+        for index in due[numpy.concatenate([[True], numpy.diff(before[due]) != 0])[: len(due)]].tolist():
+            if not self._sparse or self._sparse[-1][0] != before[index]:
+                self._sparse.append((int(before[index]), int(positions[index])))
+        self._last_batch = int(positions[-1])
+        self._largest_batch = max(self._largest_batch, int(sizes.max()))
+
+    def finish(self, lost: list[tuple[int, int]], size: int, *, is_settled: bool) -> None:
+        """`lost`: parts of the log that can't be read; `is_settled`: no broker was killed while it wrote here."""
+        is_right = self._is_right
+        for start, end in lost:
+            is_right |= (self._positions >= start) & (self._positions < end)
+        if not is_settled:
+            is_right |= self._positions >= size
+        for index in numpy.flatnonzero(~is_right).tolist():
+            place = f"({self._offsets[index]}, {self._positions[index]})"
+            detail = f"entry {index} is {place}, where no batch with that last offset begins"
+            self._at("offset-index-mismatch", index, detail)
+        if not is_settled or lost or not is_right.all() or not self._sparse:
+            return
+        start, due = self._sparse[-1]
+        end = int(self._sorted[-1]) if len(self._sorted) else 0
+        if start == end and self._last_batch - end > _DUE_IN_TAIL * (self._interval + self._largest_batch):
+            detail = f"the last entry is at {end}, the log has {size} bytes"
+            self._report("offset-index-truncated", detail, len(self._sorted) * OFFSET_ENTRY, -1)
+        else:
+            start, due = self._sparse[0]
+            detail = f"{len(self._sparse)} stretches without an entry, the first from {start} to {due} and on"
+            self._report("offset-index-sparse", detail, -1, -1)
+
+
+class TimeIndexCheck:
+    """Every entry must be the greatest timestamp up to its batch; entries rise; the last one is the segment's."""
+
+    def __init__(self, data: bytes, base_offset: int, report: Report) -> None:
+        self._report = report
+        if len(data) % TIME_ENTRY:
+            report("time-index-size", f"{len(data)} bytes", len(data) // TIME_ENTRY * TIME_ENTRY, -1)
+        raw = numpy.frombuffer(data[: len(data) // TIME_ENTRY * TIME_ENTRY], dtype=[("time", ">i8"), ("offset", ">i4")])
+        entries = numpy.stack([raw["time"].astype(numpy.int64), raw["offset"].astype(numpy.int64)], axis=1)
+        entries = entries[: _used(entries)]
+        self._times: Int64s = entries[:, 0]
+        self._offsets: Int64s = entries[:, 1] + base_offset
+        times, offsets = self._times, self._offsets
+        for index in numpy.flatnonzero((numpy.diff(times) <= 0) | (numpy.diff(offsets) < 0)).tolist():
+            before, after = f"({times[index]}, {offsets[index]})", f"({times[index + 1]}, {offsets[index + 1]})"
+            self._at("time-index-not-increasing", index + 1, f"entry {index + 1} is {after} behind {before}")
+        self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
+        self._order = numpy.argsort(offsets, kind="stable")
+        self._sorted = offsets[self._order]
+        self._done = 0
+        self._greatest = -(1 << 63)
+        self._has_batches = False
+
+    def _at(self, name: str, index: int, detail: str) -> None:
+        self._report(name, detail, index * TIME_ENTRY, int(self._offsets[index]))
+
+    def read(self, last_offsets: Int64s, max_timestamps: Int64s) -> None:
+        """Takes in the next batches of the segment."""
+        greatest = numpy.maximum.accumulate(numpy.concatenate([[self._greatest], max_timestamps]))[1:]
+        end = int(numpy.searchsorted(self._sorted, last_offsets[-1], side="right"))
+        chosen = self._order[self._done : end]
+        slots = numpy.minimum(numpy.searchsorted(last_offsets, self._offsets[chosen]), len(last_offsets) - 1)
+        self._is_right[chosen] = greatest[slots] == self._times[chosen]
+        self._done = max(self._done, end)
+        self._greatest = int(greatest[-1])
+        self._has_batches = True
+
+    def finish(self, lost: list[tuple[int, int]], *, is_settled: bool, is_active: bool) -> None:
+        """Arguments as for the offset index; the active segment's last entry is not written yet."""
+        if lost or not self._has_batches:
+            return
+        is_right = self._is_right
+        if not is_settled:
+            is_right[self._order[self._done :]] = True
+        for index in numpy.flatnonzero(~is_right).tolist():
+            entry = f"({self._times[index]}, {self._offsets[index]})"
+            detail = f"entry {index} is {entry}, the greatest time up to that batch is another"
+            self._at("time-index-mismatch", index, detail)
+        last = int(self._times[-1]) if len(self._times) else -1
+        if not is_active and is_right.all() and last != max(self._greatest, -1):
+            detail = f"the last entry's time is {last}, the segment's is {self._greatest}"
+            self._report("time-index-incomplete", detail, len(self._times) * TIME_ENTRY, -1)
 
 
 def _used(entries: NDArray[Any]) -> int:

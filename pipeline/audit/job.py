@@ -1,40 +1,24 @@
-"""The audit of log directories: plan, one task for each replica, what only the whole can say, tables and report.
+"""The audit of log directories: plan, one task for each replica, replicas against each other, what only the whole says.
 
-Reads only, and needs no lock: of a running broker it sees the files as they are. Source: docs/pipeline.md.
+Reads only, and needs no lock: of a running broker it sees the files as they are. Source: docs/audit.md.
 """
 
-import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...storage.checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    TopicPartition,
-    read_offset_checkpoint,
-)
-from ...storage.errors import CorruptCheckpointError
-from ...storage.files import Files
-from ...storage.meta_properties import CLEAN_SHUTDOWN_FILE
-from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ..engines import run_tasks
-from ..log_directories import find_partitions
 from .findings import Finding
-from .groups.lag import GroupLag, group_lags
+from .groups.audit import audit_groups
+from .groups.facts import GroupGrowth
+from .groups.rows import GroupLag
 from .partition_audit import audit_partition
-from .tasks import AuditTask, PartitionReport
+from .plan import AuditOptions, plan_audit
+from .replicas import ReplicaTask, compare_replicas
+from .tasks import RECORDS, AuditTask, PartitionReport
 
-CHECKPOINTS = (
-    RECOVERY_POINT_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    CLEANER_OFFSET_CHECKPOINT,
-)
-ALWAYS_COMPACTED = ("__consumer_offsets", "__transaction_state")
-DEFAULT_INDEX_INTERVAL_BYTES = 4096
+_SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
 
 @dataclass(slots=True)
@@ -44,6 +28,8 @@ class AuditResult:
     partitions: list[PartitionReport] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     groups: list[GroupLag] = field(default_factory=list)
+    growth: list[GroupGrowth] = field(default_factory=list)
+    """Who writes the offsets topic."""
 
 
 def audit_directories(
@@ -53,74 +39,65 @@ def audit_directories(
     topics: Sequence[str] | None = None,
     now_ms: int | None = None,
     at_ms: int | None = None,
+    level: str = RECORDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> AuditResult:
     """Audits log directories; `progress` gets (replicas done, replicas in all).
 
-    `now_ms` is the clock (by default the real one); `at_ms` the moment as of which groups are told.
-
-    Raises LogDirectoryError, EngineMissingError, OSError.
+    `now_ms` is the clock (by default when each directory was last in use), `at_ms` the moment as of which groups are
+    told, `level` one of LEVELS. Raises LogDirectoryError, EngineError, OSError.
     """
-    result = AuditResult()
-    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    tasks: list[AuditTask] = []
-    known = ClusterMetadata()
-    for directory in directories:
-        metadata = read_cluster_metadata(directory)
-        known = metadata if metadata.is_known else known
-        tasks += _plan(directory, metadata, topics, result.findings, now_ms, at_ms)
-    for done, report in enumerate(run_tasks(engine, tasks, audit_partition, "odradek audit")):
+    plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
+    result = AuditResult(findings=plan.findings)
+    sizes = [sum(segment.size for segment in task.replica.segments) for task in plan.tasks]
+    reports = run_tasks(
+        engine, plan.tasks, audit_partition, "odradek audit", place=_place, sizes=sizes, progress=progress
+    )
+    for report in reports:
         result.partitions.append(report)
         result.findings += report.findings
-        if progress is not None:
-            progress(done + 1, len(tasks))
-    result.groups = group_lags(result.partitions, known, result.findings)
+    pairs = _pairs(plan.tasks, result.partitions)
+    sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
+    for found in run_tasks(engine, pairs, compare_replicas, "odradek audit: replicas", sizes=sizes):
+        result.findings += found
+    result.findings += _skewed(result.partitions)
+    groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
+    result.groups, result.growth = groups.rows, groups.growth
+    result.findings += groups.findings
     return result
 
 
-def _plan(
-    directory: Path,
-    metadata: ClusterMetadata,
-    topics: Sequence[str] | None,
-    findings: list[Finding],
-    now_ms: int,
-    at_ms: int | None,
-) -> list[AuditTask]:
-    offsets: dict[str, dict[TopicPartition, int]] = {}
-    for name in CHECKPOINTS:
-        try:
-            offsets[name] = read_offset_checkpoint(Files(), directory / name)
-        except CorruptCheckpointError as error:
-            findings.append(Finding("checkpoint-unreadable", "", -1, str(directory / name), -1, -1, str(error)))
-    is_clean = (directory / CLEAN_SHUTDOWN_FILE).exists()
-    tasks = []
-    for replica in find_partitions(directory, topics):
-        configs = metadata.topic_configs.get(replica.topic, {})
-        topic = metadata.topics.get(replica.topic)
-        interval = configs.get("index.interval.bytes") or metadata.broker_configs.get("log.index.interval.bytes")
-        key = (replica.topic, replica.partition)
-        tasks.append(
-            AuditTask(
-                directory,
-                replica,
-                is_clean,
-                _is_compacted(replica.topic, metadata),
-                int(interval) if interval else DEFAULT_INDEX_INTERVAL_BYTES,
-                None if topic is None else topic.topic_id,
-                {name: found[key] for name, found in offsets.items() if key in found},
-                now_ms,
-                at_ms,
-            )
-        )
-    return tasks
+def _place(task: AuditTask) -> Path:
+    return task.replica.path
 
 
-def _is_compacted(topic: str, metadata: ClusterMetadata) -> bool | None:
-    if topic in ALWAYS_COMPACTED:
-        return True
-    policy = metadata.topic_configs.get(topic, {}).get("cleanup.policy") or metadata.broker_configs.get(
-        "log.cleanup.policy"
-    )
-    if policy is not None:
-        return "compact" in policy
-    return False if topic in metadata.topics else None
+def _pairs(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport]) -> list[ReplicaTask]:
+    """Each partition's longest replica with every other one of it."""
+    replicas: defaultdict[tuple[str, int], list[tuple[AuditTask, PartitionReport]]] = defaultdict(list)
+    for task, report in zip(tasks, reports, strict=True):
+        replicas[report.topic, report.partition].append((task, report))
+    pairs = []
+    for found in replicas.values():
+        longest = max(found, key=lambda item: item[1].log_end_offset)
+        pairs += [ReplicaTask.of(longest, other) for other in found if other is not longest]
+    return pairs
+
+
+def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
+    """Topics one of whose partitions is several times as large as the usual one."""
+    largest: dict[str, dict[int, PartitionReport]] = defaultdict(dict)
+    for report in reports:
+        known = largest[report.topic].get(report.partition)
+        if known is None or report.size > known.size:
+            largest[report.topic][report.partition] = report
+    found = []
+    for topic, partitions in largest.items():
+        sizes = sorted(report.size for report in partitions.values())
+        median = sizes[len(sizes) // 2]
+        if topic.startswith("__") or len(sizes) < _SKEW_PARTITIONS or sizes[-1] < max(_SKEW_BYTES, 3 * median):
+            continue
+        report = max(partitions.values(), key=lambda report: report.size)
+        path = str(Path(report.directory) / f"{topic}-{report.partition}")
+        detail = f"{report.size} bytes, half of the topic's {len(sizes)} partitions have {median} or less"
+        found.append(Finding("partition-skew", topic, report.partition, path, -1, -1, detail))
+    return found

@@ -4,8 +4,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ..log_directories import PartitionDirectory
 from .findings import Finding
+from .groups.facts import GroupFacts
+from .policy import TopicPolicy
+
+BATCHES, RECORDS = "batches", "records"
+LEVELS = (BATCHES, RECORDS)
+"""How deep an audit looks: at headers and CRCs, or into the records of every batch as well."""
 
 MAX_FINDINGS_OF_A_KIND = 20
 """How many findings of one name are listed for a partition; the last one counts the rest."""
@@ -19,9 +26,7 @@ class AuditTask:
     replica: PartitionDirectory
     is_clean: bool
     """The broker was stopped cleanly: then nothing may be torn."""
-    is_compacted: bool | None
-    """Whether cleanup.policy has compact; None where nobody knows."""
-    index_interval_bytes: int
+    policy: TopicPolicy
     topic_id: bytes | None
     checkpoints: dict[str, int]
     """Checkpoint file's name -> the offset that it has for this partition."""
@@ -29,29 +34,12 @@ class AuditTask:
     """The clock by which retention, tombstones and groups are judged."""
     at_ms: int | None = None
     """Groups are told as of this moment; None: as the records leave them."""
+    level: str = RECORDS
 
-
-@dataclass(slots=True)
-class Commit:
-    """A group's latest committed offset; times are ms since 1970."""
-
-    group: str
-    topic: str
-    partition: int
-    offset: int
-    metadata: str
-    commit_timestamp: int
-    record_offset: int
-
-
-@dataclass(slots=True)
-class GroupFacts:
-    """A group as its records say."""
-
-    group: str
-    protocol_type: str
-    generation: int
-    members: int
+    @property
+    def cleaned_to(self) -> int:
+        """The offset up to which the cleaner has come; -1 where it never was here."""
+        return self.checkpoints.get(CLEANER_OFFSET_CHECKPOINT, -1)
 
 
 class DayVolume(NamedTuple):
@@ -93,8 +81,8 @@ class PartitionReport:
     """Records of the most frequent key."""
     volume: list[DayVolume] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    commits: list[Commit] = field(default_factory=list)
-    groups: list[GroupFacts] = field(default_factory=list)
+    group_facts: GroupFacts | None = None
+    """Of a partition of the offsets topic."""
 
     def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:
         """Takes in a finding; beyond a number of the same name it only counts."""

@@ -1,7 +1,12 @@
-"""Transactions in a log against its transaction indexes.
+"""Transactions in a log: those left open, markers that are missing, aborted data, the transaction indexes.
 
-Looks only at transactional and control batches. Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn.
+Looks only at transactional and control batches. State: one entry for each open transaction. What cleaners before the
+fixes of KAFKA-8351 and KAFKA-13727 leave behind is told by two facts: a cleaner never goes beyond the last stable
+offset, so below its checkpoint every transaction has its marker as long as it has a batch, and no record of an aborted
+one is left. Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
 """
+
+from dataclasses import dataclass
 
 import numpy
 
@@ -11,69 +16,152 @@ from ...storage.errors import CorruptIndexError
 from ...storage.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from ...storage.transaction_index import TransactionIndex
 from ...storage.transaction_markers import read_marker
-from ..decode.batch_table import BatchTable, Flags
 from ..log_directories import SegmentFile
-from .tasks import PartitionReport
+from .chunk_batches import TRANSACTIONAL, ChunkBatches
+from .tasks import AuditTask, PartitionReport
+
+HANGING_MS = 20 * 60_000
+"""transaction.max.timeout.ms is 15 minutes, and coordinators abort what is older within seconds."""
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """An open transaction: where it begins, what its batches say; `kept` is the first batch that still has records."""
+
+    file: str
+    position: int
+    first_offset: int
+    epoch: int
+    last_timestamp: int
+    kept: tuple[str, int, int] | None
+
+
+@dataclass(slots=True)
+class _Abort:
+    """An abort marker: its producer, and where its data begins (-1: none was seen)."""
+
+    producer_id: int
+    first_offset: int
 
 
 class TransactionChecks:
-    """Follows one partition. `outcomes`: producer id -> (offset of a marker, whether it committed), in order."""
+    """Follows one partition."""
 
-    def __init__(self, report: PartitionReport) -> None:
-        self.outcomes: dict[int, list[tuple[int, bool]]] = {}
+    def __init__(self, task: AuditTask, report: PartitionReport) -> None:
+        self._task = task
         self._report = report
-        self._open: dict[int, int] = {}
-        self._aborts: dict[int, tuple[int, bool]] = {}  # marker's offset -> (producer id, its data was seen)
+        self._open: dict[int, _Transaction] = {}
+        self._aborts: dict[int, _Abort] = {}
+        self._cleaned_to = task.cleaned_to if task.policy.is_compacted else -1
 
-    def open_count(self) -> int:
-        """How many transactions have no marker yet."""
-        return len(self._open)
+    def open_offset(self, producer_id: int) -> int | None:
+        """Where a producer's open transaction begins."""
+        found = self._open.get(producer_id)
+        return None if found is None else found.first_offset
 
-    def read(self, segment: SegmentFile, chunk: BatchTable, matches: Flags) -> None:
+    def open_offsets(self) -> list[tuple[int, int]]:
+        """(producer id, first offset) of each open transaction."""
+        return [(producer_id, found.first_offset) for producer_id, found in self._open.items()]
+
+    def read(self, batches: ChunkBatches) -> None:
         """Takes in a chunk's transactional batches and markers."""
-        is_transactional = (chunk.column("attributes") & 0x10) != 0
-        for index in numpy.flatnonzero((is_transactional | chunk.is_control) & matches).tolist():
-            position = int(chunk.positions[index])
-            header = read_header(chunk.view, position)
-            if not header.is_control:
-                self._open.setdefault(header.producer_id, header.base_offset)
-                continue
-            try:
-                found = read_marker(chunk.view[position : position + header.size_in_bytes], header)
-            except KafkaError as error:
-                place = chunk.file_position + position
-                self._report.add(
-                    "records-malformed", segment.path, str(error), position=place, offset=header.base_offset
-                )
-                continue
-            if found is not None:
-                self._end(header.producer_id, header.base_offset, is_commit=found[0].is_commit)
+        chosen = ((batches.attributes & TRANSACTIONAL) != 0) | batches.is_control
+        indexes = numpy.flatnonzero(chosen & batches.is_sound)
+        if not len(indexes):
+            return
+        columns = (
+            indexes,
+            batches.is_control[indexes],
+            batches.producers[indexes],
+            batches.chunk.column("producer_epoch")[indexes],
+            batches.bases[indexes],
+        )
+        for index, is_control, producer_id, epoch, offset in zip(*(c.tolist() for c in columns), strict=True):
+            if is_control:
+                self._read_marker(batches, index, producer_id, offset)
+            else:
+                self._read_data(batches, index, producer_id, epoch, offset)
 
-    def _end(self, producer_id: int, offset: int, *, is_commit: bool) -> None:
-        had_data = self._open.pop(producer_id, None) is not None
-        self.outcomes.setdefault(producer_id, []).append((offset, is_commit))
-        if not is_commit:
-            self._aborts[offset] = (producer_id, had_data)
+    def _read_data(self, batches: ChunkBatches, index: int, producer_id: int, epoch: int, offset: int) -> None:
+        found = self._open.get(producer_id)
+        if found is not None and found.epoch != epoch:
+            detail = f"producer {producer_id} goes on in epoch {epoch} at offset {offset} without a marker"
+            self._missing_marker(found, detail)
+            found = None
+        if found is None:
+            place = (str(batches.segment.path), int(batches.places[index]), offset)
+            found = self._open[producer_id] = _Transaction(*place, epoch, -1, None)
+        found.last_timestamp = max(found.last_timestamp, int(batches.max_timestamps[index]))
+        if found.kept is None and batches.counts[index] > 0:
+            found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
+
+    def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
+        position = int(batches.chunk.positions[index])
+        view = batches.chunk.view
+        header = read_header(view, position)
+        try:
+            marker = read_marker(view[position : position + header.size_in_bytes], header)
+        except KafkaError as error:
+            batches.found("records-malformed", index, str(error))
+            return
+        if marker is None:
+            return  # compaction has emptied it: its transaction had no batch left
+        is_commit = marker[0].is_commit
+        ended = self._open.pop(producer_id, None)
+        if is_commit:
+            return
+        self._aborts[offset] = _Abort(producer_id, -1 if ended is None else ended.first_offset)
+        if ended is not None and ended.kept is not None and ended.kept[2] < self._cleaned_to:
+            file, place, first = ended.kept
+            detail = (
+                f"producer {producer_id} aborted its transaction at offset {offset}; the cleaner was at "
+                f"{self._cleaned_to} and left records of it"
+            )
+            self._report.add("aborted-records-kept", file, detail, position=place, offset=first)
+
+    def _missing_marker(self, found: _Transaction, detail: str) -> None:
+        self._report.add(
+            "transaction-marker-missing", found.file, detail, position=found.position, offset=found.first_offset
+        )
+
+    def finish(self) -> None:
+        """The transactions that no marker has ended."""
+        self._report.open_transactions = len(self._open)
+        for producer_id, found in self._open.items():
+            if found.first_offset < self._cleaned_to:
+                detail = f"of producer {producer_id}, though the cleaner was at {self._cleaned_to}"
+                self._missing_marker(found, detail)
+            elif self._task.now_ms - found.last_timestamp > HANGING_MS:
+                age = (self._task.now_ms - found.last_timestamp) // 60_000
+                detail = f"producer {producer_id}, its last batch is {age} minutes old"
+                self._report.add(
+                    "transaction-hanging", found.file, detail, position=found.position, offset=found.first_offset
+                )
 
     def check_index(self, segment: SegmentFile, *, is_settled: bool) -> None:
         """The segment's index against the abort markers that it holds; called when its batches were read."""
         path = segment_path(segment.path.parent, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         aborts, self._aborts = self._aborts, {}
-        indexed = {}
-        if path.exists():
-            try:
-                entries = TransactionIndex(segment.base_offset, path.read_bytes()).entries
-            except CorruptIndexError as error:
-                self._report.add("transaction-index-invalid", path, str(error))
-                return
-            indexed = {entry.last_offset: entry.producer_id for entry in entries}
+        try:
+            entries = TransactionIndex(segment.base_offset, path.read_bytes()).entries
+        except FileNotFoundError:
+            entries = []
+        except CorruptIndexError as error:
+            self._report.add("transaction-index-invalid", path, str(error), offset=segment.base_offset)
+            return
         if not is_settled:
             return
-        for offset, producer_id in indexed.items():
-            if aborts.get(offset, (None, False))[0] != producer_id:
-                detail = f"no abort of producer {producer_id} at offset {offset}"
-                self._report.add("transaction-index-invalid", path, detail, offset=offset)
-        for offset, (producer_id, had_data) in aborts.items():
-            if had_data and offset not in indexed:
-                detail = f"the transaction of producer {producer_id} was aborted at offset {offset}"
+        for number, entry in enumerate(entries):
+            abort = aborts.get(entry.last_offset)
+            place = {"position": number * 34, "offset": entry.last_offset}
+            if abort is None or abort.producer_id != entry.producer_id:
+                detail = f"no abort of producer {entry.producer_id} at offset {entry.last_offset}"
+                self._report.add("transaction-index-invalid", path, detail, **place)
+            elif 0 <= abort.first_offset < entry.first_offset:
+                detail = f"it begins at {entry.first_offset}, its data at {abort.first_offset}"
+                self._report.add("transaction-index-invalid", path, detail, **place)
+        indexed = {entry.last_offset for entry in entries}
+        for offset, abort in aborts.items():
+            if abort.first_offset >= 0 and offset not in indexed:
+                detail = f"the transaction of producer {abort.producer_id} was aborted at offset {offset}"
                 self._report.add("aborted-transaction-unindexed", path, detail, offset=offset)

@@ -1,0 +1,70 @@
+"""The batches of one chunk as columns, with the place of each in its file: what the checks of batches look at.
+
+Pure. Every column has one number for each batch.
+"""
+
+from ..decode.batch_table import BatchTable
+from ..decode.spans import Flags
+from ..log_directories import SegmentFile
+from .tasks import PartitionReport
+
+TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x10, 0x20, 0x40
+KNOWN_ATTRIBUTES = 0x7F
+CODECS = 5
+
+
+class ChunkBatches:
+    """Columns of the chunk's headers; `is_sound` says whose CRC is right."""
+
+    __slots__ = (
+        "attributes",
+        "bases",
+        "chunk",
+        "codecs",
+        "counts",
+        "deltas",
+        "epochs",
+        "is_append_time",
+        "is_control",
+        "is_sound",
+        "lasts",
+        "max_timestamps",
+        "places",
+        "producers",
+        "report",
+        "segment",
+        "sizes",
+    )
+
+    def __init__(self, segment: SegmentFile, chunk: BatchTable, is_sound: Flags, report: PartitionReport) -> None:
+        self.segment = segment
+        self.chunk = chunk
+        self.is_sound = is_sound
+        self.report = report
+        self.places = chunk.positions + chunk.file_position
+        self.sizes = chunk.sizes
+        self.bases = chunk.column("base_offset")
+        self.deltas = chunk.column("last_offset_delta")
+        self.lasts = self.bases + self.deltas
+        self.counts = chunk.column("records_count")
+        self.epochs = chunk.column("partition_leader_epoch")
+        self.max_timestamps = chunk.column("max_timestamp")
+        self.producers = chunk.column("producer_id")
+        self.attributes = chunk.column("attributes")
+        self.codecs = self.attributes & 7
+        self.is_append_time: Flags = (self.attributes & 8) != 0
+        self.is_control: Flags = (self.attributes & CONTROL) != 0
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def has_data(self) -> Flags:
+        """Which batches have records of producers."""
+        has_data: Flags = (self.counts > 0) & ~self.is_control
+        return has_data
+
+    def found(self, name: str, index: int, detail: str) -> None:
+        """Reports a finding about one batch."""
+        place, offset = int(self.places[index]), int(self.bases[index])
+        self.report.add(name, self.segment.path, detail, position=place, offset=offset)

@@ -1,0 +1,141 @@
+"""Producers' sequences from batch to batch and segment to segment, and the producer snapshots against the log.
+
+State: one entry for each producer, the latest MOST_PRODUCERS of them. Vectorised: no Python for a batch. Source:
+Kafka's ProducerStateManager, ProducerAppendInfo; KIP-98.
+"""
+
+from typing import NamedTuple
+
+import numpy
+
+from ...storage.errors import CorruptSnapshotError
+from ...storage.file_names import SNAPSHOT_SUFFIX, segment_path
+from ...storage.producer_snapshots import decode_snapshot
+from ...storage.producer_state import ProducerEntry
+from ..decode.spans import Int64s
+from .chunk_batches import ChunkBatches
+from .tasks import AuditTask, PartitionReport
+from .transaction_checks import TransactionChecks
+
+MOST_PRODUCERS = 100_000
+_SEQUENCES = 1 << 31
+
+
+class _Producer(NamedTuple):
+    """The last data batch of a producer; `gaps`: how many offset gaps were in front of it."""
+
+    epoch: int
+    last_sequence: int
+    last_offset: int
+    gaps: int
+
+
+class ProducerChecks:
+    """Follows one partition."""
+
+    def __init__(self, task: AuditTask, report: PartitionReport, transactions: TransactionChecks) -> None:
+        self._task = task
+        self._report = report
+        self._transactions = transactions
+        self._producers: dict[int, _Producer] = {}
+
+    def read(self, batches: ChunkBatches, gap_numbers: Int64s) -> None:
+        """Takes in the next batches; `gap_numbers` say how many offset gaps lie in front of each."""
+        sequences = batches.chunk.column("base_sequence")
+        chosen = numpy.flatnonzero((batches.producers >= 0) & ~batches.is_control & (sequences >= 0) & batches.is_sound)
+        if not len(chosen):
+            return
+        order = chosen[numpy.argsort(batches.producers[chosen], kind="stable")]
+        ids, epochs = batches.producers[order], batches.chunk.column("producer_epoch")[order]
+        first, last = sequences[order], (sequences[order] + batches.deltas[order]) % _SEQUENCES
+        gaps = gap_numbers[order]
+        heads = numpy.flatnonzero(numpy.concatenate([[True], ids[1:] != ids[:-1]]))
+        known = [self._producers.get(producer_id) for producer_id in ids[heads].tolist()]
+        before_epoch, before_last, before_gaps = (numpy.roll(column, 1) for column in (epochs, last, gaps))
+        for slot, producer in zip(heads.tolist(), known, strict=True):
+            before_epoch[slot] = -1 if producer is None else producer.epoch
+            before_last[slot] = -1 if producer is None else producer.last_sequence
+            before_gaps[slot] = -1 if producer is None else producer.gaps
+        jump = (first - before_last - 1) % _SEQUENCES
+        is_comparable = (before_epoch == epochs) & (before_last >= 0)
+        if self._task.policy.is_compacted is not False:
+            is_comparable &= before_gaps == gaps  # compaction takes batches away
+        for slot in numpy.flatnonzero(is_comparable & (jump != 0)).tolist():
+            is_back = jump[slot] >= _SEQUENCES // 2
+            detail = f"producer {ids[slot]} goes from sequence {before_last[slot]} to {first[slot]}"
+            batches.found(f"producer-sequence-{'duplicate' if is_back else 'gap'}", int(order[slot]), detail)
+        for slot in numpy.flatnonzero(epochs < before_epoch).tolist():
+            detail = f"producer {ids[slot]} has epoch {epochs[slot]} behind epoch {before_epoch[slot]}"
+            batches.found("producer-epoch-decreasing", int(order[slot]), detail)
+        self._keep(order, batches, ids, epochs, last, gaps, heads)
+
+    def _keep(
+        self,
+        order: Int64s,
+        batches: ChunkBatches,
+        ids: Int64s,
+        epochs: Int64s,
+        last: Int64s,
+        gaps: Int64s,
+        heads: Int64s,
+    ) -> None:
+        for slot in [*(heads[1:] - 1).tolist(), len(ids) - 1]:
+            producer_id = int(ids[slot])
+            self._producers.pop(producer_id, None)  # so that the oldest stand in front
+            self._producers[producer_id] = _Producer(
+                int(epochs[slot]), int(last[slot]), int(batches.lasts[order[slot]]), int(gaps[slot])
+            )
+        while len(self._producers) > MOST_PRODUCERS:
+            del self._producers[next(iter(self._producers))]
+
+    # Snapshots ---------------------------------------------------------------
+
+    def check_snapshots(self) -> None:
+        """Whether each snapshot can be read."""
+        for path in sorted(self._task.replica.path.glob(f"*{SNAPSHOT_SUFFIX}")):
+            try:
+                decode_snapshot(path.read_bytes())
+            except CorruptSnapshotError as error:
+                self._report.add("producer-snapshot-corrupt", path, str(error))
+
+    def check_snapshot_at(self, offset: int, log_start_offset: int) -> None:
+        """The snapshot of an offset, if there is one, against the producers of the log up to there."""
+        path = segment_path(self._task.replica.path, offset, SNAPSHOT_SUFFIX)
+        try:
+            entries = decode_snapshot(path.read_bytes())
+        except (FileNotFoundError, CorruptSnapshotError):
+            return
+        for entry in entries:
+            wrong = self._contradiction(entry, offset, log_start_offset)
+            if wrong is not None:
+                detail = f"producer {entry.producer_id}: {wrong}"
+                self._report.add("producer-snapshot-mismatch", path, detail, offset=offset)
+        named = {entry.producer_id for entry in entries}
+        for producer_id, first_offset in self._transactions.open_offsets():
+            if producer_id not in named:
+                detail = f"producer {producer_id} is not in it, its transaction from offset {first_offset} is open"
+                self._report.add("producer-snapshot-mismatch", path, detail, offset=offset)
+
+    def _contradiction(self, entry: ProducerEntry, offset: int, log_start_offset: int) -> str | None:
+        """What is wrong with an entry of the snapshot at `offset`, as far as the log says."""
+        if entry.last_offset >= offset:
+            return f"its last offset is {entry.last_offset}"
+        known = self._producers.get(entry.producer_id)
+        if known is None:
+            return None
+        if entry.producer_epoch < known.epoch:
+            return f"its epoch is {entry.producer_epoch}, the log has {known.epoch}"
+        if entry.producer_epoch > known.epoch or not entry.batches:
+            return None  # a marker has raised the epoch
+        is_behind = entry.last_offset < known.last_offset
+        is_ahead = entry.last_offset > known.last_offset and self._task.policy.is_compacted is False
+        if is_behind or (is_ahead and entry.last_offset >= log_start_offset):
+            return f"its last batch ends at offset {entry.last_offset}, in the log at {known.last_offset}"
+        if entry.last_offset == known.last_offset and entry.last_sequence != known.last_sequence:
+            return f"its last sequence is {entry.last_sequence}, in the log {known.last_sequence}"
+        opened = self._transactions.open_offset(entry.producer_id)
+        if opened is not None and entry.transaction_first_offset is None:
+            return f"it has no open transaction, the log has one from offset {opened}"
+        if opened is None and (entry.transaction_first_offset or -1) >= log_start_offset:
+            return f"it has an open transaction from offset {entry.transaction_first_offset}, the log none"
+        return None

@@ -1,0 +1,130 @@
+"""Records inside their batches, and what keys say: offsets, times, null keys, duplicates, tombstones, skew.
+
+Decodes with the pipeline's decoder; no Python for a record. State: tables of bounded size. Source: Kafka's
+DefaultRecordBatch, LogValidator, Cleaner; KIP-534.
+"""
+
+import numpy
+
+from ...protocol.records.batch import BATCH_HEADER_SIZE
+from ..compiled import IS_COMPILED
+from ..decode.arrow_columns import RECORD_COLUMNS, WalkedRecords, columns_of
+from ..decode.damage import Damage
+from ..decode.records import DecodedRecords, walk_chunk
+from ..decode.spans import Int64s, Spans
+from .chunk_batches import CODECS, DELETE_HORIZON, ChunkBatches
+from .groups.records import GroupRecords
+from .key_tables import KeyCounts, KeySet, hash_keys
+from .tasks import AuditTask, PartitionReport
+
+HORIZON_TOLERANCE_MS = 7 * 86_400_000
+"""How long behind its horizon a tombstone may stay: the cleaner takes it with the next round, not by a clock."""
+_SKEW_RECORDS, _SKEW_KEYS = 1000, 10
+
+
+class RecordChecks:
+    """Follows one partition."""
+
+    def __init__(self, task: AuditTask, report: PartitionReport, groups: GroupRecords | None) -> None:
+        self._task = task
+        self._report = report
+        self._groups = groups
+        self._is_compacted = task.policy.is_compacted is True
+        self._counts = KeyCounts()
+        self._clean_keys = KeySet()
+        self._late_tombstones = 0
+        self._late_place: tuple[str, int, int] | None = None
+        self._decoded_size = 0
+        self._is_compressed = False
+
+    def read(self, batches: ChunkBatches) -> None:
+        """Decodes the records of the batches whose CRC is right."""
+        selected = batches.is_sound & (batches.codecs < CODECS)
+        self._is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
+        is_plain = selected & (batches.codecs == 0)
+        self._decoded_size += int(batches.sizes[~selected | is_plain].sum())
+        for item in walk_chunk(batches.chunk, selected):
+            if isinstance(item, Damage):
+                place = {"position": item.position, "offset": item.base_offset}
+                self._report.add(str(item.kind), batches.segment.path, item.message, **place)
+            elif len(item.spans.offsets):
+                self._read_walked(batches, item)
+
+    def _read_walked(self, batches: ChunkBatches, item: WalkedRecords) -> None:
+        spans = item.spans
+        if item.payload is not batches.chunk.data:
+            self._decoded_size += len(item.payload) + BATCH_HEADER_SIZE * len(numpy.unique(spans.batches))
+        self._check_offsets(batches, spans)
+        self._check_times(batches, spans)
+        self._check_keys(batches, item)
+        if self._groups is not None:
+            columns = columns_of(batches.chunk, item, RECORD_COLUMNS, is_compiled=IS_COMPILED)
+            self._groups.read(batches.chunk, DecodedRecords(columns, spans.batches))
+
+    def _check_offsets(self, batches: ChunkBatches, rows: Spans) -> None:
+        of_batch, offsets = rows.batches, rows.offsets
+        same = of_batch[1:] == of_batch[:-1]
+        wrong = (offsets < batches.bases[of_batch]) | (offsets > batches.lasts[of_batch])
+        wrong[1:] |= same & (offsets[1:] <= offsets[:-1])
+        for batch in numpy.unique(of_batch[wrong]).tolist():
+            detail = f"the batch has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
+            batches.found("record-offsets-invalid", batch, detail)
+
+    def _check_times(self, batches: ChunkBatches, rows: Spans) -> None:
+        """The greatest timestamp of each batch's records must be its header's."""
+        heads = numpy.flatnonzero(numpy.concatenate([[True], rows.batches[1:] != rows.batches[:-1]]))
+        greatest = numpy.maximum.reduceat(rows.timestamps, heads)
+        of_batch = rows.batches[heads]
+        wrong = (greatest != batches.max_timestamps[of_batch]) & ~batches.is_append_time[of_batch]
+        for slot in numpy.flatnonzero(wrong & ~batches.is_control[of_batch]).tolist():
+            batch = int(of_batch[slot])
+            detail = f"the header says {batches.max_timestamps[batch]}, the records {greatest[slot]}"
+            batches.found("batch-max-timestamp-wrong", batch, detail)
+
+    def _check_keys(self, batches: ChunkBatches, item: WalkedRecords) -> None:
+        rows = item.spans
+        is_data = ~batches.is_control[rows.batches]
+        is_null = rows.keys.is_null
+        has_key = numpy.flatnonzero(is_data & ~is_null)
+        hashes = hash_keys(item.payload, rows.keys, has_key)
+        self._counts.add(hashes)
+        if not self._is_compacted:
+            return
+        for batch in numpy.unique(rows.batches[is_data & is_null]).tolist():
+            batches.found("null-key-in-compacted-topic", batch, "the batch has records without a key")
+        is_clean = rows.offsets[has_key] < self._task.cleaned_to
+        if is_clean.any():
+            for row in has_key[is_clean][self._clean_keys.add(hashes[is_clean])].tolist():
+                detail = f"the key of the record at offset {rows.offsets[row]} stands further in front as well"
+                batch, offset = int(rows.batches[row]), int(rows.offsets[row])
+                place = int(batches.places[batch])
+                path = batches.segment.path
+                self._report.add("duplicate-keys-in-clean-part", path, detail, position=place, offset=offset)
+        has_horizon = ((batches.attributes & DELETE_HORIZON) != 0)[rows.batches]
+        if has_horizon.any():
+            horizons = batches.chunk.column("base_timestamp")[rows.batches]
+            late = horizons < self._task.now_ms - HORIZON_TOLERANCE_MS
+            self._count_late(batches, rows, numpy.flatnonzero(is_data & has_horizon & late & rows.values.is_null))
+
+    def _count_late(self, batches: ChunkBatches, rows: Spans, late: Int64s) -> None:
+        self._late_tombstones += len(late)
+        if len(late) and self._late_place is None:
+            place = int(batches.places[rows.batches[late[0]]])
+            self._late_place = (str(batches.segment.path), place, int(rows.offsets[late[0]]))
+
+    def finish(self) -> None:
+        """What can be said only at the end of the log."""
+        report, counts = self._report, self._counts
+        report.decoded_size = self._decoded_size
+        report.distinct_keys, report.largest_key_records = counts.distinct, counts.most
+        if self._late_place is not None:
+            file, position, offset = self._late_place
+            detail = f"{self._late_tombstones} tombstones, the first at offset {offset}"
+            report.add("tombstones-past-horizon", file, detail, position=position, offset=offset)
+        if counts.records >= _SKEW_RECORDS and counts.distinct >= _SKEW_KEYS and 5 * counts.most > counts.records:
+            detail = f"one key has {counts.most} of {counts.records} records, there are about {counts.distinct} keys"
+            report.add("key-skew", self._task.replica.path, detail)
+        saved = self._decoded_size - report.size
+        if report.size >= 1 << 20 and self._is_compressed and saved < report.size // 20:
+            detail = f"{report.size} bytes on disk, {self._decoded_size} decompressed"
+            report.add("compression-without-gain", self._task.replica.path, detail)

@@ -1,0 +1,101 @@
+"""Keys of two replicas of a compacted partition, where each was cleaned for itself.
+
+A record that only one replica has is right when the other has a later record of its key, and when compaction may drop
+it for another reason: a tombstone, a null key, a record of an aborted transaction. Memory: MOST_CANDIDATES records,
+keys by their hash; what is beyond that is not compared. Source: the cleaner's rules (Kafka's Cleaner).
+"""
+
+from collections.abc import Iterator
+
+import numpy
+
+from ...storage.errors import CorruptIndexError
+from ...storage.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
+from ...storage.transaction_index import TransactionIndex
+from ..decode.batch_table import BatchTable
+from ..decode.damage import Damage
+from ..decode.records import walk_chunk
+from ..decode.segment_chunks import read_chunks
+from ..decode.spans import Flags, Int64s
+from ..log_directories import PartitionDirectory, indexed_positions
+from .findings import Finding
+from .key_tables import hash_keys
+
+MOST_CANDIDATES = 1 << 20
+
+
+def missing_keys(
+    one: PartitionDirectory, other: PartitionDirectory, start: int, cleaned_to: int, end: int
+) -> list[Finding]:
+    """Records of `one` in `[start, cleaned_to)` whose key `other` has neither there nor later, before `end`."""
+    hashes, offsets = _keys(one, start, cleaned_to)
+    order = numpy.argsort(hashes, kind="stable")
+    hashes, offsets = hashes[order], offsets[order]
+    latest = numpy.full(len(hashes), -1, numpy.int64)
+    for found_hashes, found_offsets, _ in _records(other, start, end):
+        low = numpy.searchsorted(hashes, found_hashes, side="left")
+        high = numpy.searchsorted(hashes, found_hashes, side="right")
+        for slot in range(int((high - low).max(initial=0))):
+            hit = low + slot < high
+            numpy.maximum.at(latest, (low + slot)[hit], found_offsets[hit])
+    lost = numpy.flatnonzero(latest < offsets)
+    if not len(lost):
+        return []
+    offset = int(offsets[lost].min())
+    detail = f"{len(lost)} keys of {one.path}, the first at offset {offset}, have no record as late in {other.path}"
+    return [Finding("replica-keys-missing", one.topic, one.partition, str(other.path), -1, offset, detail)]
+
+
+def _keys(replica: PartitionDirectory, start: int, end: int) -> tuple[Int64s, Int64s]:
+    """(hash, offset) of the records with key and value, up to MOST_CANDIDATES."""
+    hashes, offsets, count = [numpy.zeros(0, numpy.int64)], [numpy.zeros(0, numpy.int64)], 0
+    for found_hashes, found_offsets, has_value in _records(replica, start, end):
+        hashes.append(found_hashes[has_value])
+        offsets.append(found_offsets[has_value])
+        count += len(hashes[-1])
+        if count >= MOST_CANDIDATES:
+            break
+    return numpy.concatenate(hashes), numpy.concatenate(offsets)
+
+
+def _records(replica: PartitionDirectory, start: int, end: int) -> Iterator[tuple[Int64s, Int64s, Flags]]:
+    """(hash of the key, offset, has a value) of records with a key that readers of committed data see."""
+    aborted = _aborted(replica)
+    for segment in replica.segments:
+        if segment.base_offset >= end:
+            break
+        for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+            if isinstance(chunk, Damage):
+                continue
+            selected = _selected(chunk, start, end, aborted)
+            for item in walk_chunk(chunk, selected):
+                if isinstance(item, Damage):
+                    continue
+                spans = item.spans
+                rows = numpy.flatnonzero(~spans.keys.is_null & (spans.offsets >= start) & (spans.offsets < end))
+                yield hash_keys(item.payload, spans.keys, rows), spans.offsets[rows], ~spans.values.is_null[rows]
+
+
+def _selected(chunk: BatchTable, start: int, end: int, aborted: Int64s) -> Flags:
+    bases = chunk.column("base_offset")
+    selected: Flags = ~chunk.is_control & (chunk.last_offsets >= start) & (bases < end) & chunk.crc_matches()
+    producers = chunk.column("producer_id")
+    for index in numpy.flatnonzero(selected & ((chunk.column("attributes") & 0x10) != 0)).tolist():
+        producer_id, first, last = aborted
+        selected[index] = not (
+            (producer_id == producers[index]) & (first <= bases[index]) & (bases[index] < last)
+        ).any()
+    return selected
+
+
+def _aborted(replica: PartitionDirectory) -> Int64s:
+    """Producer id, first and last offset of each aborted transaction, as three rows."""
+    entries = []
+    for segment in replica.segments:
+        path = segment_path(replica.path, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
+        try:
+            entries += TransactionIndex(segment.base_offset, path.read_bytes()).entries
+        except (FileNotFoundError, CorruptIndexError):
+            continue
+    columns: Int64s = numpy.array([entry[:3] for entry in entries], numpy.int64).reshape(-1, 3).T
+    return columns

@@ -1,0 +1,152 @@
+"""Two replicas of a partition against each other, batch by batch.
+
+Streams both logs; memory: a chunk of each. Batches are the same when base offset, last offset and CRC are (the CRC
+leaves out the leader epoch, which replicas share anyway). Compaction rewrites what lies below each replica's cleaner
+checkpoint on its own, so of a compacted topic batches are compared above the higher one; below it a record
+that both have must be the same, and a key that one has must be somewhere in the other (replica_keys.py). Above the
+lower high watermark replicas may differ: the follower cuts its log there. Source: Kafka's
+ReplicaVerificationTool, KIP-101.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy
+
+from ..decode.damage import Damage
+from ..decode.segment_chunks import read_chunks
+from ..decode.spans import Int64s
+from ..log_directories import PartitionDirectory, indexed_positions
+from .findings import Finding
+from .replica_keys import missing_keys
+from .tasks import RECORDS, AuditTask, PartitionReport
+
+
+class ReplicaTask(NamedTuple):
+    """Two replicas; `start` to `end` are offsets that both have and that must be equal batch for batch."""
+
+    one: PartitionDirectory
+    other: PartitionDirectory
+    log_start_offset: int
+    start: int
+    end: int
+    one_end: int
+    high_watermark: int
+    compares_keys: bool
+
+    @classmethod
+    def of(cls, longest: tuple[AuditTask, PartitionReport], other: tuple[AuditTask, PartitionReport]) -> "ReplicaTask":
+        """What to compare of two audited replicas, the first the longer one."""
+        (task, report), (other_task, other_report) = longest, other
+        log_start = max(report.log_start_offset, other_report.log_start_offset)
+        is_compacted = task.policy.is_compacted is not False
+        cleaned_to = max(task.cleaned_to, other_task.cleaned_to) if is_compacted else -1
+        marks = [found.high_watermark for found in (report, other_report) if found.high_watermark >= 0]
+        return cls(
+            task.replica,
+            other_task.replica,
+            log_start,
+            max(log_start, cleaned_to),
+            other_report.log_end_offset,
+            report.log_end_offset,
+            min(marks, default=other_report.log_end_offset),
+            task.level == RECORDS and cleaned_to > log_start,
+        )
+
+
+class _Row(NamedTuple):
+    """A batch and where it lies."""
+
+    base_offset: int
+    last_offset: int
+    crc: int
+    file: str
+    position: int
+
+
+class _Stream:
+    """The batches of one replica that reach into `[start, end)`, as columns of a chunk at a time."""
+
+    def __init__(self, replica: PartitionDirectory, start: int, end: int) -> None:
+        self._chunks = self._read(replica, start, end)
+        self.columns: Int64s = numpy.zeros((3, 0), numpy.int64)
+        self._places: Int64s = numpy.zeros(0, numpy.int64)
+        self._file = str(replica.path)
+        self.fill()
+
+    def _read(self, replica: PartitionDirectory, start: int, end: int) -> Iterator[tuple[str, Int64s, Int64s]]:
+        following = [segment.base_offset for segment in replica.segments[1:]]
+        for segment, after in zip(replica.segments, [*following, end + 1], strict=True):
+            if after <= start or segment.base_offset >= end:
+                continue
+            for item in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+                if isinstance(item, Damage):
+                    continue  # the replica's own audit reports it
+                bases = item.column("base_offset")
+                columns = numpy.stack([bases, item.last_offsets, item.column("crc")])
+                chosen = (bases >= start) & (bases < end)
+                yield str(segment.path), columns[:, chosen], (item.positions + item.file_position)[chosen]
+
+    def fill(self) -> bool:
+        """Goes on to the next chunk if this one is used up; whether there is one."""
+        while not self.columns.shape[1]:
+            try:
+                self._file, self.columns, self._places = next(self._chunks)
+            except StopIteration:
+                return False
+        return True
+
+    def drop(self, count: int) -> None:
+        """Leaves the first batches."""
+        self.columns, self._places = self.columns[:, count:], self._places[count:]
+
+    def row(self, index: int) -> _Row:
+        """One batch of the chunk."""
+        base, last, crc = self.columns[:, index].tolist()
+        return _Row(base, last, crc, self._file, int(self._places[index]))
+
+
+def compare_replicas(task: ReplicaTask) -> list[Finding]:
+    """Where the replicas part, if they do. Raises OSError."""
+    one, other = task.one, task.other
+    findings = []
+    parted = _first_difference(task)
+    if parted is not None:
+        mine, theirs = parted
+        place = mine if mine is not None else theirs
+        assert place is not None
+        offset = min(row.base_offset for row in parted if row is not None)
+        detail = f"{_shown(mine)} in {one.path}, {_shown(theirs)} in {other.path}"
+        name = "replica-tail-differs" if offset >= task.high_watermark else "replicas-diverge"
+        findings.append(Finding(name, one.topic, one.partition, place.file, place.position, offset, detail))
+    if task.end < task.one_end:
+        detail = f"it ends at {task.end}, {one.path} at {task.one_end}"
+        findings.append(Finding("replica-behind", one.topic, one.partition, str(other.path), -1, task.end, detail))
+    if task.compares_keys:
+        for left, right in ((one, other), (other, one)):
+            findings += missing_keys(left, right, task.log_start_offset, task.start, min(task.end, task.one_end))
+    return findings
+
+
+def _first_difference(task: ReplicaTask) -> tuple[_Row | None, _Row | None] | None:
+    """The first batches that are not the same; None on the side that has no more."""
+    one, other = (_Stream(replica, task.start, task.end) for replica in (task.one, task.other))
+    while True:
+        has_one, has_other = one.fill(), other.fill()
+        if not has_one and not has_other:
+            return None
+        if not has_one or not has_other:
+            return (one.row(0) if has_one else None), (other.row(0) if has_other else None)
+        count = min(one.columns.shape[1], other.columns.shape[1])
+        differs = (one.columns[:, :count] != other.columns[:, :count]).any(axis=0)
+        if differs.any():
+            first = int(numpy.flatnonzero(differs)[0])
+            return one.row(first), other.row(first)
+        one.drop(count)
+        other.drop(count)
+
+
+def _shown(row: _Row | None) -> str:
+    if row is None:
+        return "no more batch"
+    return f"offsets {row.base_offset} to {row.last_offset} with CRC {row.crc}"
