@@ -1,81 +1,162 @@
-"""What only all directories together say of groups: their lag, and committed offsets that a log contradicts.
+"""What only all directories together say of groups: how far they are behind, and since when.
 
-Pure.
+Pure but for `answers`, which asks the replicas. The moment as of which all holds is `--at`, else
+`--now`, else the latest time of a record, or when the directories were last in use if that is earlier: a snapshot reads
+the same whenever it is looked at, and wherever it was copied to.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ....storage.checkpoints import TopicPartition
-from ...cluster_metadata import ClusterMetadata
-from ..findings import Finding
-from ..tasks import GroupFacts, PartitionReport
+from ....storage.meta_properties import uuid_text
+from ...engines import run_tasks
+from ..tasks import AuditTask, PartitionReport
+from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
+from .expiry import expires_at
+from .facts import CommittedOffset, GroupFacts, GroupState
+from .log_times import CHUNK_BYTES, Answer, Question, answer
+from .rows import GroupLag
+
+SIMPLE = "simple"
 
 
 @dataclass(slots=True)
-class GroupLag:
-    """One group's position in one partition; -1 where the partition is in no directory that was read."""
+class Directories:
+    """All that was read, a replica for each partition: the one whose log is longest."""
 
-    group: str
-    topic: str
-    partition: int
-    committed_offset: int
-    log_start_offset: int
-    log_end_offset: int
-    lag: int
-    members: int
-    metadata: str
-    commit_timestamp: int
+    reports: dict[TopicPartition, PartitionReport] = field(default_factory=dict)
+    tasks: dict[TopicPartition, AuditTask] = field(default_factory=dict)
+    facts: list[GroupFacts] = field(default_factory=list)
+    states: dict[str, GroupState] = field(default_factory=dict)
+    clock_ms: int = 0
+    """When the directories were last in use."""
+    moment_ms: int = 0
+    """As of when groups are told."""
 
 
-def group_lags(
-    partitions: Sequence[PartitionReport], metadata: ClusterMetadata, findings: list[Finding]
-) -> list[GroupLag]:
-    """Each group's lag where the partition was read, and what is wrong with its offsets."""
-    ends: dict[TopicPartition, tuple[int, int]] = {}
-    members: dict[str, GroupFacts] = {}
-    for report in partitions:
-        start, end = ends.get((report.topic, report.partition), (1 << 62, -1))
-        ends[report.topic, report.partition] = min(start, report.log_start_offset), max(end, report.log_end_offset)
-        members |= {group.group: group for group in report.groups}
-    lags = {}
-    for report in partitions:
-        for commit in report.commits:
-            start, end = ends.get((commit.topic, commit.partition), (-1, -1))
-            lag = max(end - commit.offset, 0) if end >= 0 else -1
-            group = members.get(commit.group)
-            count = 0 if group is None else group.members
-            lags[commit.group, commit.topic, commit.partition] = GroupLag(
-                commit.group,
-                commit.topic,
-                commit.partition,
-                commit.offset,
-                start,
-                end,
-                lag,
-                count,
-                commit.metadata,
-                commit.commit_timestamp,
-            )
-            found = _wrong_commit(commit.offset, start, end, is_missing=_is_missing(commit.topic, metadata))
-            if found is not None:
-                name, detail = found
-                place = f"{report.directory}/{report.topic}-{report.partition}"
-                text = f"group {commit.group}: {detail}"
-                findings.append(Finding(name, commit.topic, commit.partition, place, -1, commit.record_offset, text))
-    return [lags[key] for key in sorted(lags)]
+def gather(
+    reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], now_ms: int | None, at_ms: int | None
+) -> Directories:
+    """Chooses replicas and the moment; `reports` are those of `tasks`, in the same order."""
+    found = Directories()
+    latest, last_use = -1, 0
+    for report, task in zip(reports, tasks, strict=True):
+        key = (report.topic, report.partition)
+        if key not in found.reports or found.reports[key].log_end_offset < report.log_end_offset:
+            found.reports[key], found.tasks[key] = report, task
+        latest, last_use = max(latest, report.max_timestamp), max(last_use, task.now_ms)
+    found.facts = [report.group_facts for report in found.reports.values() if report.group_facts is not None]
+    found.states = {state.group: state for facts in found.facts for state in facts.states}
+    found.clock_ms = last_use if now_ms is None else now_ms
+    usual = min(last_use, latest) if latest >= 0 and now_ms is None else found.clock_ms
+    found.moment_ms = usual if at_ms is None else at_ms
+    return found
 
 
-def _is_missing(topic: str, metadata: ClusterMetadata) -> bool:
-    return metadata.is_known and topic not in metadata.topics
+def questions(found: Directories, *, is_past: bool) -> dict[TopicPartition, Question]:
+    """What to look up in which replica; of a partition that all groups have read to the end, nothing."""
+    times: dict[TopicPartition, set[int]] = {}
+    offsets: dict[TopicPartition, set[int]] = {}
+    for committed in (offset for facts in found.facts for offset in facts.offsets if offset.commits):
+        key = (committed.topic, committed.partition)
+        report = found.reports.get(key)
+        last = committed.commits[-1].offset
+        if report is None or (last >= report.log_end_offset and not is_past and committed.leader_epoch < 0):
+            continue
+        asked = times.setdefault(key, set())
+        wanted = offsets.setdefault(key, set())
+        if last < report.log_end_offset:
+            asked.update(commit.timestamp for commit in committed.commits)
+            asked.add(found.moment_ms - RECENT_MS)
+            wanted.add(max(last, report.log_start_offset))
+        if is_past:
+            asked.add(found.moment_ms)
+    return {
+        key: Question(
+            found.tasks[key].replica,
+            found.reports[key].log_end_offset,
+            tuple(sorted(asked)),
+            tuple(sorted(offsets[key])),
+        )
+        for key, asked in times.items()
+    }
 
 
-def _wrong_commit(offset: int, start: int, end: int, *, is_missing: bool) -> tuple[str, str] | None:
-    """(name of the check, detail) for a committed offset that the log contradicts."""
-    if end < 0:
-        return ("commit-to-missing-topic", f"offset {offset}") if is_missing else None
-    if offset > end:
-        return "committed-offset-beyond-log", f"offset {offset}, the log ends at {end}"
-    if offset < start:
-        return "committed-offset-before-log-start", f"offset {offset}, the log begins at {start}"
-    return None
+def answers(asked: Mapping[TopicPartition, Question], engine: str) -> dict[TopicPartition, Answer]:
+    """What the replicas answer. Raises what `run_tasks` raises."""
+    tasks = list(asked.values())
+    sizes = [(len(task.times) + len(task.offsets)) * CHUNK_BYTES for task in tasks]
+    told = run_tasks(engine, tasks, answer, "odradek audit: lag", place=lambda task: task.replica.path, sizes=sizes)
+    return dict(zip(asked, told, strict=True))
+
+
+def lag_rows(found: Directories, told: Mapping[TopicPartition, Answer], retention_ms: int) -> list[GroupLag]:
+    """The rows, by group, topic and partition."""
+    rows = [_row(found, offset, told, retention_ms) for facts in found.facts for offset in facts.offsets]
+    by_group: dict[str, list[Status]] = {}
+    for row in rows:
+        by_group.setdefault(row.group, []).append(Status(row.status))
+    worst = {group: str(group_status(statuses)) for group, statuses in by_group.items()}
+    for row in rows:
+        row.group_status = worst[row.group]
+    return sorted(rows, key=lambda row: (row.group, row.topic, row.partition))
+
+
+def _row(
+    found: Directories, offset: CommittedOffset, told: Mapping[TopicPartition, Answer], retention_ms: int
+) -> GroupLag:
+    key = (offset.topic, offset.partition)
+    report, known = found.reports.get(key), told.get(key, Answer())
+    state = found.states.get(offset.group)
+    start, end = (report.log_start_offset, report.log_end_offset) if report is not None else (-1, -1)
+    end = known.end_offsets.get(found.moment_ms, end)
+    row = GroupLag(
+        offset.group,
+        offset.topic,
+        offset.partition,
+        -1,
+        start,
+        end,
+        -1,
+        -1,
+        str(Status.NOTFOUND),
+        "",
+        0 if state is None else state.members,
+        SIMPLE if state is None else str(state.kind),
+        offset.metadata,
+        offset.leader_epoch,
+        "" if offset.topic_id is None else uuid_text(offset.topic_id),
+        -1,
+        -1,
+        found.moment_ms,
+    )
+    if not offset.commits:
+        return row
+    last = offset.commits[-1]
+    row.committed_offset, row.commit_timestamp = last.offset, last.timestamp
+    expires = expires_at(offset, state, retention_ms)
+    row.expires_at = -1 if expires is None else expires
+    row.status = str(Status.OK)
+    if end >= 0:
+        row.lag = max(end - last.offset, 0)
+        row.lag_ms = _lag_ms(row, known, found.moment_ms)
+        row.status = str(_status(offset, row.lag, known, found.moment_ms))
+    return row
+
+
+def _lag_ms(row: GroupLag, known: Answer, moment_ms: int) -> int:
+    if row.lag == 0:
+        return 0
+    written = known.timestamps.get(max(row.committed_offset, row.log_start_offset), -1)
+    return max(moment_ms - written, 0) if written >= 0 else -1
+
+
+def _status(offset: CommittedOffset, lag: int, known: Answer, moment_ms: int) -> Status:
+    commits = []
+    for commit in offset.commits:
+        end = known.end_offsets.get(commit.timestamp)
+        commits.append(
+            ConsumerCommit(commit.timestamp, commit.offset, None if end is None else max(end - commit.offset, 0))
+        )
+    return partition_status(commits, lag, known.end_offsets.get(moment_ms - RECENT_MS), moment_ms)

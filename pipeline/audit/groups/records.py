@@ -1,119 +1,175 @@
-"""Groups and committed offsets out of the records of ``__consumer_offsets``.
+"""Groups and committed offsets out of the records of one partition of ``__consumer_offsets``.
 
-Keeps the latest record of each key, decodes those only. Records of a transaction count once it is committed. Source:
-Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType; the message table.
+Decodes the latest records of each key only. What can't be decoded becomes a finding with its place; what is only
+unknown is counted. Source: Kafka's GroupCoordinatorRecordSerde, CoordinatorRecordType; the message table.
 """
 
-from struct import Struct
-from typing import Any
+from bisect import bisect_right
 
-from ....protocol.codec import decode
-from ....protocol.errors import ProtocolError
-from ....protocol.messages.group_records import (
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMetadataKey,
-    GroupMetadataKey,
-    GroupMetadataValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from ....protocol.messages.group_records import GroupMetadataValue, OffsetCommitValue
+from ....protocol.messages.structure import ZERO_UUID
+from ....protocol.records.record import Record
+from ....storage.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
-from ..tasks import Commit, GroupFacts, PartitionReport
+from ...tables.group_messages import GroupKind, GroupMessage, commit_key, commit_value, group_message, kind_of
+from ..findings import Finding
+from ..tasks import AuditTask, PartitionReport
+from .facts import Commit, CommittedOffset, GroupFacts, GroupState, PendingCommit, Place
+from .growth import growth_of
+from .record_store import Kept, KeyRecords, RecordStore, records_wanted
 
-_INT16 = Struct(">h")
-_OFFSET_KEYS = (0, 1)
-_GROUP_KEY, _CONSUMER_GROUP_KEY, _CONSUMER_MEMBER_KEY = 2, 3, 5
-_KNOWN_KEYS = range(24)
-_KEY_VERSION = 0
-
-Latest = dict[bytes, tuple[int, bytes | None]]
+_GROUP_RECORDS = frozenset((2, 3, 11, 17))
+"""Record types that say that a group is there: GroupMetadata and Consumer-, Share-, StreamsGroupMetadata."""
+_MEMBER_RECORDS = frozenset((5, 10, 19))
 
 
 class GroupRecords:
-    """The latest records of one partition of the offsets topic."""
+    """Fed with the decoded records of a partition of the offsets topic; `finish` writes into the report."""
 
-    def __init__(self) -> None:
-        self._latest: Latest = {}
-        self._transactional: list[tuple[int, int, bytes, bytes | None]] = []
+    def __init__(self, task: AuditTask) -> None:
+        self._segments = task.replica.segments
+        self._bases = [segment.base_offset for segment in task.replica.segments]
+        self._store = RecordStore(task.checkpoints.get(CLEANER_OFFSET_CHECKPOINT, 0), task.at_ms)
 
     def read(self, chunk: BatchTable, item: DecodedRecords) -> None:
-        """Takes in decoded records."""
-        attributes = chunk.column("attributes")[item.batches].tolist()
-        producers = chunk.column("producer_id")[item.batches].tolist()
-        columns = item.columns
-        for offset, key, value, flags, producer_id in zip(
-            columns.column("offset").to_pylist(),
-            columns.column("key").to_pylist(),
-            columns.column("value").to_pylist(),
-            attributes,
-            producers,
-            strict=True,
-        ):
-            if key is None or flags & 0x20:
+        """Takes in decoded records, control records among them."""
+        self._store.read(chunk, item)
+
+    def finish(self, report: PartitionReport) -> None:
+        """Writes `group_facts` and findings into the report."""
+        facts = GroupFacts(report.partition, report.log_end_offset)
+        pending = self._store.finish()
+        facts.last_timestamp = self._store.last_timestamp
+        report.group_facts = facts
+        members: dict[str, tuple[GroupKind, int, Place]] = {}
+        for key, records in self._store.keys.items():
+            self._read_key(key, records, report, facts, members)
+        self._take_members(facts, members)
+        self._read_later(facts)
+        for producer_id, key, record in pending:
+            self._read_pending(producer_id, key, record, report, facts)
+        for record in self._store.without_key:
+            self._find("group-record-undecodable", report, self._place(record), "it has no key", 1)
+        facts.growth = growth_of(report.partition, self._store.keys)
+
+    def _read_key(
+        self,
+        key: bytes,
+        records: KeyRecords,
+        report: PartitionReport,
+        facts: GroupFacts,
+        members: dict[str, tuple[GroupKind, int, Place]],
+    ) -> None:
+        latest = records.latest(records_wanted(key))
+        if not latest or latest[-1].value is None:
+            return  # deleted, or all of it in transactions or later
+        last = latest[-1]
+        message = _message(key, last)
+        place = self._place(last)
+        if message.fault is not None:
+            self._report_fault(message, report, place, records.counts.records)
+        elif message.is_offset_commit:
+            facts.offsets.append(_committed(message, key, latest, place))
+        elif message.record_type in _GROUP_RECORDS:
+            facts.states.append(_state(message, place))
+        elif message.record_type in _MEMBER_RECORDS:
+            kind, count, first = members.get(message.key.group_id, (kind_of(message.key.NAME), 0, place))
+            members[message.key.group_id] = kind, count + 1, first
+
+    def _report_fault(self, message: GroupMessage, report: PartitionReport, place: Place, records: int) -> None:
+        if not message.is_unknown:
+            name, detail = "group-record-undecodable", message.fault or ""
+        elif message.key is None:
+            name, detail = "group-record-type-unknown", f"its key has type {message.record_type}"
+        else:
+            detail = f"group {message.group}: {message.key.NAME.removesuffix('Key')} of version {message.value_version}"
+            name = "group-record-version-unknown"
+        self._find(name, report, place, detail, records)
+
+    def _find(self, name: str, report: PartitionReport, place: Place, detail: str, records: int) -> None:
+        for index, found in enumerate(report.findings):
+            if found.name == name and found.detail.endswith(detail):
+                report.findings[index] = found._replace(occurrences=found.occurrences + records)
+                return
+        text = f"the record at offset {place.offset}: {detail}"
+        finding = Finding(name, report.topic, report.partition, place.file, place.position, place.offset, text, records)
+        report.findings.append(finding)
+
+    def _take_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, Place]]) -> None:
+        by_group = {state.group: state for state in facts.states}
+        for group, (_, count, place) in members.items():
+            state = by_group.get(group)
+            if state is None:
+                facts.orphans[group] = place
+            elif state.kind is not GroupKind.CLASSIC:
+                state.members = count
+
+    def _read_later(self, facts: GroupFacts) -> None:
+        """Offsets of which only what came after the moment asked for is there."""
+        for key, record in self._store.later.items():
+            if self._store.keys[key].kept or record.value is None:
                 continue
-            if flags & 0x10:
-                self._transactional.append((producer_id, offset, key, value))
-            else:
-                self._put(offset, key, value)
+            message = _message(key, record)
+            if message.fault is None and message.is_offset_commit:
+                facts.offsets.append(CommittedOffset(*commit_key(message.key), self._place(record), []))
 
-    def _put(self, offset: int, key: bytes, value: bytes | None) -> None:
-        if self._latest.get(key, (-1, None))[0] < offset:
-            self._latest[key] = (offset, value)
+    def _read_pending(
+        self, producer_id: int, key: bytes, record: Kept, report: PartitionReport, facts: GroupFacts
+    ) -> None:
+        message = _message(key, record)
+        place = self._place(record)
+        if message.fault is not None:
+            self._report_fault(message, report, place, 1)
+        elif message.is_offset_commit and message.value is not None:
+            value = commit_value(message.value)
+            where = commit_key(message.key)
+            facts.pending.append(PendingCommit(*where, place, value.offset, record.timestamp, producer_id))
 
-    def finish(self, report: PartitionReport, outcomes: dict[int, list[tuple[int, bool]]]) -> None:
-        """Writes groups and commits into the report; `outcomes` are the markers of the partition."""
-        for producer_id, offset, key, value in self._transactional:
-            ended = next((is_commit for marker, is_commit in outcomes.get(producer_id, []) if marker > offset), False)
-            if ended:
-                self._put(offset, key, value)
-        place = f"{report.directory}/{report.topic}-{report.partition}"
-        members: dict[str, int] = {}
-        modern: set[str] = set()
-        for key, (offset, value) in self._latest.items():
-            if value is None:
-                continue
-            kind = _INT16.unpack_from(key)[0] if len(key) >= _INT16.size else -1
-            try:
-                if kind in _OFFSET_KEYS:
-                    report.commits.append(_commit(key, value, offset))
-                elif kind == _GROUP_KEY:
-                    report.groups.append(_group(key, value))
-                elif kind == _CONSUMER_GROUP_KEY:
-                    modern.add(decode(ConsumerGroupMetadataKey, _KEY_VERSION, key, _INT16.size)[0].group_id)
-                elif kind == _CONSUMER_MEMBER_KEY:
-                    group = decode(ConsumerGroupMemberMetadataKey, _KEY_VERSION, key, _INT16.size)[0].group_id
-                    members[group] = members.get(group, 0) + 1
-                elif kind not in _KNOWN_KEYS:
-                    detail = f"the key of the record at offset {offset} has type {kind}"
-                    report.add("group-record-type-unknown", place, detail, offset=offset)
-            except ProtocolError as error:
-                detail = f"the record at offset {offset}: {error}"
-                report.add("group-record-undecodable", place, detail, offset=offset)
-        for group in sorted(modern):
-            report.groups.append(GroupFacts(group, "consumer", -1, members.get(group, 0)))
+    def _place(self, record: Kept) -> Place:
+        segment = self._segments[max(bisect_right(self._bases, record.offset) - 1, 0)]
+        return Place(str(segment.path), record.position, record.offset)
 
 
-def _versioned(cls: Any, value: bytes) -> Any:
-    """The message behind a version. Raises ProtocolError for a version that is not known, too."""
-    if len(value) < _INT16.size:
-        raise ProtocolError(f"{cls.NAME}: {len(value)} bytes")
-    version = _INT16.unpack_from(value)[0]
-    lowest, highest = cls.VERSIONS
-    if not lowest <= version <= highest:
-        raise ProtocolError(f"{cls.NAME}: version {version}, only {lowest} to {highest} are known")
-    return decode(cls, version, value, _INT16.size)[0]
+def _message(key: bytes, record: Kept) -> GroupMessage:
+    return group_message(Record(record.offset, record.timestamp, key, record.value, []))
 
 
-def _commit(key: bytes, value: bytes, record_offset: int) -> Commit:
-    where = decode(OffsetCommitKey, _KEY_VERSION, key, _INT16.size)[0]
-    what = _versioned(OffsetCommitValue, value)
-    return Commit(
-        where.group, where.topic, where.partition, what.offset, what.metadata, what.commit_timestamp, record_offset
+def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: Place) -> CommittedOffset:
+    """The commits since the last tombstone, and what the last of them says."""
+    commits: list[Commit] = []
+    for record in latest:
+        if record.value is None:
+            commits = []
+            continue
+        one = _message(key, record)
+        if one.fault is None:
+            value = commit_value(one.value)
+            commits.append(Commit(value.commit_timestamp, value.offset))
+    last: OffsetCommitValue = commit_value(message.value)
+    return CommittedOffset(
+        *commit_key(message.key),
+        place,
+        commits,
+        last.metadata,
+        last.leader_epoch,
+        None if last.topic_id == ZERO_UUID else last.topic_id,
+        last.expire_timestamp,
     )
 
 
-def _group(key: bytes, value: bytes) -> GroupFacts:
-    name = decode(GroupMetadataKey, _KEY_VERSION, key, _INT16.size)[0].group
-    what = _versioned(GroupMetadataValue, value)
-    return GroupFacts(name, what.protocol_type, what.generation, len(what.members))
+def _state(message: GroupMessage, place: Place) -> GroupState:
+    assert message.group is not None
+    kind = kind_of(message.key.NAME)
+    value = message.value
+    if isinstance(value, GroupMetadataValue):
+        return GroupState(
+            message.group,
+            kind,
+            place,
+            value.protocol_type,
+            value.generation,
+            len(value.members),
+            value.current_state_timestamp,
+        )
+    return GroupState(message.group, kind, place, str(kind), value.epoch)

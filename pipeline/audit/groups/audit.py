@@ -1,0 +1,44 @@
+"""The audit of groups: what the offsets topic says of them, set against the logs that they read.
+
+Owns: the order of the steps. The records were read with their partitions (records.py); here replicas are asked for
+times, then lag and findings are pure.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ...cluster_metadata import ClusterMetadata
+from ..findings import Finding
+from ..tasks import AuditTask, PartitionReport
+from .checks import group_findings
+from .expiry import retention_ms
+from .facts import GroupGrowth
+from .lag import answers, gather, lag_rows, questions
+from .rows import GroupLag
+
+
+class GroupsAudit(NamedTuple):
+    """What was found of groups."""
+
+    rows: list[GroupLag]
+    growth: list[GroupGrowth]
+    """Who writes the offsets topic, by group and partition of it."""
+    findings: list[Finding]
+
+
+def audit_groups(
+    reports: Sequence[PartitionReport],
+    tasks: Sequence[AuditTask],
+    metadata: ClusterMetadata,
+    engine: str,
+    *,
+    now_ms: int | None,
+    at_ms: int | None,
+) -> GroupsAudit:
+    """Audits the groups; `reports` are those of `tasks`, in the same order. Raises OSError and what engines raise."""
+    found = gather(reports, tasks, now_ms, at_ms)
+    told = answers(questions(found, is_past=at_ms is not None), engine)
+    retention = retention_ms(metadata.broker_configs)
+    rows = lag_rows(found, told, retention)
+    findings = group_findings(found, rows, told, metadata, retention)
+    return GroupsAudit(rows, [one for facts in found.facts for one in facts.growth], findings)

@@ -1,0 +1,199 @@
+"""What is wrong with groups and committed offsets: findings from the lag table and the facts behind it.
+
+Pure. Each check is a function that yields findings; catalogue_groups.py says what they mean.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ....protocol.java_hash import java_hash_code
+from ....storage.checkpoints import TopicPartition
+from ....storage.meta_properties import uuid_text
+from ...cluster_metadata import ClusterMetadata
+from ...tables.offsets import OFFSETS_TOPIC
+from ..findings import Finding
+from .burrow import Status, has_rewound
+from .expiry import MINUTE_MS
+from .facts import COMMITS_KEPT, CommittedOffset, GroupGrowth, Place
+from .lag import Directories
+from .log_times import Answer, end_offset_of_epoch
+from .rows import GroupLag
+
+HOUR_MS = 60 * MINUTE_MS
+SOON_SHARE = 7
+"""Offsets expire soon when less than this part of their retention is left: a day of Kafka's week."""
+OVERDUE_MS = HOUR_MS
+"""Kafka looks every offsets.retention.check.interval.ms, 10 minutes; after an hour it does not look at all."""
+TRANSACTION_MAX_MS = 15 * MINUTE_MS
+"""transaction.max.timeout.ms: no transaction stays open longer unless its coordinator has lost it."""
+MANY_COMMITS = 1_000
+FREQUENT_MS = 1_000
+"""So many commits of one partition, less than so far apart on average: after every few records."""
+LARGE_DIRTY_BYTES = 10 << 20
+LARGE_SHARE = 0.5
+_LAGGING = {
+    Status.STOP: "consumer-stopped",
+    Status.STALL: "consumer-stalled",
+    Status.WARN: "consumer-falling-behind",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A committed offset, its row in the lag table, and what its log answered."""
+
+    offset: CommittedOffset
+    row: GroupLag
+    told: Answer
+
+    def found(self, name: str, detail: str) -> Finding:
+        """A finding at the commit's record."""
+        place = self.offset.place
+        text = f"group {self.offset.group}: {detail}"
+        return Finding(name, self.offset.topic, self.offset.partition, place.file, place.position, place.offset, text)
+
+
+def group_findings(
+    found: Directories,
+    rows: list[GroupLag],
+    told: Mapping[TopicPartition, Answer],
+    metadata: ClusterMetadata,
+    retention_ms: int,
+) -> list[Finding]:
+    """All of them."""
+    by_key = {(row.group, row.topic, row.partition): row for row in rows}
+    findings: list[Finding] = []
+    for facts in found.facts:
+        for offset in facts.offsets:
+            if offset.commits:
+                row = by_key[offset.group, offset.topic, offset.partition]
+                one = Judged(offset, row, told.get((offset.topic, offset.partition), Answer()))
+                findings += commit_against_log(one, found, metadata)
+                findings += commit_against_time(one, found.moment_ms, found.clock_ms, retention_ms)
+                findings += consumer(one)
+    findings += pending_commits(found)
+    findings += groups(found, metadata)
+    findings += growth(found)
+    return findings
+
+
+def commit_against_log(one: Judged, found: Directories, metadata: ClusterMetadata) -> Iterator[Finding]:
+    """The topic, the partition, the log's bounds, its leader epochs."""
+    offset, row = one.offset, one.row
+    last = offset.commits[-1].offset
+    topic = metadata.topics.get(offset.topic)
+    if topic is None and metadata.is_known:
+        yield one.found("commit-to-missing-topic", f"offset {last}")
+        return
+    task = found.tasks.get((offset.topic, offset.partition))
+    topic_id = topic.topic_id if topic is not None else task.topic_id if task is not None else None
+    if offset.topic_id is not None and topic_id is not None and offset.topic_id != topic_id:
+        ids = f"topic id {uuid_text(offset.topic_id)}, it is {uuid_text(topic_id)} now"
+        yield one.found("commit-to-recreated-topic", f"offset {last} was committed to {ids}")
+        return
+    if topic is not None and topic.brokers and offset.partition not in topic.brokers:
+        yield one.found("commit-to-missing-partition", f"offset {last}, the topic has {len(topic.brokers)} partitions")
+        return
+    if row.log_end_offset < 0:
+        return
+    end = found.reports[offset.topic, offset.partition].log_end_offset
+    epoch_end = end_offset_of_epoch(one.told.epochs, offset.leader_epoch, end)
+    if last > end:
+        yield one.found("committed-offset-beyond-log", f"offset {last}, the log ends at {end}: {end - last} of lag")
+    elif last < row.log_start_offset:
+        yield one.found("committed-offset-before-log-start", f"offset {last}, the log begins at {row.log_start_offset}")
+    elif offset.leader_epoch >= 0 and epoch_end is not None and last > epoch_end:
+        detail = f"offset {last} of leader epoch {offset.leader_epoch}, which ends at {epoch_end}"
+        yield one.found("committed-offset-truncated", detail)
+
+
+def commit_against_time(one: Judged, moment_ms: int, clock_ms: int, retention_ms: int) -> Iterator[Finding]:
+    """Expiry, and commits of the future."""
+    row = one.row
+    if row.commit_timestamp > clock_ms + HOUR_MS:
+        yield one.found("commit-in-the-future", f"at {row.commit_timestamp}, the clock says {clock_ms}")
+    elif 0 <= row.expires_at < moment_ms - OVERDUE_MS:
+        overdue = (moment_ms - row.expires_at) // MINUTE_MS
+        yield one.found("group-offset-overdue", f"it expired {overdue} minutes before {moment_ms}")
+    elif 0 <= row.expires_at < moment_ms + retention_ms // SOON_SHARE:
+        left = (row.expires_at - moment_ms) // MINUTE_MS
+        yield one.found("group-offset-expires-soon", f"it has no members and expires in {max(left, 0)} minutes")
+
+
+def consumer(one: Judged) -> Iterator[Finding]:
+    """Burrow's statuses, where there are enough commits to be sure."""
+    offset, row = one.offset, one.row
+    commits = [commit.offset for commit in offset.commits]
+    if has_rewound(commits):
+        detail = f"from offset {max(commits)} back to {commits[-1]}"
+        yield one.found("committed-offset-rewound", detail)
+    name = _LAGGING.get(Status(row.status))
+    if name is not None and len(commits) >= COMMITS_KEPT:
+        waited = f", the oldest of {row.lag_ms} ms" if row.lag_ms >= 0 else ""
+        yield one.found(name, f"at offset {commits[-1]}, {row.lag} records behind{waited}")
+
+
+def pending_commits(found: Directories) -> Iterator[Finding]:
+    """Transactions that hang."""
+    for facts in found.facts:
+        for pending in facts.pending:
+            age = found.moment_ms - pending.timestamp
+            if age > TRANSACTION_MAX_MS:
+                what = f"offset {pending.offset} by producer {pending.producer_id}"
+                detail = f"{what}, open for {age // MINUTE_MS} minutes"
+                yield Finding(
+                    "offset-commit-transaction-hanging",
+                    pending.topic,
+                    pending.partition,
+                    *pending.place,
+                    f"group {pending.group}: {detail}",
+                )
+
+
+def groups(found: Directories, metadata: ClusterMetadata) -> Iterator[Finding]:
+    """Groups in a partition where no coordinator looks for them, members of no group."""
+    topic = metadata.topics.get(OFFSETS_TOPIC)
+    partitions = len(topic.brokers) if topic is not None else 0
+    for facts in found.facts:
+        places: dict[str, Place] = {offset.group: offset.place for offset in facts.offsets if offset.commits}
+        places |= {state.group: state.place for state in facts.states}
+        for group, place in places.items():
+            expected = partition_of(group, partitions) if partitions else facts.offsets_partition
+            if expected != facts.offsets_partition:
+                detail = f"group {group}: its coordinator reads partition {expected} of {partitions}"
+                yield _in_offsets_topic("group-in-wrong-partition", facts.offsets_partition, place, detail)
+        for group, place in facts.orphans.items():
+            detail = f"group {group}: members, but no record of the group"
+            yield _in_offsets_topic("group-member-orphaned", facts.offsets_partition, place, detail)
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """The partition of the offsets topic that holds a group (Kafka's GroupCoordinatorService.partitionFor)."""
+    code = java_hash_code(group)
+    return 0 if code == -(1 << 31) else abs(code) % partitions
+
+
+def growth(found: Directories) -> Iterator[Finding]:
+    """Who fills the offsets topic."""
+    for facts in found.facts:
+        replica = found.tasks[OFFSETS_TOPIC, facts.offsets_partition].replica
+        place = Place(str(replica.path), -1, -1)
+        for one in facts.growth:
+            if one.busiest_commits >= MANY_COMMITS and one.busiest_ms < one.busiest_commits * FREQUENT_MS:
+                apart = one.busiest_ms // one.busiest_commits
+                where = f"{one.busiest_topic}-{one.busiest_partition}"
+                detail = f"group {one.group}: {one.busiest_commits} commits of {where}, {apart} ms apart"
+                yield _in_offsets_topic("offset-commits-too-frequent", one.offsets_partition, place, detail)
+            if one.dirty_bytes >= LARGE_DIRTY_BYTES and one.dirty_share >= LARGE_SHARE:
+                share = f"{one.dirty_bytes} bytes, {one.dirty_share:.0%} of what waits for the cleaner"
+                detail = f"group {one.group}: {share}; most of it {_cause(one)}"
+                yield _in_offsets_topic("offsets-topic-growth", one.offsets_partition, place, detail)
+
+
+def _cause(one: GroupGrowth) -> str:
+    causes = {"commits": one.commits, "tombstones": one.tombstones, "records of the group": one.group_records}
+    return max(causes, key=lambda name: causes[name])
+
+
+def _in_offsets_topic(name: str, partition: int, place: Place, detail: str) -> Finding:
+    return Finding(name, OFFSETS_TOPIC, partition, place.file, place.position, place.offset, detail)

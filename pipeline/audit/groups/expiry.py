@@ -1,0 +1,33 @@
+"""When a group's offsets expire.
+
+Pure. Offsets of a group with members never do here (Kafka also drops those of topics that a live group no longer
+subscribes to, which the offsets topic alone does not tell). Source: Kafka's OffsetExpirationConditionImpl,
+ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition; KIP-211.
+"""
+
+from collections.abc import Mapping
+
+from ...tables.group_messages import GroupKind
+from .facts import CommittedOffset, GroupState
+
+RETENTION_CONFIG = "offsets.retention.minutes"
+DEFAULT_RETENTION_MINUTES = 10_080
+MINUTE_MS = 60_000
+
+
+def retention_ms(broker_configs: Mapping[str, str]) -> int:
+    """How long offsets are kept once their group is empty; a broker's static configuration is not in its directory."""
+    return int(broker_configs.get(RETENTION_CONFIG, DEFAULT_RETENTION_MINUTES)) * MINUTE_MS
+
+
+def expires_at(offset: CommittedOffset, state: GroupState | None, retention: int) -> int | None:
+    """When a committed offset expires, ms since 1970; None while its group has members."""
+    if state is not None and state.members > 0:
+        return None
+    commit = offset.commits[-1]
+    if offset.expire_timestamp >= 0:
+        return offset.expire_timestamp
+    has_type = state is not None and state.kind is GroupKind.CLASSIC and bool(state.protocol_type)
+    if state is not None and has_type and state.state_timestamp >= 0:
+        return state.state_timestamp + retention
+    return commit.timestamp + retention

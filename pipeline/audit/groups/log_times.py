@@ -1,0 +1,150 @@
+"""When and where in a partition's log: its end at moments of the past, the times of records, ends of leader epochs.
+
+Reads what the indexes lead to, some batches a question; where an index is damaged or missing, from the segment's start.
+Never writes. Source: Kafka's LogSegment.findOffsetByTimestamp, LeaderEpochFileCache.endOffsetFor.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ....protocol.errors import KafkaError
+from ....protocol.records.batch import BatchHeader, read_header
+from ....protocol.records.record import iterate_records
+from ....storage.checkpoints import read_epoch_checkpoint
+from ....storage.errors import CorruptCheckpointError, CorruptIndexError
+from ....storage.file_names import LEADER_EPOCH_CHECKPOINT, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
+from ....storage.files import Files
+from ....storage.offset_index import OffsetIndex
+from ....storage.time_index import TimeIndex
+from ...decode.damage import Damage
+from ...decode.segment_chunks import read_chunks
+from ...log_directories import PartitionDirectory, SegmentFile
+
+CHUNK_BYTES = 64 << 10
+
+Index = TypeVar("Index", OffsetIndex, TimeIndex)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is to be found in one replica."""
+
+    replica: PartitionDirectory
+    log_end_offset: int
+    times: tuple[int, ...]
+    """Moments, ms since 1970, rising: where did the log end then?"""
+    offsets: tuple[int, ...]
+    """Offsets: what is the time of the first record from there on?"""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What was found, by what was asked; an offset without a record behind it is not in `timestamps`."""
+
+    end_offsets: dict[int, int] = field(default_factory=dict)
+    timestamps: dict[int, int] = field(default_factory=dict)
+    epochs: list[tuple[int, int]] = field(default_factory=list)
+    """(leader epoch, start offset), rising."""
+
+
+def answer(question: Question) -> Answer:
+    """Looks it up. Raises OSError."""
+    segments = [_Segment(segment) for segment in question.replica.segments if segment.size]
+    found = Answer()
+    for time in question.times:
+        found.end_offsets[time] = _end_offset(segments, time, question.log_end_offset)
+    for offset in question.offsets:
+        written = _time_at(segments, offset)
+        if written is not None:
+            found.timestamps[offset] = written
+    try:
+        found.epochs = read_epoch_checkpoint(Files(), question.replica.path / LEADER_EPOCH_CHECKPOINT)
+    except CorruptCheckpointError:
+        found.epochs = []  # the audit of the partition reports it
+    return found
+
+
+def end_offset_of_epoch(epochs: list[tuple[int, int]], epoch: int, log_end_offset: int) -> int | None:
+    """Where the log of a leader epoch ends; None for an epoch that the log knows nothing of."""
+    if not epochs or not epochs[0][0] <= epoch <= epochs[-1][0]:
+        return None
+    return next((start for later, start in epochs if later > epoch), log_end_offset)
+
+
+class _Segment:
+    """A segment with its indexes, read once."""
+
+    def __init__(self, file: SegmentFile) -> None:
+        self.file = file
+        self._offsets = _index(file, OFFSET_INDEX_SUFFIX, OffsetIndex)
+        self._times = _index(file, TIME_INDEX_SUFFIX, TimeIndex)
+
+    def batches_from_offset(self, offset: int) -> Iterator[tuple[memoryview, BatchHeader]]:
+        """The batches from one at or before an offset on."""
+        return self._batches(self._offsets.lookup(offset) if self._offsets is not None else 0)
+
+    def batches_from_time(self, time: int) -> Iterator[tuple[memoryview, BatchHeader]]:
+        """The batches from one on before which no time is greater."""
+        if self._offsets is None or self._times is None:
+            return self._batches(0)
+        return self._batches(self._offsets.lookup(self._times.lookup(time)[1]))
+
+    def _batches(self, position: int) -> Iterator[tuple[memoryview, BatchHeader]]:
+        for chunk in read_chunks(self.file.path, start=position, chunk_bytes=CHUNK_BYTES):
+            if isinstance(chunk, Damage):
+                continue
+            for place in chunk.positions.tolist():
+                header = read_header(chunk.view, place)
+                yield chunk.view[place : place + header.size_in_bytes], header
+
+    @property
+    def greatest_time(self) -> int | None:
+        """The last time in the time index: the segment's greatest, but for the active one; None without an index."""
+        return self._times.last_entry[0] if self._times is not None and len(self._times) else None
+
+
+def _index(file: SegmentFile, suffix: str, kind: type[Index]) -> Index | None:
+    path = segment_path(file.path.parent, file.base_offset, suffix)
+    try:
+        return kind(file.base_offset, path.read_bytes())
+    except (FileNotFoundError, CorruptIndexError):
+        return None
+
+
+def _end_offset(segments: list[_Segment], time: int, log_end_offset: int) -> int:
+    """The first offset whose record is later than a moment; the log's end where none is."""
+    for index, segment in enumerate(segments):
+        greatest = segment.greatest_time
+        if index + 1 < len(segments) and greatest is not None and greatest <= time:
+            continue
+        for batch, header in segment.batches_from_time(time):
+            if header.max_timestamp > time:
+                found = _first(batch, header, lambda record_time, _: record_time > time)
+                if found is not None:
+                    return found[1]
+    return log_end_offset
+
+
+def _time_at(segments: list[_Segment], offset: int) -> int | None:
+    """The time of the first record at an offset or behind it."""
+    for index, segment in enumerate(segments):
+        if index + 1 < len(segments) and segments[index + 1].file.base_offset <= offset:
+            continue
+        for batch, header in segment.batches_from_offset(offset):
+            if header.last_offset >= offset and not header.is_control:
+                found = _first(batch, header, lambda _, record_offset: record_offset >= offset)
+                if found is not None:
+                    return found[0]
+    return None
+
+
+def _first(batch: memoryview, header: BatchHeader, is_it: Callable[[int, int], bool]) -> tuple[int, int] | None:
+    """(time, offset) of the first record that is it; None also where the records can't be decoded."""
+    try:
+        for record in iterate_records(batch, header):
+            if is_it(record.timestamp, record.offset):
+                return record.timestamp, record.offset
+    except KafkaError:
+        return None
+    return None

@@ -1,0 +1,220 @@
+"""The latest records of each key of ``__consumer_offsets``, gathered chunk by chunk.
+
+Owns: what is kept and what is counted of the log's records. Never decodes a value. Memory: for each key up to ten
+commits (or one record about a group), its counts, and transactions without a marker. Invariant: what a record of a
+transaction says counts from its commit marker on, in the order of the records (OffsetMetadataManager compares them).
+
+Sketch of costs: Arrow finds the keys of a chunk and numpy counts them, Python sees at most ten records of a key and
+chunk: a million commits take 0.2 s.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ....protocol.errors import KafkaError
+from ....protocol.records.control import ControlRecordType, control_record_type
+from ...decode.batch_table import BatchTable
+from ...decode.records import DecodedRecords
+from ...tables.group_messages import OFFSET_COMMIT_TYPES
+from ...tables.log_reading import CONTROL, TRANSACTIONAL
+from ...tables.outcomes import Markers, Outcome, outcome
+from .facts import COMMITS_KEPT
+
+Int64s = NDArray[numpy.int64]
+_COLUMNS = ("offset", "timestamp", "key", "value")
+
+
+class Kept(NamedTuple):
+    """A record of a key: its own offset and time, its value, its batch's position in the file."""
+
+    offset: int
+    timestamp: int
+    value: bytes | None
+    position: int
+
+
+@dataclass(slots=True)
+class KeyCounts:
+    """What the log has of one key, bytes of keys and values; times ms."""
+
+    records: int = 0
+    tombstones: int = 0
+    bytes: int = 0
+    dirty_records: int = 0
+    dirty_bytes: int = 0
+    first_timestamp: int = -1
+    last_timestamp: int = -1
+
+
+@dataclass(slots=True)
+class KeyRecords:
+    """One key's latest records, not in order, and its counts."""
+
+    kept: list[Kept] = field(default_factory=list)
+    counts: KeyCounts = field(default_factory=KeyCounts)
+
+    def keep(self, record: Kept, most: int) -> None:
+        """Takes in a record, forgets the oldest once there are twice as many as are wanted."""
+        self.kept.append(record)
+        if len(self.kept) >= 2 * most:
+            self.kept = self.latest(most)
+
+    def latest(self, most: int) -> list[Kept]:
+        """The latest records, oldest first."""
+        return sorted(self.kept)[-most:]
+
+
+class _Transactional(NamedTuple):
+    producer_id: int
+    key: bytes
+    record: Kept
+
+
+def records_wanted(key: bytes) -> int:
+    """How many records of a key are worth keeping."""
+    return COMMITS_KEPT if int.from_bytes(key[:2], "big", signed=True) in OFFSET_COMMIT_TYPES else 1
+
+
+class RecordStore:
+    """Fed with decoded records in any order within a chunk; `at_ms` hides what came later."""
+
+    def __init__(self, first_dirty_offset: int, at_ms: int | None) -> None:
+        self.keys: dict[bytes, KeyRecords] = {}
+        self.later: dict[bytes, Kept] = {}
+        """Keys' first records behind the moment asked for."""
+        self.without_key: list[Kept] = []
+        self.last_timestamp = -1
+        self._first_dirty_offset = first_dirty_offset
+        self._at_ms = at_ms
+        self._pending: list[_Transactional] = []
+        self._markers: Markers = {}
+        self._chunk: BatchTable | None = None
+
+    def read(self, chunk: BatchTable, item: DecodedRecords) -> None:
+        """Takes in some records of a chunk; the same chunk may come several times, chunks come in order."""
+        if chunk is not self._chunk:
+            self._settle()
+            self._chunk = chunk
+        attributes = chunk.column("attributes")[item.batches]
+        is_control = (attributes & CONTROL) != 0
+        is_transactional = ((attributes & TRANSACTIONAL) != 0) & ~is_control
+        self._read_markers(chunk, item, numpy.flatnonzero(is_control))
+        rows = numpy.flatnonzero(~is_control)
+        if not len(rows):
+            return
+        positions = (chunk.positions + chunk.file_position)[item.batches]
+        arrays = [item.columns.column(name) for name in _COLUMNS] + [pa.array(positions)]
+        columns = pa.RecordBatch.from_arrays(arrays, [*_COLUMNS, "position"]).take(pa.array(rows))
+        producers = chunk.column("producer_id")[item.batches][rows]
+        self._read_data(columns, is_transactional[rows], producers)
+
+    def finish(self) -> list[tuple[int, bytes, Kept]]:
+        """At the end: (producer id, key, record) of transactions that have no marker."""
+        self._settle()
+        return [(found.producer_id, found.key, found.record) for found in self._pending]
+
+    # Transactions ----------------------------------------------------------------
+
+    def _read_markers(self, chunk: BatchTable, item: DecodedRecords, rows: Int64s) -> None:
+        producers = chunk.column("producer_id")[item.batches]
+        columns = item.columns
+        for row in rows.tolist():
+            try:
+                kind = control_record_type(columns.column("key")[row].as_py())
+            except KafkaError:
+                continue
+            is_later = self._at_ms is not None and columns.column("timestamp")[row].as_py() > self._at_ms
+            if kind in (ControlRecordType.COMMIT, ControlRecordType.ABORT) and not is_later:
+                marker = (columns.column("offset")[row].as_py(), kind is ControlRecordType.COMMIT)
+                self._markers.setdefault(int(producers[row]), []).append(marker)
+
+    def _settle(self) -> None:
+        """Lets what was committed up to the end of a chunk count."""
+        for ends in self._markers.values():
+            ends.sort()
+        still_pending = []
+        for found in self._pending:
+            ended = outcome(self._markers, found.producer_id, found.record.offset)
+            if ended is Outcome.PENDING:
+                still_pending.append(found)
+            elif ended is Outcome.COMMITTED:
+                self.keys[found.key].keep(found.record, records_wanted(found.key))
+        self._pending, self._markers = still_pending, {}
+
+    # Data ------------------------------------------------------------------------
+
+    def _read_data(self, columns: Any, is_transactional: NDArray[numpy.bool_], producers: Int64s) -> None:
+        times = columns.column("timestamp").to_numpy()
+        self.last_timestamp = max(self.last_timestamp, int(times.max()))
+        coded = columns.column("key").dictionary_encode()
+        codes = numpy.asarray(coded.indices.fill_null(-1))
+        keys: list[bytes] = coded.dictionary.to_pylist()
+        self._count(columns, keys, codes, times)
+        is_now = numpy.ones(len(codes), dtype=numpy.bool_) if self._at_ms is None else times <= self._at_ms
+        chosen = numpy.concatenate(
+            [_latest_of_each(codes, is_now & ~is_transactional & (codes >= 0)), numpy.flatnonzero(codes < 0)]
+        )
+        others = numpy.flatnonzero(((is_transactional & is_now) | ~is_now) & (codes >= 0))
+        for row, record in zip(chosen.tolist(), _kept(columns, chosen), strict=True):
+            if codes[row] < 0:
+                self.without_key.append(record)
+            else:
+                key = keys[codes[row]]
+                self.keys[key].keep(record, records_wanted(key))
+        for row, record in zip(others.tolist(), _kept(columns, others), strict=True):
+            key = keys[codes[row]]
+            if is_now[row]:
+                self._pending.append(_Transactional(int(producers[row]), key, record))
+            else:
+                self.later[key] = min(self.later.get(key, record), record)
+
+    def _count(self, columns: Any, keys: list[bytes], codes: Int64s, times: Int64s) -> None:
+        known = codes >= 0
+        codes, times = codes[known], times[known]
+        values = columns.column("value")
+        sizes = pc.add(
+            pc.fill_null(pc.binary_length(columns.column("key")), 0), pc.fill_null(pc.binary_length(values), 0)
+        )
+        sizes = sizes.to_numpy(zero_copy_only=False)[known].astype(numpy.int64)
+        is_dirty = columns.column("offset").to_numpy()[known] >= self._first_dirty_offset
+        is_tombstone = numpy.asarray(values.is_null())[known]
+        first = numpy.full(len(keys), numpy.iinfo(numpy.int64).max)
+        last = numpy.full(len(keys), -1)
+        numpy.minimum.at(first, codes, times)
+        numpy.maximum.at(last, codes, times)
+        sums = [
+            numpy.bincount(codes, weights=weights, minlength=len(keys)).astype(numpy.int64).tolist()
+            for weights in (None, is_tombstone, sizes, is_dirty, sizes * is_dirty)
+        ]
+        for key, records, tombstones, size, dirty, dirty_size, begin, end in zip(
+            keys, *sums, first.tolist(), last.tolist(), strict=True
+        ):
+            counts = self.keys.setdefault(key, KeyRecords()).counts
+            counts.records += records
+            counts.tombstones += tombstones
+            counts.bytes += size
+            counts.dirty_records += dirty
+            counts.dirty_bytes += dirty_size
+            counts.first_timestamp = begin if counts.first_timestamp < 0 else min(counts.first_timestamp, begin)
+            counts.last_timestamp = max(counts.last_timestamp, end)
+
+
+def _latest_of_each(codes: Int64s, selected: NDArray[numpy.bool_]) -> Int64s:
+    """Rows of the last records of each code among the selected ones, as many as are ever wanted."""
+    rows = numpy.flatnonzero(selected)
+    order = rows[numpy.argsort(codes[rows], kind="stable")]
+    sorted_codes = codes[order]
+    ends = numpy.searchsorted(sorted_codes, sorted_codes, side="right")
+    latest: Int64s = order[ends - numpy.arange(len(order)) <= COMMITS_KEPT]
+    return latest
+
+
+def _kept(columns: Any, rows: Int64s) -> list[Kept]:
+    part = columns.take(pa.array(rows))
+    fields = [part.column(name).to_pylist() for name in Kept._fields]
+    return [Kept(*values) for values in zip(*fields, strict=True)]

@@ -1,0 +1,404 @@
+"""Groups in `odradek audit`: nothing on healthy ones, damage and neglect by name and place, lag now and in the past."""
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.groups.partitioning import partition_for
+from odradek.pipeline.audit.catalogue_groups import GROUP_CHECKS
+from odradek.pipeline.audit.findings import Finding
+from odradek.pipeline.audit.groups.burrow import ConsumerCommit, partition_status
+from odradek.pipeline.audit.groups.rows import GroupLag
+from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.engines import LOCAL
+from odradek.protocol.codec import encode
+from odradek.protocol.messages.group_records import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    OffsetCommitKey,
+)
+from odradek.protocol.records.control import ControlRecordType
+from support.groups_directory import (
+    FIRST_MS,
+    OFFSETS_PARTITIONS,
+    OFFSETS_TOPIC,
+    RECORDS,
+    GroupsDirectory,
+    Written,
+)
+from support.kafka_directory import NOW_MS, TOPIC, TOPIC_ID
+
+MINUTE_MS = 60_000
+DAY_MS = 24 * 60 * MINUTE_MS
+
+
+def audited(root: Path, *, at_ms: int | None = None, now_ms: int | None = NOW_MS) -> AuditResult:
+    return audit_directories([root], LOCAL, now_ms=now_ms, at_ms=at_ms)
+
+
+def group_findings(result: AuditResult) -> list[Finding]:
+    return [found for found in result.findings if found.name in GROUP_CHECKS]
+
+
+def keeps_up(directory: GroupsDirectory, group: str = "readers", members: int = 1) -> None:
+    """A consumer that commits every five seconds all that has come."""
+    for step in range(20):
+        time = NOW_MS - (19 - step) * 5000
+        directory.commit(group, RECORDS - (19 - step) * 5, time, topic_id=TOPIC_ID, leader_epoch=0)
+    directory.group(group, members, NOW_MS - 100_000)
+
+
+def consumer_group(directory: GroupsDirectory, group: str, members: int) -> None:
+    """A group of the new protocol (KIP-848)."""
+    home = partition_for(group, OFFSETS_PARTITIONS)
+    key = struct.pack(">h", 3) + encode(ConsumerGroupMetadataKey(group), 0)
+    directory.records(home, [(key, struct.pack(">h", 0) + encode(ConsumerGroupMetadataValue(7), 0))])
+    for index in range(members):
+        directory.records(home, [member_record(group, f"m{index}")])
+
+
+def member_record(group: str, member: str) -> tuple[bytes, bytes]:
+    key = struct.pack(">h", 5) + encode(ConsumerGroupMemberMetadataKey(group, member), 0)
+    value = ConsumerGroupMemberMetadataValue(client_id="c", client_host="/127.0.0.1", rebalance_timeout_ms=1000)
+    return key, struct.pack(">h", 0) + encode(value, 0)
+
+
+# Damage and neglect -------------------------------------------------------------
+
+Injected = tuple[Written, str]
+"""Where the record is that is to be named, and what the finding's text says."""
+
+
+def a_commit_beyond_the_log(directory: GroupsDirectory) -> Injected:
+    return directory.commit("ahead", RECORDS + 9, topic_id=TOPIC_ID), "group ahead: offset 609, the log ends at 600"
+
+
+def a_commit_before_the_log_start(directory: GroupsDirectory) -> Injected:
+    directory.first_offset = 100
+    return directory.commit("slow", 40), "group slow: offset 40, the log begins at 100"
+
+
+def a_commit_of_a_lost_epoch(directory: GroupsDirectory) -> Injected:
+    directory.data_epochs = [(0, 0), (3, 400)]
+    return directory.commit("ahead", 450, leader_epoch=0), "offset 450 of leader epoch 0, which ends at 400"
+
+
+def a_commit_to_a_deleted_topic(directory: GroupsDirectory) -> Injected:
+    return directory.commit("readers", 5, topic="gone"), "group readers: offset 5"
+
+
+def a_commit_to_a_recreated_topic(directory: GroupsDirectory) -> Injected:
+    return directory.commit("readers", 5, topic_id=bytes(range(16))), "it is EBESExQVFhcYGRobHB0eHw now"
+
+
+def a_commit_to_a_missing_partition(directory: GroupsDirectory) -> Injected:
+    return directory.commit("readers", 5, partition=7), "the topic has 2 partitions"
+
+
+def a_commit_of_the_future(directory: GroupsDirectory) -> Injected:
+    return directory.commit("readers", RECORDS, NOW_MS + DAY_MS), "group readers: at"
+
+
+def an_undecodable_key(directory: GroupsDirectory) -> Injected:
+    return directory.records(1, [(b"\0\1\xff", b"\0\3")]), "the record at offset 0"
+
+
+def an_undecodable_value(directory: GroupsDirectory) -> Injected:
+    key = struct.pack(">h", 1) + encode(OffsetCommitKey("readers", TOPIC, 0), 0)
+    return directory.records(partition_for("readers", OFFSETS_PARTITIONS), [(key, b"\0\3\0")]), "the record at offset 0"
+
+
+def an_unknown_type(directory: GroupsDirectory) -> Injected:
+    directory.records(2, [(struct.pack(">h", 99), b"x")] * 3)
+    return Written(2, 2), "its key has type 99"  # of equal keys the latest is named
+
+
+def an_unknown_version(directory: GroupsDirectory) -> Injected:
+    key = struct.pack(">h", 1) + encode(OffsetCommitKey("readers", TOPIC, 0), 0)
+    home = partition_for("readers", OFFSETS_PARTITIONS)
+    return directory.records(home, [(key, struct.pack(">h", 77) + b"new")]), "OffsetCommit of version 77"
+
+
+def an_empty_group_about_to_expire(directory: GroupsDirectory) -> Injected:
+    written = directory.commit("old", RECORDS, NOW_MS - 8 * DAY_MS)
+    directory.group("old", 0, NOW_MS - 7 * DAY_MS + 10 * MINUTE_MS)
+    return written, "group old: it has no members and expires in 10 minutes"
+
+
+def an_empty_group_that_never_expired(directory: GroupsDirectory) -> Injected:
+    written = directory.commit("old", RECORDS, NOW_MS - 9 * DAY_MS)
+    directory.group("old", 0, NOW_MS - 8 * DAY_MS)
+    return written, "group old: it expired 1440 minutes before"
+
+
+def a_consumer_that_goes_back(directory: GroupsDirectory) -> Injected:
+    directory.group("back", 1)
+    directory.commit("back", 500, NOW_MS - 10_000)
+    return directory.commit("back", 100, NOW_MS - 5_000), "group back: from offset 500 back to 100"
+
+
+def commits_every_five_seconds(directory: GroupsDirectory, offsets: list[int], last_ms: int) -> Written:
+    directory.group("slow", 1)
+    for index, offset in enumerate(offsets):
+        written = directory.commit("slow", offset, last_ms - (len(offsets) - 1 - index) * 5000)
+    return written
+
+
+def a_consumer_that_stops(directory: GroupsDirectory) -> Injected:
+    last = NOW_MS - 300_000
+    return commits_every_five_seconds(directory, [200 + step for step in range(12)], last), "at offset 211, 389 records"
+
+
+def a_consumer_that_stalls(directory: GroupsDirectory) -> Injected:
+    return commits_every_five_seconds(directory, [200] * 12, NOW_MS - 1000), "group slow: at offset 200, 400 records"
+
+
+def a_consumer_that_falls_behind(directory: GroupsDirectory) -> Injected:
+    return commits_every_five_seconds(directory, [200 + step for step in range(12)], NOW_MS - 1000), "group slow: at"
+
+
+def a_hanging_transaction(directory: GroupsDirectory) -> Injected:
+    keeps_up(directory)
+    written = directory.commit("eos", 550, NOW_MS - 20 * MINUTE_MS, producer_id=9)
+    return written, "group eos: offset 550 by producer 9, open for 20 minutes"
+
+
+def a_group_in_a_foreign_partition(directory: GroupsDirectory) -> Injected:
+    foreign = (partition_for("lost", OFFSETS_PARTITIONS) + 1) % OFFSETS_PARTITIONS
+    return directory.group("lost", 1, partition=foreign), "group lost: its coordinator reads partition"
+
+
+def members_without_a_group(directory: GroupsDirectory) -> Injected:
+    home = partition_for("lost", OFFSETS_PARTITIONS)
+    return directory.records(home, [member_record("lost", "m")]), "group lost: members, but no record of the group"
+
+
+def commits_after_every_record(directory: GroupsDirectory) -> Injected:
+    for step in range(600):
+        directory.commit("eager", step, NOW_MS - (600 - step) * 50, copies=2)
+    directory.commit("eager", RECORDS)
+    return Written(partition_for("eager", OFFSETS_PARTITIONS), -1), "group eager: 1201 commits of t1-0, 24 ms apart"
+
+
+def large_metadata(directory: GroupsDirectory) -> Injected:
+    for step in range(14):
+        directory.commit("large", RECORDS, NOW_MS - (14 - step) * 300_000, metadata="x" * 4000, copies=200)
+    return Written(partition_for("large", OFFSETS_PARTITIONS), -1), "100% of what waits for the cleaner; most of it"
+
+
+Inject = Callable[[GroupsDirectory], Injected]
+INJECTED: list[tuple[str, Inject]] = [
+    ("committed-offset-beyond-log", a_commit_beyond_the_log),
+    ("committed-offset-before-log-start", a_commit_before_the_log_start),
+    ("committed-offset-truncated", a_commit_of_a_lost_epoch),
+    ("commit-to-missing-topic", a_commit_to_a_deleted_topic),
+    ("commit-to-recreated-topic", a_commit_to_a_recreated_topic),
+    ("commit-to-missing-partition", a_commit_to_a_missing_partition),
+    ("commit-in-the-future", a_commit_of_the_future),
+    ("group-record-undecodable", an_undecodable_key),
+    ("group-record-undecodable", an_undecodable_value),
+    ("group-record-type-unknown", an_unknown_type),
+    ("group-record-version-unknown", an_unknown_version),
+    ("group-offset-expires-soon", an_empty_group_about_to_expire),
+    ("group-offset-overdue", an_empty_group_that_never_expired),
+    ("committed-offset-rewound", a_consumer_that_goes_back),
+    ("consumer-stopped", a_consumer_that_stops),
+    ("consumer-stalled", a_consumer_that_stalls),
+    ("consumer-falling-behind", a_consumer_that_falls_behind),
+    ("offset-commit-transaction-hanging", a_hanging_transaction),
+    ("group-in-wrong-partition", a_group_in_a_foreign_partition),
+    ("group-member-orphaned", members_without_a_group),
+    ("offset-commits-too-frequent", commits_after_every_record),
+    ("offsets-topic-growth", large_metadata),
+]
+
+
+@pytest.mark.parametrize(("name", "inject"), INJECTED, ids=[inject.__name__ for _, inject in INJECTED])
+def test_damage_and_neglect_are_found_named_and_located(tmp_path: Path, name: str, inject: Inject) -> None:
+    directory = GroupsDirectory()
+    written, text = inject(directory)
+    root = directory.write(tmp_path)
+    [found] = group_findings(audited(root))
+    assert found.name == name
+    assert text in found.detail
+    home = root / f"{OFFSETS_TOPIC}-{written.partition}"
+    if written.offset < 0:
+        assert (found.file, found.offset) == (str(home), -1)
+        return
+    assert (found.file, found.offset) == (str(home / "00000000000000000000.log"), written.offset)
+    assert found.position >= 0
+
+
+def test_every_check_of_groups_was_injected() -> None:
+    assert {name for name, _ in INJECTED} == set(GROUP_CHECKS)
+
+
+def test_unknown_records_are_counted(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    an_unknown_type(directory)
+    directory.records(2, [(struct.pack(">h", 99) + b"other", b"x")] * 2)
+    [found] = group_findings(audited(directory.write(tmp_path)))
+    assert found.occurrences == 5
+
+
+# Healthy groups -----------------------------------------------------------------
+
+
+def healthy(directory: GroupsDirectory) -> None:
+    """Groups of every kind that nobody has to look after."""
+    keeps_up(directory)
+    consumer_group(directory, "modern", 2)
+    directory.commit("modern", RECORDS - 3, topic_id=TOPIC_ID)
+    directory.commit("simple", RECORDS, NOW_MS - DAY_MS)
+    directory.commit("deleted", 5, topic="gone")
+    directory.delete("deleted", topic="gone")
+    directory.commit("eos", 580, NOW_MS - 20_000, producer_id=9)
+    directory.end("eos", 9, ControlRecordType.COMMIT, NOW_MS - 20_000)
+    directory.commit("eos", 5000, NOW_MS - 10_000, producer_id=9)
+    directory.end("eos", 9, ControlRecordType.ABORT, NOW_MS - 10_000)
+    directory.commit("eos", 600, NOW_MS, producer_id=9)
+
+
+def test_nothing_is_reported_of_healthy_groups(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    healthy(directory)
+    assert group_findings(audited(directory.write(tmp_path))) == []
+
+
+def by_group(result: AuditResult) -> dict[str, GroupLag]:
+    return {row.group: row for row in result.groups}
+
+
+def test_the_lag_table(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    healthy(directory)
+    rows = by_group(audited(directory.write(tmp_path)))
+    assert set(rows) == {"readers", "modern", "simple", "eos"}
+    table = {
+        name: (row.committed_offset, row.lag, row.lag_ms, row.status, row.group_status, row.members, row.group_type)
+        for name, row in rows.items()
+    }
+    assert table == {
+        "readers": (600, 0, 0, "OK", "OK", 1, "classic"),
+        "modern": (597, 3, 2000, "OK", "OK", 2, "consumer"),
+        "simple": (600, 0, 0, "OK", "OK", 0, "simple"),
+        "eos": (580, 20, 19_000, "OK", "OK", 0, "simple"),
+    }
+    assert {(row.log_start_offset, row.log_end_offset, row.at) for row in rows.values()} == {(0, 600, NOW_MS)}
+    assert rows["readers"].expires_at == -1
+    assert rows["simple"].expires_at == NOW_MS + 6 * DAY_MS
+
+
+@pytest.mark.parametrize(
+    ("inject", "status", "group_status"),
+    [
+        (a_consumer_that_stops, "STOP", "ERR"),
+        (a_consumer_that_stalls, "STALL", "ERR"),
+        (a_consumer_that_falls_behind, "WARN", "WARN"),
+        (a_consumer_that_goes_back, "REWIND", "ERR"),
+    ],
+)
+def test_statuses_are_burrows(tmp_path: Path, inject: Inject, status: str, group_status: str) -> None:
+    directory = GroupsDirectory()
+    inject(directory)
+    [row] = audited(directory.write(tmp_path)).groups
+    assert (row.status, row.group_status) == (status, group_status)
+
+
+def commits(*pairs: tuple[int, int]) -> list[ConsumerCommit]:
+    """(offset, lag) every five seconds, the last one at 100 s."""
+    return [ConsumerCommit(100_000 - (len(pairs) - 1 - i) * 5000, *pair) for i, pair in enumerate(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("history", "lag", "recent_end", "now_ms", "status"),
+    [
+        (commits((1, 5), (2, 5)), 0, None, 10**9, "OK"),  # nothing to read, however long ago
+        (commits((1, 5), (2, 5)), 9, None, 105_000, "WARN"),  # silent for as long as they took: not longer
+        (commits((1, 5), (2, 5)), 9, None, 105_001, "STOP"),
+        (commits((1, 5), (2, 5)), 9, 2, 105_001, "WARN"),  # it had read everything a moment ago
+        (commits((1, 0), (1, 5)), 9, None, 100_000, "OK"),  # it had no lag once
+        (commits((1, 5), (1, 6)), 9, None, 100_000, "STALL"),
+        (commits((1, 5), (2, 6), (3, 5)), 9, None, 100_000, "OK"),  # it became less once
+        (commits((1, 5), (2, 5), (3, 6)), 9, None, 100_000, "WARN"),
+        (commits((9, 5), (2, 5), (3, 5)), 9, None, 100_000, "REWIND"),
+        (commits((9, 5), (2, 9), (9, 8)), 9, None, 100_000, "OK"),  # it came back to where it was
+        (commits((9, 0), (2, 0)), 9, None, 100_000, "REWIND"),  # in front of the rule of no lag
+        (commits((1, 5)), 9, None, 100_000, "OK"),
+        (commits((1, 5)), 9, None, 100_001, "STOP"),
+    ],
+)
+def test_burrows_rules(
+    history: list[ConsumerCommit], lag: int, recent_end: int | None, now_ms: int, status: str
+) -> None:
+    assert partition_status(history, lag, recent_end, now_ms) == status
+
+
+# In the past --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 57, 240, 543, 599])
+def test_lag_as_of_a_moment_in_the_past(tmp_path: Path, seconds: int) -> None:
+    """One record a second; at second s a commit says that the group has read s // 2 of them."""
+    directory = GroupsDirectory()
+    for second in range(RECORDS):
+        directory.commit("readers", second // 2, FIRST_MS + second * 1000)
+    [row] = audited(directory.write(tmp_path), at_ms=FIRST_MS + seconds * 1000 + 500).groups
+    end = seconds + 1
+    assert (row.committed_offset, row.log_end_offset, row.lag) == (seconds // 2, end, end - seconds // 2)
+    assert row.lag_ms == (seconds - seconds // 2) * 1000 + 500
+    assert row.at == FIRST_MS + seconds * 1000 + 500
+
+
+def test_a_moment_before_what_the_log_still_has(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    keeps_up(directory)
+    [row] = audited(directory.write(tmp_path), at_ms=FIRST_MS).groups
+    assert (row.status, row.group_status, row.committed_offset, row.lag) == ("NOTFOUND", "NOTFOUND", -1, -1)
+
+
+def test_a_transaction_counts_from_its_marker_on(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    directory.commit("eos", 100, NOW_MS - 50_000)
+    directory.commit("eos", 200, NOW_MS - 40_000, producer_id=9)
+    directory.end("eos", 9, ControlRecordType.COMMIT, NOW_MS - 20_000)
+    root = directory.write(tmp_path)
+    for at_ms, offset in ((NOW_MS - 30_000, 100), (NOW_MS - 10_000, 200)):
+        [row] = audited(root, at_ms=at_ms).groups
+        assert row.committed_offset == offset
+
+
+def test_without_a_clock_the_moment_is_that_of_the_last_record(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    keeps_up(directory)
+    assert {row.at for row in audited(directory.write(tmp_path), now_ms=None).groups} == {NOW_MS}
+
+
+# Growth -------------------------------------------------------------------------
+
+
+def test_growth_says_who_writes_the_offsets_topic(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    keeps_up(directory)
+    directory.commit("deleted", 5, topic="gone")
+    directory.delete("deleted", topic="gone")
+    growth = {one.group: one for one in audited(directory.write(tmp_path)).growth}
+    readers = growth["readers"]
+    assert (readers.commits, readers.tombstones, readers.group_records) == (20, 0, 1)
+    assert (readers.busiest_topic, readers.busiest_partition, readers.busiest_commits) == (TOPIC, 0, 20)
+    assert readers.busiest_ms == 95_000
+    assert (growth["deleted"].commits, growth["deleted"].tombstones) == (1, 1)
+
+
+def test_what_the_cleaner_has_done_is_not_dirty(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    keeps_up(directory)
+    root = directory.write(tmp_path)
+    home = partition_for("readers", OFFSETS_PARTITIONS)
+    (root / "cleaner-offset-checkpoint").write_text(f"0\n1\n{OFFSETS_TOPIC} {home} 15\n")
+    [growth] = audited(root).growth
+    assert (growth.commits + growth.group_records, growth.dirty_records) == (21, 6)
