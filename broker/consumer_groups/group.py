@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from ...protocol.errors import ErrorCode, KafkaError
 from .assignors.interface import Assignment, TopicId
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
 
@@ -123,9 +124,19 @@ class ConsumerGroup:
         return topic in self.subscribed_topics
 
     def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
-        """The member with a group.instance.id."""
+        """The member with a group.instance.id. Raises KafkaError UNKNOWN_MEMBER_ID.
+
+        A member that has joined again under another instance id leaves the one that it had before behind, also when it
+        is gone itself; so it is in Kafka.
+        """
         member_id = None if instance_id is None else self.static_members.get(instance_id)
-        return None if member_id is None else self.members[member_id]
+        if member_id is None:
+            return None
+        member = self.members.get(member_id)
+        if member is None:
+            message = f"Member {member_id} is not a member of group {self.group_id}."
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, message)
+        return member
 
     def target_of(self, member_id: str, instance_id: str | None) -> Mapping[TopicId, frozenset[int]]:
         """A member's target assignment; a static member that comes back has that of its predecessor."""

@@ -178,6 +178,16 @@ def static_member_among_others(group: Members) -> list[Any]:
     return [*seen, group.classic_leave(("", "i"), ("", "j"), ("ghost", None)), group.describe(), group.heartbeat("b")]
 
 
+def under_another_instance_id(group: Members) -> list[Any]:
+    """The instance id that the member had before stays behind when the member is gone."""
+    seen = [group.join("a", T, instance_id="i"), group.join("a", T, instance_id="j"), group.describe()]
+    seen += [group.join("b", T), group.leave("a", -1, instance_id="j"), group.describe()]
+    seen += [group.heartbeat("a", 2, instance_id="i"), group.leave("a", -2, instance_id="i")]
+    seen += [group.join("c", T, instance_id="i"), group.join("c", T, instance_id="j")]
+    seen += [group.classic_leave(("", "i"), ("a", "i"), ("c", "i"))]
+    return [*seen, group.describe(), group.heartbeat("b")]
+
+
 def removed_by_an_administrator(group: Members) -> list[Any]:
     seen = [group.join("a", T, instance_id="i"), group.join("b", T), group.join("c", T, instance_id="k")]
     seen += [group.classic_leave(("b", "i"), ("b", None), ("", "i"), ("", None)), group.describe()]
@@ -290,7 +300,8 @@ def deleted(group: Members) -> list[Any]:
 
 SCENES: list[Scene] = [
     one_member, two_members, three_members_by_range, assignors_by_vote, requests_that_are_none, ids_given_by_the_broker,
-    epochs_of_others, static_members, static_member_among_others, removed_by_an_administrator, other_types,
+    epochs_of_others, static_members, static_member_among_others, under_another_instance_id,
+    removed_by_an_administrator, other_types,
     of_another_protocol_type, offsets, simple_group_first, upgraded_and_back, upgraded_while_static,
     classic_members_in_a_consumer_group, malformed_subscription, custom_assignor, empty_groups_change_type, deleted,
 ]  # fmt: skip
