@@ -1,18 +1,19 @@
 """Arrow columns out of spans: Arrow's own `take` gathers the bytes, no Python for each record.
 
 Pure. One BinaryArray is laid over the payload with the offsets start, end, start, end, …; every second element of it is
-a field. Null fields are masked. Payloads are below 2 GiB.
+a field. Null fields are masked. Payloads are below 2 GiB. Only the columns that are asked for are made.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from ...protocol.records.record import Record
-from .batch_table import Bytes, Int64s
-from .record_walk import Spans, header_spans
+from . import record_walk, vector_walk
+from .batch_columns import BATCH_COLUMNS, batch_column
+from .batch_table import BatchTable
+from .spans import Bytes, Fields, Int64s, Spans
 
 HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 
@@ -29,20 +30,30 @@ RECORD_SCHEMA = pa.schema(
 """What is decoded of a record; timestamp in ms since 1970, timestampType 0 CreateTime, 1 LogAppendTime. A record
 without headers has null there, as in Spark's Kafka source."""
 
+RECORD_COLUMNS = tuple(RECORD_SCHEMA.names)
+_TYPES = {field.name: field.type for field in RECORD_SCHEMA} | BATCH_COLUMNS
 
-def gather(payload: Bytes, spans: NDArray[numpy.int64]) -> Any:
-    """A binary array of the fields at `spans` (start, end; end -1: null), which must rise."""
-    starts = spans[:, 0]
-    is_null = spans[:, 1] < 0
-    offsets = numpy.empty(2 * len(spans) + 1, dtype=numpy.int32)
-    offsets[0:-1:2] = starts
-    offsets[1::2] = numpy.where(is_null, starts, spans[:, 1])
-    offsets[-1] = offsets[-2] if len(spans) else 0
+
+class WalkedRecords(NamedTuple):
+    """Spans of records in their payload, before they become columns; `batches` of the spans are the chunk's."""
+
+    payload: Bytes
+    spans: Spans
+
+
+def schema_of(columns: Sequence[str]) -> Any:
+    """The Arrow schema of these columns of a record and of its batch. Raises KeyError for one that is not known."""
+    return pa.schema([pa.field(name, _TYPES[name]) for name in columns])
+
+
+def gather(payload: Bytes, fields: Fields) -> Any:
+    """A binary array of the fields."""
+    count = len(fields.is_null)
     slots = pa.BinaryArray.from_buffers(
-        pa.binary(), 2 * len(spans), [None, pa.py_buffer(offsets), pa.py_buffer(payload)]
+        pa.binary(), 2 * count, [None, pa.py_buffer(fields.bounds), pa.py_buffer(payload)]
     )
-    indices = pa.array(numpy.arange(0, 2 * len(spans), 2), mask=is_null if is_null.any() else None)
-    return slots.take(indices)
+    mask = fields.is_null if fields.is_null.any() else None
+    return slots.take(pa.array(numpy.arange(0, 2 * count, 2, dtype=numpy.uint32), mask=mask))
 
 
 def _texts(binary: Any) -> Any:
@@ -53,14 +64,15 @@ def _texts(binary: Any) -> Any:
         return pa.array([key.decode("utf-8", "replace") for key in binary.to_pylist()], pa.string())
 
 
-def headers_column(payload: Bytes, spans: Spans) -> Any:
+def headers_column(payload: Bytes, spans: Spans, *, is_compiled: bool) -> Any:
     """list<struct<key, value>> for each record, null for one without headers."""
     counts = spans.header_counts
     if not counts.any():
         return pa.nulls(len(counts), HEADERS_TYPE)
-    fields = header_spans(payload, spans)
+    walk_headers = record_walk.walk_headers if is_compiled else vector_walk.walk_headers
+    keys, values = walk_headers(payload, spans)
     structs = pa.StructArray.from_arrays(
-        [_texts(gather(payload, fields[:, :2])), gather(payload, fields[:, 2:])], fields=list(HEADERS_TYPE.value_type)
+        [_texts(gather(payload, keys)), gather(payload, values)], fields=list(HEADERS_TYPE.value_type)
     )
     offsets = numpy.zeros(len(counts) + 1, dtype=numpy.int32)
     numpy.cumsum(counts, out=offsets[1:])
@@ -68,36 +80,31 @@ def headers_column(payload: Bytes, spans: Spans) -> Any:
     return pa.ListArray.from_arrays(bounds, structs, type=HEADERS_TYPE)
 
 
-def columns_of_spans(payload: Bytes, spans: Spans, timestamp_types: Int64s) -> Any:
-    """A record batch of RECORD_SCHEMA; `timestamp_types` by batch."""
-    types = timestamp_types[spans.batches].astype(numpy.int32)
-    return pa.RecordBatch.from_arrays(
-        [
-            gather(payload, spans.keys),
-            gather(payload, spans.values),
-            pa.array(spans.offsets),
-            pa.array(spans.timestamps),
-            pa.array(types),
-            headers_column(payload, spans),
-        ],
-        schema=RECORD_SCHEMA,
-    )
+def timestamp_types(chunk: BatchTable, batches: Int64s) -> Any:
+    """0 or 1 for each record; one comparison where the whole chunk is of one type, as it nearly always is."""
+    types = (chunk.column("attributes") >> 3) & 1
+    if len(types) and (types == types[0]).all():
+        return pa.array(numpy.full(len(batches), types[0], dtype=numpy.int32))
+    return pa.array(types[batches].astype(numpy.int32))
 
 
-def columns_of_records(records: list[Record], timestamp_types: list[int]) -> Any:
-    """The same from decoded records: the way without numba."""
-    headers = [
-        [{"key": key, "value": value} for key, value in record.headers] if record.headers else None
-        for record in records
-    ]
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([record.key for record in records], pa.binary()),
-            pa.array([record.value for record in records], pa.binary()),
-            pa.array([record.offset for record in records], pa.int64()),
-            pa.array([record.timestamp for record in records], pa.int64()),
-            pa.array(timestamp_types, pa.int32()),
-            pa.array(headers, HEADERS_TYPE),
-        ],
-        schema=RECORD_SCHEMA,
-    )
+def columns_of(chunk: BatchTable, walked: WalkedRecords, columns: Sequence[str], *, is_compiled: bool) -> Any:
+    """A record batch of the columns named, in their order."""
+    payload, spans = walked
+    arrays = []
+    for name in columns:
+        if name == "key":
+            arrays.append(gather(payload, spans.keys))
+        elif name == "value":
+            arrays.append(gather(payload, spans.values))
+        elif name == "offset":
+            arrays.append(pa.array(spans.offsets))
+        elif name == "timestamp":
+            arrays.append(pa.array(spans.timestamps))
+        elif name == "timestampType":
+            arrays.append(timestamp_types(chunk, spans.batches))
+        elif name == "headers":
+            arrays.append(headers_column(payload, spans, is_compiled=is_compiled))
+        else:
+            arrays.append(batch_column(name, chunk, spans))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))

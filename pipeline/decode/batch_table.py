@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 
 from ...protocol.records.batch import ATTRIBUTES_POSITION, BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC_SIZE
 from ..compiled import compiled
-
-Bytes = NDArray[numpy.uint8]
-Int64s = NDArray[numpy.int64]
-Flags = NDArray[numpy.bool_]
+from .spans import Bytes, Flags, Int64s
 
 HEADER_DTYPE = numpy.dtype(
     [

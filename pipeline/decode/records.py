@@ -1,10 +1,11 @@
 """Decodes the records of a chunk: CRC, decompression within a limit, walk, Arrow.
 
-Pure. Batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time. Damage comes
-out beside the rows. Equal to protocol/records/record.py record by record (a test says so).
+Pure. Compressed batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time.
+Damage comes out beside the rows. Equal to protocol/records/record.py record by record, by numba and by numpy (tests say
+so).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -12,30 +13,24 @@ import numpy
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BATCH_HEADER_SIZE, read_header
 from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE, compression_type_of, decompress
-from ...protocol.records.record import Record, iterate_records
 from ..compiled import IS_COMPILED
-from .arrow_columns import columns_of_records, columns_of_spans
-from .batch_table import BatchTable, Bytes, Flags, Int64s
+from . import record_walk, vector_walk
+from .arrow_columns import RECORD_COLUMNS, WalkedRecords, columns_of
+from .batch_table import BatchTable
 from .damage import Damage, DamageKind
-from .record_walk import FAULTS, Spans, walk_records
+from .spans import FAULTS, Bytes, Flags, Int64s, Sections
 
-GROUP_BYTES = 64 << 20
+GROUP_BYTES = 4 << 20
+"""Decompressed bytes that are walked at once; more where one batch has more. More is slower: they leave the cache."""
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)
 _GREATEST_BASE_TIMESTAMP = (1 << 63) - 65
 
 
 class DecodedRecords(NamedTuple):
-    """Records of some batches of a chunk: a record batch of RECORD_SCHEMA, and each row's batch in the chunk."""
+    """Records of some batches of a chunk: their columns as a record batch, and each row's batch in the chunk."""
 
     columns: Any
     batches: Int64s
-
-
-class WalkedRecords(NamedTuple):
-    """Spans of records in their payload, before they become columns; `batches` of the spans are the chunk's."""
-
-    payload: Bytes
-    spans: Spans
 
 
 def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
@@ -54,80 +49,96 @@ def decode_chunk(
     chunk: BatchTable,
     selected: Flags,
     *,
+    columns: Sequence[str] = RECORD_COLUMNS,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[DecodedRecords | Damage]:
-    """The records of the selected batches of a chunk, and the batches whose records can't be decoded."""
-    if not is_compiled:
-        yield from _decode_without_compiler(chunk, selected, max_decompressed_size)
-        return
-    types = (chunk.column("attributes") >> 3) & 1
-    for item in walk_chunk(chunk, selected, max_decompressed_size=max_decompressed_size):
+    """The records of the selected batches of a chunk, and the batches whose records can't be decoded.
+
+    `columns` are of RECORD_COLUMNS and BATCH_COLUMNS; only what they need is made.
+    """
+    walked = walk_chunk(chunk, selected, max_decompressed_size=max_decompressed_size, is_compiled=is_compiled)
+    for item in walked:
         if isinstance(item, Damage):
             yield item
         elif len(item.spans.offsets):
-            yield DecodedRecords(columns_of_spans(item.payload, item.spans, types), item.spans.batches)
+            yield DecodedRecords(columns_of(chunk, item, columns, is_compiled=is_compiled), item.spans.batches)
 
 
 def walk_chunk(
-    chunk: BatchTable, selected: Flags, *, max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE
+    chunk: BatchTable,
+    selected: Flags,
+    *,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+    is_compiled: bool = IS_COMPILED,
 ) -> Iterator[WalkedRecords | Damage]:
-    """The spans of the records of the selected batches, some batches at a time. Needs numba."""
+    """The spans of the records of the selected batches, some batches at a time."""
     base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
     in_range = (
         (base_offsets >= _LEAST_BASE_OFFSET)
         & (base_offsets <= _GREATEST_BASE_OFFSET)
-        & (numpy.abs(base_timestamps) <= _GREATEST_BASE_TIMESTAMP)
+        & (base_timestamps >= -_GREATEST_BASE_TIMESTAMP)
+        & (base_timestamps <= _GREATEST_BASE_TIMESTAMP)
     )
-    chosen = selected & in_range & (chunk.column("records_count") != 0)
-    for index in numpy.flatnonzero(selected & ~in_range).tolist():
+    is_full = chunk.column("records_count") != 0
+    chosen = selected & is_full & in_range
+    for index in numpy.flatnonzero(selected & is_full & ~in_range).tolist():
         yield _damage(chunk, index, "its base offset or timestamp leaves no room for deltas")
     is_compressed = (chunk.column("attributes") & 7) != 0
     plain = numpy.flatnonzero(chosen & ~is_compressed)
     if len(plain):
         starts = chunk.positions[plain] + BATCH_HEADER_SIZE
-        yield from _walk_group(chunk, chunk.data, plain, starts, chunk.positions[plain] + chunk.sizes[plain])
+        ends = chunk.positions[plain] + chunk.sizes[plain]
+        yield from _walk_group(chunk, chunk.data, plain, starts, ends, is_compiled=is_compiled)
     group: list[int] = []
     sections: list[bytes] = []
-    for index in numpy.flatnonzero(chosen & is_compressed).tolist():
-        section = _decompressed(chunk, index, max_decompressed_size)
+    size = 0
+    packed = numpy.flatnonzero(chosen & is_compressed)
+    ends_of_packed = (chunk.positions[packed] + chunk.sizes[packed]).tolist()
+    for index, end in zip(packed.tolist(), ends_of_packed, strict=True):
+        section = _decompressed(chunk, index, end, max_decompressed_size)
         if isinstance(section, Damage):
             yield section
             continue
         group.append(index)
         sections.append(section)
-        if sum(map(len, sections)) >= GROUP_BYTES:
-            yield from _walk_sections(chunk, group, sections)
-            group, sections = [], []
-    yield from _walk_sections(chunk, group, sections)
+        size += len(section)
+        if size >= GROUP_BYTES:
+            yield from _walk_sections(chunk, group, sections, is_compiled=is_compiled)
+            group, sections, size = [], [], 0
+    yield from _walk_sections(chunk, group, sections, is_compiled=is_compiled)
 
 
-def _walk_sections(chunk: BatchTable, group: list[int], sections: list[bytes]) -> Iterator[WalkedRecords | Damage]:
+def _walk_sections(
+    chunk: BatchTable, group: list[int], sections: list[bytes], *, is_compiled: bool
+) -> Iterator[WalkedRecords | Damage]:
     """Walks batches that were decompressed."""
     if group:
         ends = numpy.cumsum([len(section) for section in sections], dtype=numpy.int64)
         starts = numpy.concatenate([[0], ends[:-1]]).astype(numpy.int64)
         payload = numpy.frombuffer(b"".join(sections), dtype=numpy.uint8)
-        yield from _walk_group(chunk, payload, numpy.array(group, dtype=numpy.int64), starts, ends)
+        yield from _walk_group(chunk, payload, numpy.array(group), starts, ends, is_compiled=is_compiled)
 
 
 def _walk_group(
-    chunk: BatchTable, payload: Bytes, group: Int64s, starts: Int64s, ends: Int64s
+    chunk: BatchTable, payload: Bytes, group: Int64s, starts: Int64s, ends: Int64s, *, is_compiled: bool
 ) -> Iterator[WalkedRecords | Damage]:
-    counts = chunk.column("records_count")[group]
-    bases, times = chunk.column("base_offset")[group], chunk.column("base_timestamp")[group]
-    spans = walk_records(payload, starts, ends, counts, bases, times)
+    headers = (chunk.column(name)[group] for name in ("records_count", "base_offset", "base_timestamp"))
+    walk_records = record_walk.walk_records if is_compiled else vector_walk.walk_records
+    spans = walk_records(payload, Sections(starts, ends, *headers))
     for fault in numpy.flatnonzero(spans.faults).tolist():
         yield _damage(chunk, int(group[fault]), FAULTS[int(spans.faults[fault])])
-    batches = group[spans.batches]
-    is_append_time = ((chunk.column("attributes") >> 3) & 1).astype(bool)[batches]
-    timestamps = numpy.where(is_append_time, chunk.column("max_timestamp")[batches], spans.timestamps)
+    batches = spans.batches if len(group) == len(chunk) else group[spans.batches]
+    timestamps = spans.timestamps
+    is_append_time = (chunk.column("attributes") & 8) != 0
+    if is_append_time.any():
+        append_times = chunk.column("max_timestamp")[batches]
+        timestamps = numpy.where(is_append_time[batches], append_times, timestamps)
     yield WalkedRecords(payload, spans._replace(batches=batches, timestamps=timestamps))
 
 
-def _decompressed(chunk: BatchTable, index: int, max_size: int) -> bytes | Damage:
-    start = int(chunk.positions[index])
-    section = chunk.data[start + BATCH_HEADER_SIZE : start + int(chunk.sizes[index])].tobytes()
+def _decompressed(chunk: BatchTable, index: int, end: int, max_size: int) -> bytes | Damage:
+    section = bytes(chunk.view[int(chunk.positions[index]) + BATCH_HEADER_SIZE : end])
     try:
         return decompress(compression_type_of(int(chunk.table["attributes"][index]) & 7), section, max_size)
     except KafkaError as error:
@@ -139,26 +150,3 @@ def _damage(chunk: BatchTable, index: int, message: str) -> Damage:
     offset = int(chunk.table["base_offset"][index])
     text = f"the records of the batch at {position} can't be decoded: {message}"
     return Damage(DamageKind.RECORDS, position, int(chunk.sizes[index]), offset, text)
-
-
-def _decode_without_compiler(
-    chunk: BatchTable, selected: Flags, max_decompressed_size: int
-) -> Iterator[DecodedRecords | Damage]:
-    """The same by the protocol room's decoder, batch by batch."""
-    view = chunk.view
-    records: list[Record] = []
-    types: list[int] = []
-    batches: list[int] = []
-    for index in numpy.flatnonzero(selected).tolist():
-        position = int(chunk.positions[index])
-        header = read_header(view, position)
-        try:
-            decoded = list(iterate_records(view, header, position, max_decompressed_size=max_decompressed_size))
-        except KafkaError as error:
-            yield _damage(chunk, index, str(error))
-            continue
-        records += decoded
-        types += [int(header.is_log_append_time)] * len(decoded)
-        batches += [index] * len(decoded)
-    if records:
-        yield DecodedRecords(columns_of_records(records, types), numpy.array(batches, dtype=numpy.int64))

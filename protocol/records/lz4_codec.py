@@ -8,6 +8,7 @@
 Blocks must be independent: Kafka refuses frames with linked ones. Kafka's own blocks hold 64 KiB.
 """
 
+from functools import lru_cache
 from struct import Struct
 
 import cramjam
@@ -153,6 +154,7 @@ def _decompress_checked_block(field_and_block: bytes, flags: int, block_size: in
         return bytes(view[:size])
 
 
+@lru_cache(maxsize=64)  # nearly all frames have the same two bytes; with a content size they have many
 def _header_checksum(descriptor: bytes) -> int:
     """The second byte of xxHash32 with seed 0, for the 2 or 10 bytes of a frame descriptor."""
     mask = 0xFFFFFFFF

@@ -1,22 +1,29 @@
 """The vectorised decoder against the protocol room's, on random, mutated and truncated batches."""
 
 import random
+from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
+from odradek.pipeline.decode.arrow_columns import RECORD_COLUMNS
+from odradek.pipeline.decode.batch_columns import BATCH_COLUMNS
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage, DamageKind
 from odradek.pipeline.decode.records import check_crcs, decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.records.batch import BATCH_HEADER_SIZE, iterate_headers
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAX_SEQUENCE, RECORDS_COUNT_POSITION, iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record, decode_records
+from support.log_histories import HistoryWriter
 from support.random_records import random_compression, random_records
+
+ALL_COLUMNS = (*RECORD_COLUMNS, *BATCH_COLUMNS)
 
 
 def random_batch(rng: random.Random, base_offset: int) -> tuple[bytes, int]:
@@ -95,6 +102,96 @@ def test_malformed_records_are_refused_alike(seed: int, is_compiled: bool) -> No
     assert (found, damaged) == (expected, refused)
 
 
+def decode_in_order(chunk: BatchTable, columns: Sequence[str], *, is_compiled: bool) -> tuple[list[Any], list[Damage]]:
+    rows: list[Any] = []
+    damage = []
+    everything = numpy.ones(len(chunk), dtype=bool)
+    for item in decode_chunk(chunk, everything, columns=columns, is_compiled=is_compiled):
+        if isinstance(item, Damage):
+            damage.append(item)
+        else:
+            assert item.columns.schema.names == list(columns)
+            rows += zip(item.batches.tolist(), item.columns.to_pylist(), strict=True)
+    return rows, damage
+
+
+def mutated_log(rng: random.Random) -> bytes:
+    """A log in which bytes of records, or numbers of records, are others."""
+    log = bytearray(random_log(rng, 8))
+    for position, header in list(iterate_headers(log)):
+        kind = rng.randrange(4)
+        if kind == 0:
+            log[position + RECORDS_COUNT_POSITION + 3] = rng.randrange(256)
+        for _ in range(kind):
+            log[position + rng.randrange(BATCH_HEADER_SIZE, header.size_in_bytes)] = rng.choice(
+                (0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256))
+            )
+    return bytes(log)
+
+
+def check_that_both_walks_agree(seed: int) -> int:
+    """How many batches were damaged."""
+    chunk = BatchTable(mutated_log(random.Random(seed)))
+    by_numba = decode_in_order(chunk, ALL_COLUMNS, is_compiled=True)
+    by_numpy = decode_in_order(chunk, ALL_COLUMNS, is_compiled=False)
+    assert by_numba == by_numpy, f"seed {seed}: check_that_both_walks_agree({seed}) replays it"
+    return len(by_numba[1])
+
+
+def test_numba_and_numpy_find_the_same_rows_and_name_the_same_damage() -> None:
+    assert sum(map(check_that_both_walks_agree, range(60))) > 60
+
+
+@pytest.mark.long
+def test_numba_and_numpy_find_the_same_for_long() -> None:
+    assert sum(map(check_that_both_walks_agree, range(1000, 21_000))) > 20_000
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_batch_columns_say_what_the_headers_say(seed: int, is_compiled: bool, tmp_path: Path) -> None:
+    writer = HistoryWriter(random.Random(seed), tmp_path / "t-0", is_rolling=False)
+    writer.write(40)
+    writer.close()
+    log = (tmp_path / "t-0" / "00000000000000000000.log").read_bytes()
+    expected = []
+    for position, header in iterate_headers(log):
+        for record in decode_records(log, header, position):
+            is_numbered = header.base_sequence >= 0
+            expected.append(
+                {
+                    "offset": record.offset,
+                    "batchBaseOffset": header.base_offset,
+                    "batchPosition": position,
+                    "partitionLeaderEpoch": header.partition_leader_epoch,
+                    "producerId": header.producer_id,
+                    "producerEpoch": header.producer_epoch,
+                    "sequence": header.base_sequence + record.offset - header.base_offset if is_numbered else -1,
+                    "isTransactional": header.is_transactional,
+                    "isControl": header.is_control,
+                    "compression": header.compression_type.name.lower(),
+                }
+            )
+    rows, damage = decode_in_order(BatchTable(log), ["offset", *BATCH_COLUMNS], is_compiled=is_compiled)
+    assert not damage
+    assert sorted((row for _, row in rows), key=itemgetter("offset")) == expected
+    assert {row["compression"] for row in expected} == {"none", "gzip", "snappy", "lz4", "zstd"}
+
+
+def test_only_the_columns_asked_for_are_made() -> None:
+    chunk = BatchTable(random_log(random.Random(1)))
+    everything, _ = decode_in_order(chunk, ALL_COLUMNS, is_compiled=True)
+    some, _ = decode_in_order(chunk, ["value", "offset"], is_compiled=True)
+    assert some == [(batch, {"value": row["value"], "offset": row["offset"]}) for batch, row in everything]
+
+
+def test_sequences_go_round_at_the_end_of_31_bits() -> None:
+    records = [Record(offset, 1, None, b"v", []) for offset in range(3)]
+    log = encode_batch(records, producer_id=1, producer_epoch=0, base_sequence=MAX_SEQUENCE - 1)
+    rows, _ = decode_in_order(BatchTable(log), ["sequence"], is_compiled=True)
+    assert [row["sequence"] for _, row in rows] == [MAX_SEQUENCE - 1, MAX_SEQUENCE, 0]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_random_bytes_are_damage_and_nothing_else(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
@@ -107,6 +204,7 @@ def test_random_bytes_are_damage_and_nothing_else(seed: int, tmp_path: Path) -> 
     for item in read_chunks(path, chunk_bytes=256):
         if isinstance(item, BatchTable):
             decode_all(item, is_compiled=True)
+            decode_all(item, is_compiled=False)
             assert check_crcs(item)[1]
 
 

@@ -1,0 +1,62 @@
+"""What the header of its batch says of a record, as columns: values and meanings of DumpLogSegments' lines.
+
+Pure. Made only on request: they repeat for every record of a batch.
+"""
+
+from typing import Any
+
+import numpy
+import pyarrow as pa
+
+from ...protocol.records.batch import MAX_SEQUENCE
+from ...protocol.records.compression import CompressionType
+from .batch_table import BatchTable
+from .spans import Int64s, Spans
+
+BATCH_COLUMNS: dict[str, Any] = {
+    "batchBaseOffset": pa.int64(),
+    "batchPosition": pa.int64(),
+    "partitionLeaderEpoch": pa.int32(),
+    "producerId": pa.int64(),
+    "producerEpoch": pa.int32(),
+    "sequence": pa.int32(),
+    "isTransactional": pa.bool_(),
+    "isControl": pa.bool_(),
+    "compression": pa.string(),
+}
+"""Column -> type. batchPosition is in bytes from the start of the file; sequence is the record's own, -1 where its
+producer gives none; compression is a codec's name."""
+
+_HEADER_FIELDS = {
+    "batchBaseOffset": "base_offset",
+    "partitionLeaderEpoch": "partition_leader_epoch",
+    "producerId": "producer_id",
+    "producerEpoch": "producer_epoch",
+}
+_FLAGS = {"isTransactional": 0x10, "isControl": 0x20}
+_CODECS = [codec.name.lower() for codec in CompressionType]
+
+
+def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
+    """The column of one name in BATCH_COLUMNS, a row for each record."""
+    kind = BATCH_COLUMNS[name]
+    batches = spans.batches
+    if name in _HEADER_FIELDS:
+        return pa.array(chunk.column(_HEADER_FIELDS[name])[batches]).cast(kind)
+    if name == "batchPosition":
+        return pa.array((chunk.positions + chunk.file_position)[batches])
+    if name == "sequence":
+        return pa.array(_sequences(chunk, spans)).cast(kind)
+    attributes = chunk.column("attributes")
+    if name == "compression":
+        codecs = pa.array((attributes & 7)[batches].astype(numpy.int8))
+        return pa.DictionaryArray.from_arrays(codecs, pa.array(_CODECS)).cast(kind)
+    return pa.array(((attributes & _FLAGS[name]) != 0)[batches])
+
+
+def _sequences(chunk: BatchTable, spans: Spans) -> Int64s:
+    """Base sequence and the record's offset delta, around the end of 31 bits (DefaultRecordBatch.incrementSequence)."""
+    base_sequences = chunk.column("base_sequence")[spans.batches]
+    deltas = spans.offsets - chunk.column("base_offset")[spans.batches]
+    sequences: Int64s = numpy.where(base_sequences < 0, -1, (base_sequences + deltas) & MAX_SEQUENCE)
+    return sequences
