@@ -1,78 +1,145 @@
 """The options of the data source, by the names that Spark's Kafka source and file sources have.
 
-Pure. `path` (or load's argument; several separated by commas), `topics` or `subscribe`, `startingOffsets`,
-`endingOffsets`, `mode`, `maxPartitionBytes`. Other options are refused by name: one that is misspelt would be ignored
-without a word otherwise.
+Pure. OPTIONS lists them all with what each means; others are refused by name, since one that is misspelt would be
+ignored without a word. Names are taken without regard to case, as Spark does.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from enum import StrEnum
 
-PERMISSIVE = "PERMISSIVE"
-FAILFAST = "FAILFAST"
+from .offset_options import EARLIEST, LATEST, Bound, parse_bound
+from .topic_options import TopicChoice, parse_topics
+
 DEFAULT_MAX_PARTITION_BYTES = 128 << 20
-KNOWN = ("path", "topics", "subscribe", "startingOffsets", "endingOffsets", "mode", "maxPartitionBytes")
+RECORDS = "records"
+VIEWS = (RECORDS, "batches", "groups", "offsets", "transactions", "metadata", "indexes", "checkpoints")
 
-Offsets = dict[str, dict[int, int]]
+OPTIONS = {
+    "path": "a log directory or a partition's directory, also a pattern; load() takes a list, too",
+    "view": "records (default), or what else lies in a directory: batches, groups, offsets, transactions, metadata, "
+    "indexes, checkpoints",
+    "subscribe": "topics separated by commas; without it all that don't begin with __",
+    "topics": "the same",
+    "subscribePattern": "a regular expression that a topic's whole name must match",
+    "assign": 'partitions: {"topic": [0, 1]}',
+    "startingOffsets": 'earliest (default), or {"topic": {"0": 23, "1": -2}}; -2 is earliest. A stream may have latest',
+    "endingOffsets": 'latest (default), or {"topic": {"0": 50, "1": -1}}, exclusive; -1 is latest',
+    "startingTimestamp": "ms since 1970: from the first record on that is as young",
+    "endingTimestamp": "ms since 1970: up to the first record that is as young, exclusive",
+    "startingOffsetsByTimestamp": '{"topic": {"0": 1700000000000}}',
+    "endingOffsetsByTimestamp": "the same, for the end",
+    "startingOffsetsByTimestampStrategy": "error (default) or latest: what a start that no record is as young as means",
+    "isolation": "read_uncommitted (default) or read_committed, as a consumer's isolation.level",
+    "includeHeaders": "true: the column headers; false is the default",
+    "includeBatchColumns": "true: columns of the batch that each record lies in; false is the default",
+    "mode": "PERMISSIVE (default): what can't be read is a row with _corrupt_record; DROPMALFORMED: it is left out; "
+    "FAILFAST: it ends the job",
+    "maxPartitionBytes": "bytes of a segment that one task reads, 128m by default",
+    "minPartitions": "at least so many tasks, where the segments' indexes allow it",
+    "filterPushdown": "true: skip what filters rule out; needs spark.sql.python.filterPushdown.enabled",
+    "maxOffsetsPerTrigger": "streams: at most so many offsets in a micro-batch",
+}
+"""Each option and what it means."""
+_OF_RECORDS = tuple(
+    name
+    for name in OPTIONS
+    if name.startswith(("starting", "ending", "include")) or name in ("isolation", "filterPushdown", "minPartitions")
+)
+_PATHS = "paths"  # what load() makes of a list
+
+
+class Mode(StrEnum):
+    """What becomes of bytes that can't be read; Spark's names."""
+
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+    FAILFAST = "FAILFAST"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What to read. Offsets by topic and partition; a partition that is not named is read from start to end."""
+    """What to read, and how."""
 
-    paths: tuple[Path, ...]
-    topics: tuple[str, ...] | None
-    starting_offsets: Offsets
-    ending_offsets: Offsets
-    is_fail_fast: bool
+    paths: tuple[str, ...]
+    view: str
+    topics: TopicChoice
+    start: Bound
+    end: Bound
+    is_committed_only: bool
+    has_headers: bool
+    has_batch_columns: bool
+    mode: Mode
     max_partition_bytes: int
+    min_partitions: int
+    is_pushing_filters: bool
+    max_offsets_per_trigger: int | None
 
 
-def parse_options(options: Mapping[str, str]) -> ReadOptions:
-    """Raises ValueError for an option that is unknown, missing or malformed."""
+def parse_options(options: Mapping[str, str], *, is_stream: bool | None = False) -> ReadOptions:
+    """Raises ValueError for an option that is unknown, missing, malformed or of no use here.
+
+    `is_stream` None: whoever asks for the columns does not know it yet.
+    """
     given = {key.lower(): value for key, value in options.items()}
-    by_name = {name: given.pop(name.lower(), None) for name in KNOWN}
+    known = {name: given.pop(name.lower(), None) for name in (*OPTIONS, _PATHS)}
     if given:
-        raise ValueError(f"kafkalog has no option {', '.join(sorted(given))}; known are {', '.join(KNOWN)}")
-    paths = tuple(Path(text.strip()) for text in (by_name["path"] or "").split(",") if text.strip())
+        raise ValueError(f"kafkalog has no option {', '.join(sorted(given))}; known are {', '.join(OPTIONS)}")
+    paths = _paths(known["path"], known[_PATHS])
     if not paths:
         raise ValueError("kafkalog needs a path: load(DIR), a log directory or a partition's directory")
-    topics = by_name["topics"] or by_name["subscribe"]
-    mode = (by_name["mode"] or PERMISSIVE).upper()
-    if mode not in (PERMISSIVE, FAILFAST):
-        raise ValueError(f"mode is {PERMISSIVE} or {FAILFAST}, not {mode}")
+    view = _one_of("view", known["view"], VIEWS)
+    useless = [name for name in _OF_RECORDS if view != RECORDS and known[name] is not None]
+    if useless:
+        raise ValueError(f"{', '.join(useless)} has no meaning with view={view}")
+    trigger = known["maxOffsetsPerTrigger"]
     return ReadOptions(
         paths,
-        tuple(topic.strip() for topic in topics.split(",")) if topics else None,
-        _offsets("startingOffsets", by_name["startingOffsets"], "earliest"),
-        _offsets("endingOffsets", by_name["endingOffsets"], "latest"),
-        mode == FAILFAST,
-        _size(by_name["maxPartitionBytes"]),
+        view,
+        parse_topics(known),
+        parse_bound("starting", known, LATEST if is_stream else EARLIEST, is_stream=is_stream),
+        parse_bound("ending", known, LATEST, is_stream=is_stream),
+        _one_of("isolation", known["isolation"], ("read_uncommitted", "read_committed")) == "read_committed",
+        _flag("includeHeaders", known["includeHeaders"]),
+        _flag("includeBatchColumns", known["includeBatchColumns"]),
+        Mode(_one_of("mode", (known["mode"] or Mode.PERMISSIVE).upper(), tuple(Mode))),
+        parse_size("maxPartitionBytes", known["maxPartitionBytes"] or str(DEFAULT_MAX_PARTITION_BYTES)),
+        _number("minPartitions", known["minPartitions"] or "1"),
+        _flag("filterPushdown", known["filterPushdown"]),
+        None if trigger is None else _number("maxOffsetsPerTrigger", trigger),
     )
 
 
-def _offsets(name: str, text: str | None, everything: str) -> Offsets:
-    """The JSON form {"topic": {"0": 23}}; -2 is the earliest, -1 the latest, as in Spark's Kafka source."""
-    if text is None or text == everything:
-        return {}
-    try:
-        parsed = json.loads(text)
-        offsets = {topic: {int(p): int(offset) for p, offset in found.items()} for topic, found in parsed.items()}
-    except (ValueError, AttributeError, TypeError):
-        raise ValueError(f'{name} is "{everything}" or JSON like {{"topic": {{"0": 23}}}}, not {text!r}') from None
-    meaningless = -2 if everything == "latest" else -1
-    if any(offset == meaningless for found in offsets.values() for offset in found.values()):
-        raise ValueError(f"{name} can't be {meaningless}")
-    return {topic: {p: o for p, o in found.items() if o >= 0} for topic, found in offsets.items()}
+def _paths(path: str | None, paths: str | None) -> tuple[str, ...]:
+    """load() gives one as it is and several as a JSON list; commas serve where only a text can be given."""
+    if paths is not None:
+        return tuple(json.loads(paths))
+    return tuple(text.strip() for text in (path or "").split(",") if text.strip())
 
 
-def _size(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_MAX_PARTITION_BYTES
+def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> str:
+    if value is None:
+        return allowed[0]
+    if value not in allowed:
+        raise ValueError(f"{name} is one of {', '.join(allowed)}, not {value}")
+    return value
+
+
+def _flag(name: str, value: str | None) -> bool:
+    return _one_of(name, None if value is None else value.lower(), ("false", "true")) == "true"
+
+
+def _number(name: str, text: str) -> int:
+    if not text.strip().isdigit() or int(text) == 0:
+        raise ValueError(f"{name} is a number from 1 on, not {text!r}")
+    return int(text)
+
+
+def parse_size(name: str, text: str) -> int:
+    """Bytes: a number, or one with a unit (128m, 1gb). Raises ValueError."""
     unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text.strip().lower().removesuffix("b")[-1:], 1)
     digits = text.strip().lower().removesuffix("b").rstrip("kmg")
     if not digits.isdigit() or int(digits) == 0:
-        raise ValueError(f"maxPartitionBytes is a number of bytes, like 134217728 or 128m, not {text!r}")
+        raise ValueError(f"{name} is a number of bytes, like 134217728 or 128m, not {text!r}")
     return int(digits) * unit

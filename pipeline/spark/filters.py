@@ -1,0 +1,91 @@
+"""What pushed-down filters rule out before anything is read: partitions, offsets, batches that are too old.
+
+Pure. Spark applies every filter again, so that what is not understood here costs time and nothing else. Source:
+pyspark.sql.datasource.Filter.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_TIMESTAMP = -(1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What may be left out: everything but these topics and partitions, offsets and timestamps (ms since 1970)."""
+
+    topics: frozenset[object] | None = None
+    partitions: frozenset[object] | None = None
+    first_offset: int = 0
+    end_offset: int = (1 << 63) - 1
+    first_timestamp: int = _NO_TIMESTAMP
+
+    def allows_partition(self, topic: str, partition: int) -> bool:
+        """Whether a partition can have rows that the filters let through."""
+        return (self.topics is None or topic in self.topics) and (
+            self.partitions is None or partition in self.partitions
+        )
+
+
+def prune(filters: Iterable[Filter]) -> Pruning:
+    """What filters that all hold rule out together."""
+    pruning = Pruning()
+    for found in filters:
+        attribute = getattr(found, "attribute", ())
+        value = getattr(found, "value", None)
+        if attribute == ("topic",):
+            pruning = replace(pruning, topics=_allowed(found, pruning.topics))
+        elif attribute == ("partition",):
+            pruning = replace(pruning, partitions=_allowed(found, pruning.partitions))
+        elif attribute == ("offset",) and isinstance(value, int):
+            pruning = _within_offsets(found, value, pruning)
+        elif attribute == ("timestamp",) and isinstance(value, datetime):
+            pruning = _from_timestamp(found, value, pruning)
+    return pruning
+
+
+def _allowed(found: Filter, allowed: frozenset[object] | None) -> frozenset[object] | None:
+    if isinstance(found, (EqualTo, EqualNullSafe)):
+        values = frozenset([found.value])
+    elif isinstance(found, In):
+        values = frozenset(found.value)
+    else:
+        return allowed
+    return values if allowed is None else allowed & values
+
+
+def _within_offsets(found: Filter, value: int, pruning: Pruning) -> Pruning:
+    first, end = pruning.first_offset, pruning.end_offset
+    if isinstance(found, (EqualTo, EqualNullSafe)):
+        first, end = max(first, value), min(end, value + 1)
+    elif isinstance(found, GreaterThan):
+        first = max(first, value + 1)
+    elif isinstance(found, GreaterThanOrEqual):
+        first = max(first, value)
+    elif isinstance(found, LessThan):
+        end = min(end, value)
+    elif isinstance(found, LessThanOrEqual):
+        end = min(end, value + 1)
+    return replace(pruning, first_offset=first, end_offset=end)
+
+
+def _from_timestamp(found: Filter, value: datetime, pruning: Pruning) -> Pruning:
+    """A batch knows its greatest timestamp, so that only a lower bound rules one out."""
+    if not isinstance(found, (EqualTo, EqualNullSafe, GreaterThan, GreaterThanOrEqual)):
+        return pruning
+    moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    milliseconds = (moment - _EPOCH).total_seconds() * 1000
+    return replace(pruning, first_timestamp=max(pruning.first_timestamp, int(milliseconds) - 1))  # floats round

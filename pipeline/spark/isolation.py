@@ -1,0 +1,99 @@
+"""What a consumer with read_committed sees of a partition: up to the last stable offset, without aborted transactions.
+
+Reads transaction indexes, the newest producer snapshot and the batch headers behind it. Source: KIP-98; Kafka's
+ProducerStateManager.firstUndecidedOffset, ConsumerConfig isolation.level.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy
+
+from ...storage.errors import CorruptIndexError, CorruptSnapshotError
+from ...storage.file_names import SNAPSHOT_SUFFIX, TRANSACTION_INDEX_SUFFIX, base_offset_of
+from ...storage.producer_snapshots import decode_snapshot
+from ...storage.transaction_index import AbortedTransaction, TransactionIndex
+from ..decode.batch_table import BatchTable
+from ..decode.damage import Damage
+from ..decode.segment_chunks import read_chunks
+from ..decode.spans import Flags
+from ..log_directories import PartitionDirectory, indexed_positions
+
+_TRANSACTIONAL = 0x10
+NO_OPEN_TRANSACTION = (1 << 63) - 1
+
+
+def last_stable_offset(found: PartitionDirectory) -> int:
+    """The first offset of the earliest transaction that is open; NO_OPEN_TRANSACTION without one. Raises OSError."""
+    snapshot_offset, is_open = newest_snapshot(found.path)
+    for index, segment in enumerate(found.segments):
+        if index + 1 < len(found.segments) and found.segments[index + 1].base_offset <= snapshot_offset:
+            continue
+        for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+            if not isinstance(chunk, Damage):
+                _follow(chunk, snapshot_offset, is_open)
+    return min(is_open.values(), default=NO_OPEN_TRANSACTION)
+
+
+def newest_snapshot(directory: Path) -> tuple[int, dict[int, int]]:
+    """(the snapshot's offset, producer id -> first offset of its open transaction); (0, {}) without one to trust."""
+    names = (name for name in os.listdir(directory) if name.endswith(SNAPSHOT_SUFFIX))
+    offsets = [(offset, name) for name in names if (offset := base_offset_of(name)) is not None]
+    for offset, name in sorted(offsets, reverse=True):
+        try:
+            entries = decode_snapshot((directory / name).read_bytes())
+        except (CorruptSnapshotError, FileNotFoundError):
+            continue
+        first_offsets = {entry.producer_id: entry.transaction_first_offset for entry in entries}
+        return offset, {producer: first for producer, first in first_offsets.items() if first is not None}
+    return 0, {}
+
+
+def _follow(chunk: BatchTable, from_offset: int, is_open: dict[int, int]) -> None:
+    """Takes in the transactional batches of a chunk: data opens a producer's transaction, a marker ends it."""
+    base_offsets = chunk.column("base_offset")
+    is_transactional = (chunk.column("attributes") & _TRANSACTIONAL) != 0
+    producers, is_control = chunk.column("producer_id"), chunk.is_control
+    for index in numpy.flatnonzero(is_transactional & (base_offsets >= from_offset)).tolist():
+        producer = int(producers[index])
+        if is_control[index]:
+            is_open.pop(producer, None)
+        else:
+            is_open.setdefault(producer, int(base_offsets[index]))
+
+
+class UnknownTransactionsError(Exception):
+    """A transaction index that can't be read: aborted records behind it can't be told from committed ones."""
+
+
+def aborted_transactions(directory: Path, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+    """Those that touch `[first_offset, end_offset)`, in whichever segment their marker lies.
+
+    Raises UnknownTransactionsError, OSError.
+    """
+    found: list[AbortedTransaction] = []
+    for path in sorted(directory.glob(f"*{TRANSACTION_INDEX_SUFFIX}")):
+        base_offset = base_offset_of(path.name)
+        if base_offset is None:
+            continue
+        try:
+            entries = TransactionIndex(base_offset, path.read_bytes()).entries
+        except FileNotFoundError:
+            continue
+        except CorruptIndexError as error:
+            raise UnknownTransactionsError(f"transaction-index-corrupt: {path}: {error}") from error
+        found += [entry for entry in entries if entry.last_offset >= first_offset and entry.first_offset < end_offset]
+    return found
+
+
+def is_aborted(chunk: BatchTable, aborted: Sequence[AbortedTransaction]) -> Flags:
+    """Which batches are data of aborted transactions."""
+    flags: Flags = numpy.zeros(len(chunk), dtype=numpy.bool_)
+    if aborted:
+        base_offsets, producers = chunk.column("base_offset"), chunk.column("producer_id")
+        is_transactional = (chunk.column("attributes") & _TRANSACTIONAL) != 0
+        for entry in aborted:
+            inside = (base_offsets >= entry.first_offset) & (base_offsets <= entry.last_offset)
+            flags |= is_transactional & inside & (producers == entry.producer_id)
+    return flags

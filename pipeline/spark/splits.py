@@ -1,0 +1,219 @@
+"""Plans what each Spark task reads: parts of segments, small ones packed together.
+
+Reads names, sizes and offset indexes, and for timestamps a few batches; runs on the driver. A split is defined by its
+offsets; its bytes say where they were when the plan was made. Source: Spark's FilePartition for the packing.
+"""
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TypeVar
+
+from pyspark.sql.datasource import InputPartition
+
+from ..log_directories import (
+    LogDirectoryError,
+    PartitionDirectory,
+    SegmentFile,
+    find_partitions,
+    indexed_positions,
+)
+from .filters import Pruning
+from .isolation import last_stable_offset
+from .offset_options import EARLIEST, LATEST, Bound
+from .options import ReadOptions
+from .positions import is_batch_at, position_before
+from .timestamps import offset_for_timestamp
+
+END_OF_OFFSETS = (1 << 63) - 1
+PACKED_BYTES = 16 << 20
+"""Splits are packed into a task up to so many bytes: ten thousand small partitions are no ten thousand tasks."""
+OPEN_COST_BYTES = 64 << 10
+"""What opening a file counts for (Spark has 4 MiB in spark.sql.files.openCostInBytes, for remote files)."""
+LEAST_SPLIT_BYTES = 64 << 10
+"""Where `minPartitions` begins to cut; it goes below only where that is too few."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class LogSplit:
+    """Offsets `[first_offset, end_offset)` of a segment, in its bytes `[start, end)` at the time of the plan."""
+
+    directory: str
+    topic: str
+    partition: int
+    segment: SegmentFile
+    identity: int
+    """The file's inode: another one says that the log was compacted since, and the bytes are somewhere else."""
+    start: int
+    end: int
+    first_offset: int
+    end_offset: int
+    is_active: bool
+    """Whether the file's end may be torn."""
+
+
+@dataclass
+class Portion(InputPartition):
+    """What one Spark task reads, one after the other."""
+
+    items: tuple[object, ...]
+
+
+def expand_paths(paths: Iterable[str]) -> list[Path]:
+    """The directories that paths and patterns mean. Raises LogDirectoryError where a pattern means none."""
+    found: list[Path] = []
+    for path in paths:
+        if not has_magic(path) or Path(path).is_dir():
+            found.append(Path(path))
+            continue
+        matching = [Path(name) for name in sorted(glob(path)) if Path(name).is_dir()]
+        if not matching:
+            raise LogDirectoryError(f"no directory matches {path}")
+        found += matching
+    return found
+
+
+def plan_records(options: ReadOptions, pruning: Pruning) -> list[InputPartition]:
+    """The tasks of a batch read. Raises LogDirectoryError, OSError, ValueError for a start that no record has."""
+    partitions = [
+        (directory, found, *offset_range(found, options))
+        for directory in expand_paths(options.paths)
+        for found in find_partitions(directory, options.topics.listed)
+        if options.topics.has(found.topic, found.partition) and pruning.allows_partition(found.topic, found.partition)
+    ]
+    max_bytes = options.max_partition_bytes
+    if options.min_partitions > 1:
+        total = sum(segment.size for _, found, _, _ in partitions for segment in found.segments)
+        max_bytes = min(max_bytes, max(total // options.min_partitions, LEAST_SPLIT_BYTES))
+    while True:
+        splits = [
+            split
+            for directory, found, first, end in partitions
+            for split in plan_partition(
+                directory, found, max(first, pruning.first_offset), min(end, pruning.end_offset), max_bytes
+            )
+        ]
+        packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))
+        if len(packed) >= options.min_partitions or max_bytes <= 1:
+            return list(packed)
+        max_bytes //= 2
+
+
+def offset_range(found: PartitionDirectory, options: ReadOptions) -> tuple[int, int]:
+    """The offsets `[first, end)` that the options mean in a partition. Raises ValueError, OSError."""
+    begins = offset_asked_for(found, options.start)
+    ends = offset_asked_for(found, options.end)
+    ends = END_OF_OFFSETS if ends == LATEST else ends
+    if options.is_committed_only:
+        ends = min(ends, last_stable_offset(found))
+    return (0 if begins == EARLIEST else begins), ends
+
+
+def offset_asked_for(found: PartitionDirectory, bound: Bound) -> int:
+    """The offset that a bound means in a partition, EARLIEST or LATEST; END_OF_OFFSETS behind the youngest record.
+
+    Raises ValueError for a start that no record is as young as, OSError.
+    """
+    timestamp = bound.timestamp_for(found.topic, found.partition)
+    if timestamp is None:
+        return bound.offset_for(found.topic, found.partition)
+    offset = offset_for_timestamp(found, timestamp)
+    if offset is None and not bound.is_lenient:
+        raise ValueError(f"{found.name} has no record with a timestamp from {timestamp} on, where reading should start")
+    return END_OF_OFFSETS if offset is None else offset
+
+
+def plan_partition(
+    directory: Path,
+    found: PartitionDirectory,
+    first: int,
+    end: int,
+    max_bytes: int,
+    positions_of: Callable[[SegmentFile], Sequence[int]] = indexed_positions,
+) -> Iterator[LogSplit]:
+    """The splits of a partition's offsets `[first, end)`, each of about `max_bytes` at most.
+
+    `positions_of` names where batches of a segment begin, rising.
+    """
+    for index, segment in enumerate(found.segments):
+        is_active = index + 1 == len(found.segments)
+        following = END_OF_OFFSETS if is_active else found.segments[index + 1].base_offset
+        if segment.base_offset >= end or following <= first or segment.size == 0:
+            continue
+        whole = LogSplit(
+            str(directory),
+            found.topic,
+            found.partition,
+            segment,
+            _identity(segment),
+            0,
+            segment.size,
+            max(first, segment.base_offset),
+            min(end, following),
+            is_active,
+        )
+        is_all = whole.first_offset == segment.base_offset and whole.end_offset == following
+        is_small = is_all and whole.end <= max_bytes
+        try:
+            yield from _cut(whole, max_bytes, [] if is_small else positions_of(segment))
+        except FileNotFoundError:  # deleted since the directory was listed: who reads it says so
+            yield whole
+
+
+def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[LogSplit]:
+    """The bytes that hold the offsets, as far as the index says, in parts."""
+    segment = whole.segment
+    before = position_before(segment, positions, whole.first_offset)
+    behind = bisect_right(positions, position_before(segment, positions, whole.end_offset - 1))
+    end = positions[behind] if behind < len(positions) else whole.end
+    inner = [position for position in positions if before < position < end]
+    cuts = [before, *_cut_positions(segment, before, inner, max_bytes)]
+    bounds = [whole.first_offset, *(_base_offset_at(segment, cut) for cut in cuts[1:]), whole.end_offset]
+    for index, (start, stop) in enumerate(zip(cuts, [*cuts[1:], end], strict=True)):
+        first, last = max(bounds[index], whole.first_offset), min(bounds[index + 1], whole.end_offset)
+        if first < last:
+            is_last = whole.is_active and stop == whole.end
+            yield replace(whole, start=start, end=stop, first_offset=first, end_offset=last, is_active=is_last)
+
+
+def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], max_bytes: int) -> list[int]:
+    """Where to cut, about every `max_bytes`. A position where no batch begins would break the reading there."""
+    cuts = [start]
+    with segment.path.open("rb") as file:
+        for position in positions:
+            if position - cuts[-1] >= max_bytes and is_batch_at(file, position, segment.base_offset):
+                cuts.append(position)
+    return cuts[1:]
+
+
+def _base_offset_at(segment: SegmentFile, position: int) -> int:
+    with segment.path.open("rb") as file:
+        file.seek(position)
+        return int.from_bytes(file.read(8), "big")
+
+
+def _identity(segment: SegmentFile) -> int:
+    try:
+        return os.stat(segment.path).st_ino
+    except FileNotFoundError:  # deleted since the directory was listed: who reads it says so
+        return 0
+
+
+def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[Portion]:
+    """Neighbours together, up to `max_bytes` with what opening each costs; one that is larger is alone."""
+    portions: list[Portion] = []
+    group: list[Item] = []
+    size = 0
+    for item in items:
+        cost = size_of(item) + OPEN_COST_BYTES
+        if group and size + cost > max_bytes:
+            portions.append(Portion(tuple(group)))
+            group, size = [], 0
+        group.append(item)
+        size += cost
+    return [*portions, Portion(tuple(group))] if group else portions

@@ -1,0 +1,213 @@
+"""Follows log directories that a broker writes: ``spark.readStream.format("kafkalog").load(DIR)``.
+
+Offsets are Kafka's, as JSON of Spark's Kafka source: {"topic": {"0": 23}}, the next to read. Plans by file names and
+batch headers on the driver, up to the last whole batch; the same start and end give the same rows again, as a restart
+from a checkpoint needs. New topics and partitions are read from their beginning; what retention deleted before it was
+read is a row in PERMISSIVE and the end of the query in FAILFAST. Source: Spark's KafkaMicroBatchStream.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from ..log_directories import PartitionDirectory, find_partitions
+from .columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
+from .log_end import LogEnd
+from .offset_options import EARLIEST, LATEST
+from .options import Mode, ReadOptions
+from .reading import CorruptLogError, Reading, read_split
+from .splits import (
+    END_OF_OFFSETS,
+    PACKED_BYTES,
+    LogSplit,
+    Portion,
+    expand_paths,
+    offset_asked_for,
+    pack,
+    plan_partition,
+)
+
+TopicPartition = tuple[str, int]
+Offsets = dict[str, dict[str, int]]
+LISTINGS = 100
+"""How often a directory is listed anew when files vanish under the listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostOffsets:
+    """Offsets `[first_offset, end_offset)` that were gone before they could be read."""
+
+    directory: str
+    topic: str
+    partition: int
+    first_offset: int
+    end_offset: int
+
+    @property
+    def text(self) -> str:
+        """The sentence for a row or an error."""
+        return (
+            f"offsets-lost: {self.topic}-{self.partition}: offsets {self.first_offset} to {self.end_offset - 1} were "
+            "deleted or truncated before they were read"
+        )
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans micro-batches on the driver, where one reader lives as long as the query; reads them on executors."""
+
+    def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
+        self.options = options
+        self.names = tuple(names)
+        self.ends: dict[TopicPartition, LogEnd] = {}
+        self.final: dict[TopicPartition, int] | None = None
+        """With Trigger.AvailableNow: the ends when the query began."""
+
+    def initialOffset(self) -> Offsets:  # noqa: N802  (pyspark's names, here and below)
+        """Where a query without a checkpoint begins."""
+        return _as_json({key: self._first(found) for key, (_, found) in self._follow().items()})
+
+    def _first(self, found: PartitionDirectory) -> int:
+        offset = offset_asked_for(found, self.options.start)
+        if offset in (LATEST, END_OF_OFFSETS):
+            return self._end(found)
+        return _log_start(found) if offset == EARLIEST else offset
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """maxOffsetsPerTrigger, counted in offsets."""
+        most = self.options.max_offsets_per_trigger
+        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Notes how far the logs reach now: the query ends there."""
+        self.final = {key: self._end(found) for key, (_, found) in self._follow().items()}
+
+    def reportLatestOffset(self) -> Offsets:  # noqa: N802
+        """How far the logs reach, for the query's progress."""
+        return _as_json({key: self._end(found) for key, (_, found) in self._follow().items()})
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+        """The end of the next micro-batch; a limit is shared out by how much each partition has."""
+        begins = _from_json(start)
+        ends = dict(begins)  # a partition that is gone keeps its place: it may come back in another directory
+        for key, (_, found) in self._follow().items():
+            begins.setdefault(key, _log_start(found))
+            ends[key] = self._end(found)
+            if self.final is not None:
+                ends[key] = min(ends[key], self.final.get(key, begins[key]))
+        if isinstance(limit, ReadMaxRows):
+            ends = share_out(begins, ends, limit.max_rows)
+        return _as_json(ends)
+
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
+        """What each task reads of a micro-batch."""
+        begins = _from_json(start)
+        items: list[LogSplit | LostOffsets] = []
+        there = self._follow()
+        for key, stop in _from_json(end).items():
+            directory, found = there.get(key, (Path(), PartitionDirectory(*key, Path(), ())))
+            first = begins.get(key, _log_start(found))
+            items += self._plan(directory, found, first, stop)
+        return list(pack(items, _size, min(PACKED_BYTES, self.options.max_partition_bytes)))
+
+    def _plan(
+        self, directory: Path, found: PartitionDirectory, first: int, stop: int
+    ) -> Iterator[LogSplit | LostOffsets]:
+        kept = _log_start(found) if found.segments else END_OF_OFFSETS
+        if stop < first:  # the log was truncated, or its topic deleted and made again
+            yield LostOffsets(str(directory), found.topic, found.partition, stop, first)
+        elif first < kept and first < stop:
+            yield LostOffsets(str(directory), found.topic, found.partition, first, min(kept, stop))
+        if found.segments:
+            end = self.ends[found.topic, found.partition]
+            yield from plan_partition(directory, found, first, stop, self.options.max_partition_bytes, end.positions)
+
+    def read(self, partition: InputPartition | None) -> Iterator[Any]:
+        """Record batches of a task."""
+        reading = Reading(self.names, self.options.mode, self.options.is_committed_only)
+        for item in partition.items if isinstance(partition, Portion) else ():
+            if isinstance(item, LogSplit):
+                yield from read_split(item, reading)
+            else:
+                assert isinstance(item, LostOffsets)
+                yield from _lost_row(item, reading)
+
+    def _end(self, found: PartitionDirectory) -> int:
+        return self.ends[found.topic, found.partition].readable_offset
+
+    def _follow(self) -> dict[TopicPartition, tuple[Path, PartitionDirectory]]:
+        """The partitions that are there now, with their ends followed."""
+        for _ in range(LISTINGS):
+            try:
+                return self._listed()
+            except FileNotFoundError:  # the broker deleted a file, or renamed a directory, that was just listed
+                continue
+        return self._listed()
+
+    def _listed(self) -> dict[TopicPartition, tuple[Path, PartitionDirectory]]:
+        there: dict[TopicPartition, tuple[Path, PartitionDirectory]] = {}
+        for directory in expand_paths(self.options.paths):
+            for found in find_partitions(directory, self.options.topics.listed):
+                key = (found.topic, found.partition)
+                if not self.options.topics.has(*key) or not found.segments:
+                    continue
+                if key in there:
+                    raise ValueError(
+                        f"{found.name} is in {there[key][0]} and in {directory}: a stream reads one replica"
+                    )
+                end = self.ends.setdefault(key, LogEnd(is_committed_only=self.options.is_committed_only))
+                end.follow(found)
+                there[key] = directory, found
+        return there
+
+
+def share_out(
+    begins: dict[TopicPartition, int], ends: dict[TopicPartition, int], most: int
+) -> dict[TopicPartition, int]:
+    """Ends such that about `most` offsets lie before them, each partition's share by its size (KafkaOffsetReader)."""
+    sizes = {key: max(end - begins.get(key, end), 0) for key, end in ends.items()}
+    total = sum(sizes.values())
+    if total <= most:
+        return ends
+    shared = {}
+    for key, end in ends.items():
+        share = most * sizes[key] / total
+        whole = math.ceil(share) if share < 1 else math.floor(share)
+        shared[key] = min(end, begins.get(key, end) + whole)
+    return shared
+
+
+def _lost_row(lost: LostOffsets, reading: Reading) -> Iterator[Any]:
+    if reading.mode is Mode.FAILFAST:
+        raise CorruptLogError(lost.text)
+    if reading.mode is Mode.PERMISSIVE and CORRUPT_COLUMN in reading.names:
+        known = {"topic": lost.topic, "partition": lost.partition, "offset": lost.first_offset}
+        yield corrupt_row(reading.names, known | {DIRECTORY: lost.directory, CORRUPT_COLUMN: lost.text})
+
+
+def _log_start(found: PartitionDirectory) -> int:
+    return found.segments[0].base_offset if found.segments else 0
+
+
+def _size(item: LogSplit | LostOffsets) -> int:
+    return item.end - item.start if isinstance(item, LogSplit) else 0
+
+
+def _as_json(offsets: dict[TopicPartition, int]) -> Offsets:
+    found: Offsets = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        found.setdefault(topic, {})[str(partition)] = offset
+    return found
+
+
+def _from_json(offsets: Offsets) -> dict[TopicPartition, int]:
+    return {(topic, int(p)): offset for topic, found in offsets.items() for p, offset in found.items()}

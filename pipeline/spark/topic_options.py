@@ -1,0 +1,69 @@
+"""Which topics and partitions to read: `subscribe`, `topics`, `subscribePattern`, `assign`.
+
+Pure. Source: Spark's ConsumerStrategy; a pattern leaves out Kafka's internal topics, as a consumer does
+(exclude.internal.topics).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+CHOICES = ("subscribe", "topics", "subscribePattern", "assign")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChoice:
+    """The topics to read; with nothing chosen all whose names don't begin with ``__``."""
+
+    names: frozenset[str] | None = None
+    pattern: str | None = None
+    partitions: frozenset[tuple[str, int]] | None = None
+
+    @property
+    def listed(self) -> list[str] | None:
+        """The topics' names, where they are known without looking into a directory."""
+        if self.partitions is not None:
+            return sorted({topic for topic, _ in self.partitions})
+        return None if self.names is None else sorted(self.names)
+
+    def has(self, topic: str, partition: int) -> bool:
+        """Whether a partition is to be read."""
+        if self.partitions is not None:
+            return (topic, partition) in self.partitions
+        if self.names is not None:
+            return topic in self.names
+        if self.pattern is not None:
+            return topic not in INTERNAL_TOPICS and re.fullmatch(self.pattern, topic) is not None
+        return not topic.startswith("__")
+
+
+def parse_topics(options: Mapping[str, str | None]) -> TopicChoice:
+    """Raises ValueError for two choices at once and for what can't be understood."""
+    given = [name for name in CHOICES if options[name] is not None]
+    if len(given) > 1:
+        raise ValueError(f"only one of {', '.join(CHOICES)} can be given, not {' and '.join(given)}")
+    if not given:
+        return TopicChoice()
+    name, text = given[0], options[given[0]] or ""
+    if name == "assign":
+        return TopicChoice(partitions=_assigned(text))
+    if name == "subscribePattern":
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise ValueError(f"subscribePattern {text!r} is no regular expression: {error}") from None
+        return TopicChoice(pattern=text)
+    names = frozenset(topic.strip() for topic in text.split(",") if topic.strip())
+    if not names:
+        raise ValueError(f"{name} names no topic")
+    return TopicChoice(names=names)
+
+
+def _assigned(text: str) -> frozenset[tuple[str, int]]:
+    try:
+        parsed = json.loads(text)
+        return frozenset((topic, int(partition)) for topic, found in parsed.items() for partition in found)
+    except (ValueError, AttributeError, TypeError):
+        raise ValueError(f'assign is JSON like {{"topic": [0, 1]}}, not {text!r}') from None

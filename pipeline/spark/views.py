@@ -1,0 +1,76 @@
+"""The views besides records: tables of what else lies in a directory, out of pipeline/tables.
+
+The tables decide columns and rows; here they are bound to Spark: schema, projection, mode.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from ..tables.registry import TABLES
+from ..tables.task import Table, TableTask
+from .columns import CORRUPT_COLUMN
+from .options import Mode, ReadOptions
+from .reading import CorruptLogError
+from .splits import PACKED_BYTES, Portion, expand_paths, pack
+from .topic_options import TopicChoice
+
+OF_ONE_TOPIC = ("groups", "offsets")
+
+
+def view_schema(options: ReadOptions) -> Any:
+    """The columns of the view as an Arrow schema; only PERMISSIVE has `_corrupt_record`."""
+    schema = TABLES[options.view].schema
+    if options.mode is Mode.PERMISSIVE:
+        return schema
+    return schema.remove(schema.get_field_index(CORRUPT_COLUMN))
+
+
+class TableReader(DataSourceReader):
+    """Reads one table: a partition's or a directory's rows are one task, small ones together."""
+
+    def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
+        self.options = options
+        self.names = list(names)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The tasks that the table plans, for the topics chosen."""
+        table = TABLES[self.options.view]
+        tasks = [
+            task
+            for directory in expand_paths(self.options.paths)
+            for task in table.plan(directory, self.options.topics.listed)
+            if self._is_wanted(task)
+        ]
+        return list(pack(tasks, _size, PACKED_BYTES))
+
+    def _is_wanted(self, task: TableTask) -> bool:
+        """Topics by name were the table's to choose; of groups and offsets the one topic that they are in is read."""
+        choice = self.options.topics
+        if task.partition is None or self.options.view in OF_ONE_TOPIC or choice == TopicChoice():
+            return True
+        return choice.has(task.partition.topic, task.partition.partition)
+
+    def read(self, partition: InputPartition | None) -> Iterator[Any]:
+        """Record batches of the view; an empty plan has the partition None."""
+        if isinstance(partition, Portion):
+            for task in partition.items:
+                assert isinstance(task, TableTask)
+                yield from read_table(TABLES[self.options.view], task, self.names, self.options.mode)
+
+
+def read_table(table: Table, task: TableTask, names: Sequence[str], mode: Mode) -> Iterator[Any]:
+    """The columns named, with the mode applied. Raises CorruptLogError in mode FAILFAST, OSError."""
+    for batch in table.read(task):
+        kept = batch
+        faults = batch.column(CORRUPT_COLUMN)
+        if mode is not Mode.PERMISSIVE and faults.null_count < len(faults):
+            if mode is Mode.FAILFAST:
+                raise CorruptLogError(faults.drop_null()[0].as_py())
+            kept = batch.filter(faults.is_null())
+        yield kept.select(names)
+
+
+def _size(task: TableTask) -> int:
+    return 0 if task.partition is None else sum(segment.size for segment in task.partition.segments)
