@@ -23,6 +23,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "dump-log": ("odradek.storage.commands:dump_log", "print the files of a log directory, say what is corrupt"),
     "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),
     "compact": ("odradek.pipeline.compact.command:compact", "compact a topic in a log directory, offline"),
+    "import": (
+        "odradek.pipeline.importing.command:import_topics",
+        "write topics of Parquet or JSON lines into a log directory",
+    ),
     "protocol": ("odradek.protocol.commands:protocol", "print the Kafka protocol, take its bytes apart"),
 }
 """Command name -> (``module:function``, one line of help)."""

@@ -20,6 +20,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "explain": ("odradek.broker.storage_tool.explain:explain", "say what each topic keeps, why, and until when"),
     "adopt": ("odradek.broker.adopt.command:adopt", "serve the disks of a dead broker without its metadata"),
+    "add-topics": (
+        "odradek.broker.adopt.addition_command:add_topics_command",
+        "make the metadata know topics whose partitions were put into a directory",
+    ),
 }
 """Command name -> (``module:function``, one line of help)."""
 

@@ -1,0 +1,100 @@
+"""Topics whose partitions lie in a log directory and that its metadata does not know, made known to it.
+
+What `odradek import` has written, or directories that somebody has copied here. A directory without metadata begins
+a new cluster. Owns: the order of writing. Invariants: the directory is locked; nothing of what was there is removed or
+changed; the records are one commit of the metadata log. Source: StorageTool format, KafkaMetadataLog.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from ...protocol.messages.structure import Message
+from ...storage.errors import StorageError
+from ...storage.files import Files
+from ...storage.log_directories import LogDirectories
+from ...storage.meta_properties import uuid_text
+from ..config.server_config import ServerConfig
+from ..internal_topics import INTERNAL_TOPICS
+from ..metadata.service import MetadataService
+from .found import FoundDirectory
+from .plan import AdoptedTopic, AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
+from .records import adoption_records
+from .survey import survey
+
+
+def add_topics(
+    path: Path,
+    names: Sequence[str],
+    configs: Mapping[str, Mapping[str, str]],
+    environ: Mapping[str, str],
+    *,
+    now_ms: int,
+    random_uuid: Callable[[], bytes],
+) -> list[AdoptedTopic]:
+    """Adds the topics to the metadata in the directory; what was added.
+
+    Raises AdoptionRefusedError with every reason; DirectoryLockedError, OSError, StorageError, KafkaError, ConfigError,
+    MetadataLogError.
+    """
+    directories = LogDirectories.open([path], lambda _: Files())
+    try:
+        found = survey([path], lambda _: Files())
+        [directory] = found.directories
+        plan = _plan(directory, names, configs, random_uuid)
+        config = ServerConfig.load(None, [f"log.dirs={path}", f"node.id={plan.node_id}"], environ)
+        service = MetadataService.open(
+            directories.metadata,
+            config,
+            directory_ids=plan.directory_ids,
+            now_ms=now_ms,
+            random_uuid=random_uuid,
+            cluster_id=plan.cluster_id,
+        )
+        known = sorted(service.image.topics_by_name.keys() & set(names))
+        if known:
+            raise AdoptionRefusedError([f"the metadata in {path} has topic {', '.join(known)} already"])
+        highest = found.highest_producer_id
+        next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
+        service.seed(partial(_records, plan, next_producer_id), now_ms)
+    finally:
+        directories.abandon()
+    return list(plan.topics)
+
+
+def _records(plan: AdoptionPlan, next_producer_id: int, metadata_version: int) -> list[Message]:
+    return adoption_records(plan, {}, next_producer_id, metadata_version)
+
+
+def _plan(
+    directory: FoundDirectory,
+    names: Sequence[str],
+    configs: Mapping[str, Mapping[str, str]],
+    random_uuid: Callable[[], bytes],
+) -> AdoptionPlan:
+    """The plan of an adoption of these topics only."""
+    internal = sorted(set(names) & set(INTERNAL_TOPICS))
+    if internal:
+        raise AdoptionRefusedError([f"{', '.join(internal)}: the brokers' own topics can't be added"])
+    here = {partition.topic for partition in directory.partitions}
+    missing = sorted(set(names) - here)
+    if missing:
+        raise AdoptionRefusedError([f"no partition of {', '.join(missing)} lies in {directory.path}"])
+    chosen = FoundDirectory(
+        path=directory.path,
+        identity=directory.identity,
+        has_metadata=False,
+        partitions=tuple(one for one in directory.partitions if one.topic in names),
+        cleaned=frozenset(),
+        strays=(),
+        left_alone=(),
+        old_formats=(),
+    )
+    lacking = sorted({one.topic for one in chosen.partitions if one.topic_id is None})
+    if lacking:
+        raise AdoptionRefusedError([f"{', '.join(lacking)}: there is no partition.metadata with the topic's id"])
+    if directory.identity is not None and directory.identity.directory_id is None:
+        raise StorageError(
+            f"{directory.path}: meta.properties has no directory.id: start a broker of Kafka 3.7 or later"
+        )
+    return plan_adoption([chosen], AdoptionWishes(configs=configs), random_uuid, uuid_text, INTERNAL_TOPICS)

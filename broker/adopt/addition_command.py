@@ -1,0 +1,53 @@
+"""``odradek storage add-topics``: makes the metadata know topics whose partitions lie in a log directory.
+
+Only click is imported at first; the broker comes when the arguments are right.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from ...storage.check_command import run
+from .command import topic_configs
+
+DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command(
+    help="Make the cluster metadata in a log directory know topics whose partitions lie in it, which it does not know:"
+    " what `odradek import` has written, or directories copied here. No broker may run. A directory without metadata"
+    " begins a new cluster. What no --config says is kept for ever (retention.ms=-1, retention.bytes=-1).",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("directory", metavar="DIR", type=DIRECTORY)
+@click.argument("names", nargs=-1, required=True, metavar="TOPIC...")
+@click.option("--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's config; may repeat.")
+def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...]) -> int:
+    """Adds them; the exit code."""
+    given = topic_configs(configs)
+    unknown = sorted(given.keys() - set(names))
+    if unknown:
+        raise click.UsageError(f"--config names topic {unknown[0]}, which is not among those to be added")
+    from ..commands import START_ERRORS
+    from ..random_ids import random_uuid
+    from .addition import add_topics
+    from .plan import AdoptionRefusedError
+
+    path = directory.absolute()
+    try:
+        added = add_topics(path, names, given, os.environ, now_ms=time.time_ns() // 1_000_000, random_uuid=random_uuid)
+    except AdoptionRefusedError as refused:
+        raise click.ClickException("; ".join(refused.problems)) from refused
+    except START_ERRORS as error:
+        raise click.ClickException(str(error)) from error
+    for topic in added:
+        click.echo(f"added topic {topic.name} with {topic.partition_count} partitions")
+    click.echo(f"`odradek serve --override log.dirs={path}` serves it")
+    return 0
+
+
+def add_topics_command(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek storage add-topics``, the exit code back."""
+    return run(command, "odradek storage add-topics", arguments)

@@ -1,0 +1,1 @@
+"""Rows into log segments that a broker serves: `odradek import`."""

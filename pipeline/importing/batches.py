@@ -1,0 +1,100 @@
+"""Record batches out of rows: the compiled encoder where numba is, else the protocol room's, with the same bytes.
+
+Pure. A batch holds records of one timestamp type and, with LogAppendTime, of one time. Source: Kafka's
+MemoryRecordsBuilder; docs/log-format.md.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
+from ...protocol.records.builder import BatchBuilder, assemble_batch
+from ...protocol.records.compression import CompressionType, compress
+from ..compiled import IS_COMPILED
+from .record_encoding import MAX_OFFSET_DELTA, encode_sections
+from .row_buffers import Rows, rows_of
+
+LEADER_EPOCH = 0
+"""Of every imported batch: no leader was elected yet."""
+LOG_APPEND_TIME = 1
+
+
+def encode_rows(
+    batch: Any, compression: CompressionType, batch_bytes: int, *, is_compiled: bool = IS_COMPILED
+) -> Iterator[bytes]:
+    """The record batches of a record batch of ROW_SCHEMA whose offsets rise.
+
+    `batch_bytes`: what a batch may take uncompressed, header included; a larger record has a batch of its own. Raises
+    ValueError for a timestamp below -1.
+    """
+    if batch.num_rows and batch.column("timestamp").to_numpy().min() < -1:
+        raise ValueError("a timestamp is below -1")
+    if is_compiled:
+        yield from _compiled_batches(rows_of(batch), compression, batch_bytes)
+    else:
+        yield from _built_batches(batch, compression, batch_bytes)
+
+
+def _compiled_batches(rows: Rows, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
+    if not len(rows.offsets):
+        return
+    data, first_rows, starts = encode_sections(rows, batch_bytes - BATCH_HEADER_SIZE)
+    max_timestamps = numpy.maximum.reduceat(rows.timestamps, first_rows[:-1])
+    view = memoryview(data.data)
+    for index, max_timestamp in enumerate(max_timestamps.tolist()):
+        first, behind = int(first_rows[index]), int(first_rows[index + 1])
+        section = bytes(view[starts[index] : starts[index + 1]])
+        is_append_time = rows.types[first] == LOG_APPEND_TIME
+        yield assemble_batch(
+            compress(compression, section) if compression else section,
+            records_count=behind - first,
+            attributes=compression | (LOG_APPEND_TIME_FLAG if is_append_time else 0),
+            base_offset=int(rows.offsets[first]),
+            last_offset=int(rows.offsets[behind - 1]),
+            base_timestamp=int(rows.timestamps[first]),
+            max_timestamp=max_timestamp,
+            partition_leader_epoch=LEADER_EPOCH,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=-1,
+            base_sequence=-1,
+        )
+
+
+def _built_batches(batch: Any, compression: CompressionType, batch_bytes: int) -> Iterator[bytes]:
+    """The same, a record at a time."""
+    builder: BatchBuilder | None = None
+    builder_type, first_timestamp = -1, 0
+    for row in batch.to_pylist():
+        headers = [(header["key"], header["value"]) for header in row["headers"] or []]
+        record = (row["timestamp"], row["key"], row["value"], headers, row["offset"])
+        timestamp_type = row["timestampType"]
+        if builder is not None and (
+            builder_type != timestamp_type
+            or row["offset"] - builder.base_offset > MAX_OFFSET_DELTA
+            or (timestamp_type == LOG_APPEND_TIME and row["timestamp"] != first_timestamp)
+            or builder.size_in_bytes + _size_in(builder, first_timestamp, record) > batch_bytes
+        ):
+            yield builder.build()
+            builder = None
+        if builder is None:
+            builder_type, first_timestamp = timestamp_type, row["timestamp"]
+            builder = BatchBuilder(
+                compression=compression,
+                base_offset=row["offset"],
+                partition_leader_epoch=LEADER_EPOCH,
+                log_append_time_ms=first_timestamp if timestamp_type == LOG_APPEND_TIME else None,
+            )
+        builder.append(*record)
+    if builder is not None:
+        yield builder.build()
+
+
+def _size_in(builder: BatchBuilder, first_timestamp: int, record: tuple[int, Any, Any, Any, int]) -> int:
+    """Bytes that a record would take as the next one of a batch."""
+    trial = BatchBuilder(base_offset=builder.base_offset)
+    trial.append(first_timestamp, b"", b"", (), builder.base_offset)
+    before = trial.size_in_bytes
+    trial.append(*record)
+    return trial.size_in_bytes - before

@@ -1,0 +1,159 @@
+"""The command `odradek import`: its options and its exit code."""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...protocol.records.compression import CompressionType
+from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from ..engines import EngineError
+
+if TYPE_CHECKING:
+    from .job import ImportOrder
+    from .partition_files import WrittenPartition
+
+DONE, REFUSED = 0, 1
+"""Exit codes; 2 is wrong usage."""
+MOST_SEGMENT_BYTES = 0x7FFFFFFF
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of ``odradek import``."""
+    options = argparse.ArgumentParser(
+        prog="odradek import",
+        description="Writes topics into a log directory that no broker has open, out of Parquet or JSON lines: key,"
+        " value, topic, partition, offset, timestamp, timestampType, headers, as `odradek export` and Spark's Kafka"
+        " source name them. All but value may be missing.",
+        epilog="Topics that exist are refused. The directory may be new; `odradek serve --override log.dirs=DIR` serves"
+        " it.",
+    )
+    options.add_argument("inputs", nargs="+", metavar="INPUT", type=Path, help="files, or folders of files")
+    options.add_argument("--into", required=True, metavar="DIR", type=Path, help="a log directory (log.dirs)")
+    options.add_argument("--topic", help="the topic of all rows, whatever the input says")
+    options.add_argument(
+        "--partitions",
+        type=int,
+        metavar="N",
+        help="spread the rows over N partitions by their keys, as Java's producer does; numbers offsets anew",
+    )
+    options.add_argument(
+        "--partition-count",
+        action="append",
+        default=[],
+        metavar="TOPIC=N",
+        help="the topic has N partitions though the last ones have no rows; may repeat",
+    )
+    options.add_argument(
+        "--offsets",
+        choices=("keep", "new"),
+        help="keep the input's (gaps stay), or number each partition from 0 (default: keep, new with --partitions)",
+    )
+    options.add_argument(
+        "--encoding", choices=("text", "base64"), default="text", help="what texts in JSON lines are (default: text)"
+    )
+    options.add_argument("--codec", choices=[one.name.lower() for one in CompressionType], default="none")
+    options.add_argument("--segment-bytes", type=int, default=1 << 30, metavar="BYTES")
+    options.add_argument("--batch-bytes", type=int, default=16_384, metavar="BYTES", help="uncompressed")
+    options.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="TOPIC:KEY=VALUE",
+        help="a config of a topic; without any, retention.ms and retention.bytes are -1, so that old rows stay",
+    )
+    options.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
+    return options
+
+
+def import_topics(arguments: Sequence[str]) -> int:
+    """Runs the command; 0: the topics are there, 1: nothing is served of them."""
+    options = parser()
+    chosen = options.parse_args(arguments)
+    order = _order(chosen, options)
+    try:
+        written = _import(order)
+    except (EngineError, DirectoryLockedError, CorruptCheckpointError, OSError) as error:
+        return _refuse(str(error))
+    except ImportError as error:
+        return _refuse(f"{error}; pip install 'odradek[spark]'")
+    if written is None:
+        return REFUSED
+    topics = sorted({one.topic for one in written})
+    for topic in topics:
+        of_topic = [one for one in written if one.topic == topic]
+        records, size = sum(one.records for one in of_topic), sum(one.size for one in of_topic)
+        print(f"{topic}: {len(of_topic)} partitions, {records} records, {size} bytes")
+    configs = [part for text in chosen.config for part in ("--config", text)]
+    return _make_known(order.directory, topics, configs)
+
+
+def _import(order: "ImportOrder") -> "list[WrittenPartition] | None":
+    """What was written; None where it was refused, which was said."""
+    from rich.console import Console
+
+    from .errors import ImportRefusedError
+    from .job import import_rows
+
+    console = Console(stderr=True, markup=False)
+    try:
+        with console.status("reading …") as status:
+            return import_rows(order, lambda what, done, total: status.update(f"{what} {done} of {total} parts"))
+    except ImportRefusedError as error:
+        _refuse(str(error))
+        return None
+
+
+def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) -> int:
+    """The metadata is the broker's: its command adds the topics, found by name as `odradek storage` finds it."""
+    from ...storage.subcommands import storage
+
+    code = storage(["add-topics", str(directory), *topics, *configs])
+    if code != DONE:
+        names = " ".join(topics)
+        return _refuse(
+            f"the partitions are written, but no metadata knows them: once the reason above is gone, run `odradek "
+            f"storage add-topics {directory} {names}`"
+        )
+    return DONE
+
+
+def _refuse(text: str) -> int:
+    print(f"odradek import: {text}", file=sys.stderr)
+    return REFUSED
+
+
+def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "ImportOrder":
+    """The order that the options are; exits with 2 for wrong ones."""
+    from .job import ImportOrder
+
+    counts = {}
+    for text in chosen.partition_count:
+        topic, _, number = text.rpartition("=")
+        if not topic or not number.isdigit() or not int(number):
+            options.error(f"--partition-count {text}: must be like orders=12")
+        counts[topic] = int(number)
+    if chosen.partitions is not None and chosen.partitions < 1:
+        options.error("--partitions must be 1 or more")
+    if chosen.partitions is not None and chosen.offsets == "keep":
+        options.error("--partitions moves rows to other partitions: their offsets can't be kept")
+    if not 1024 <= chosen.segment_bytes <= MOST_SEGMENT_BYTES:
+        options.error(f"--segment-bytes must be 1024 to {MOST_SEGMENT_BYTES}")
+    if not 1024 <= chosen.batch_bytes <= 1 << 28:
+        options.error(f"--batch-bytes must be 1024 to {1 << 28}")
+    return ImportOrder(
+        inputs=chosen.inputs,
+        directory=chosen.into.absolute(),
+        topic=chosen.topic,
+        partitions=chosen.partitions,
+        partition_counts=counts,
+        keeps_offsets=chosen.offsets != "new" and chosen.partitions is None,
+        is_base64=chosen.encoding == "base64",
+        compression=CompressionType[chosen.codec.upper()],
+        segment_bytes=chosen.segment_bytes,
+        batch_bytes=chosen.batch_bytes,
+        now_ms=time.time_ns() // 1_000_000,
+        max_workers=chosen.workers,
+    )

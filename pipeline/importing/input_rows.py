@@ -1,0 +1,94 @@
+"""The rows of a part of the input in one schema, whatever columns and types the file has.
+
+Reads only. Columns are those of Spark's Kafka source and `odradek export`: key, value, topic, partition, offset,
+timestamp, timestampType, headers. All but value may be missing.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet
+
+from .errors import ImportRefusedError
+from .inputs import PARQUET, InputPart
+from .json_lines import read_lines
+from .row_buffers import ROW_SCHEMA
+
+INPUT_SCHEMA = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *ROW_SCHEMA])
+"""What every row is brought to; topic, partition and offset are null where the input does not say them."""
+BATCH_ROWS = 1 << 17
+_TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": 0}
+
+
+def read_part(part: InputPart, *, is_base64: bool, now_ms: int) -> Iterator[Any]:
+    """Record batches of INPUT_SCHEMA. `now_ms` is the time of rows that have none.
+
+    Raises ImportRefusedError for what can't be a record, OSError.
+    """
+    try:
+        if part.format == PARQUET:
+            with pyarrow.parquet.ParquetFile(part.path) as file:
+                groups = list(range(part.start, part.end))
+                columns = [name for name in file.schema_arrow.names if name in INPUT_SCHEMA.names]
+                for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=columns):
+                    yield _conform(batch, part, now_ms)
+        else:
+            for batch in read_lines(part, is_base64=is_base64):
+                yield _conform(batch, part, now_ms)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise ImportRefusedError(f"{part.path}: {error}") from error
+
+
+def _conform(batch: Any, part: InputPart, now_ms: int) -> Any:
+    if "value" not in batch.schema.names:
+        raise ImportRefusedError(f"{part.path}: there is no column named value")
+    columns = []
+    for field in INPUT_SCHEMA:
+        if field.name in batch.schema.names:
+            column = _cast(batch.column(field.name), field)
+        else:
+            column = pa.nulls(batch.num_rows, field.type)
+        columns.append(column)
+    named = dict(zip(INPUT_SCHEMA.names, columns, strict=True))
+    if part.topic is not None and named["topic"].null_count:
+        named["topic"] = pa.compute.fill_null(named["topic"], part.topic)
+    named["timestamp"] = pa.compute.fill_null(named["timestamp"], now_ms)
+    named["timestampType"] = pa.compute.fill_null(named["timestampType"], 0)
+    _check(named, part)
+    return pa.RecordBatch.from_arrays([named[name] for name in INPUT_SCHEMA.names], schema=INPUT_SCHEMA)
+
+
+def _cast(column: Any, field: Any) -> Any:
+    kind = column.type
+    if field.name == "timestamp" and pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("ms", kind.tz), safe=False).cast(pa.int64())
+    if field.name == "timestampType" and pa.types.is_string(kind):
+        names = pa.array(list(_TIMESTAMP_TYPES))
+        numbers = pa.array(list(_TIMESTAMP_TYPES.values()), pa.int32())
+        return numbers.take(pa.compute.index_in(column, names))
+    if field.name in ("key", "value") and pa.types.is_string(kind):
+        return column.cast(pa.binary())
+    if field.name in ("key", "value") and not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        if pa.types.is_null(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+            return column.cast(field.type)
+        raise ImportRefusedError(f"column {field.name} is {kind}: it must be binary or string")
+    return column.cast(field.type)
+
+
+def _check(columns: dict[str, Any], part: InputPart) -> None:
+    """What a log can't hold."""
+    least = pa.compute.min(columns["timestamp"]).as_py()
+    if least is not None and least < -1:
+        raise ImportRefusedError(f"{part.path}: timestamp {least}: times before 1970 can't be written")
+    for name in ("partition", "offset"):
+        least = pa.compute.min(columns[name]).as_py()
+        if least is not None and least < 0:
+            raise ImportRefusedError(f"{part.path}: {name} {least}")
+    types = columns["timestampType"].to_numpy()
+    if numpy.any((types != 0) & (types != 1)):
+        raise ImportRefusedError(f"{part.path}: a timestampType is neither 0 (CreateTime) nor 1 (LogAppendTime)")
+    if columns["headers"].flatten().field("key").null_count:
+        raise ImportRefusedError(f"{part.path}: the key of a header is null")

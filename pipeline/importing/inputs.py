@@ -1,0 +1,84 @@
+"""Which files are read, and in which parts: row groups of Parquet, ranges of lines of JSON.
+
+Reads names, sizes and Parquet footers. Folders named `topic=orders` above a file give its topic, as Spark and
+`odradek export` write them.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from .errors import ImportRefusedError
+
+PARQUET = "parquet"
+JSON_LINES = "jsonl"
+SUFFIXES = {".parquet": PARQUET, ".jsonl": JSON_LINES, ".ndjson": JSON_LINES, ".json": JSON_LINES}
+PART_BYTES = 32 << 20
+"""About so many bytes of a file of lines are one task."""
+
+
+class InputPart(NamedTuple):
+    """A part of a file: row groups `[start, end)`, or the lines that begin in bytes `[start, end)`."""
+
+    number: int
+    """Its place in the order of the input."""
+    path: str
+    format: str
+    start: int
+    end: int
+    topic: str | None
+    """What the name of a folder says."""
+
+
+def input_parts(paths: Sequence[Path]) -> list[InputPart]:
+    """The parts of all files, in the order of the paths, folders by name. Raises ImportRefusedError, OSError."""
+    parts: list[InputPart] = []
+    for root in paths:
+        for path in _files(root):
+            topic = _topic_of(path, root)
+            kind = SUFFIXES[path.suffix]
+            for start, end in _row_groups(path) if kind == PARQUET else _ranges(path.stat().st_size):
+                parts.append(InputPart(len(parts), str(path), kind, start, end, topic))
+    return parts
+
+
+def _files(root: Path) -> list[Path]:
+    if root.is_dir():
+        found = sorted(
+            path
+            for path in root.rglob("*")
+            if path.suffix in SUFFIXES and not path.name.startswith(("_", ".")) and path.is_file()
+        )
+        if not found:
+            raise ImportRefusedError(f"{root}: no file that ends in {', '.join(SUFFIXES)}")
+        return found
+    if root.suffix not in SUFFIXES:
+        raise ImportRefusedError(f"{root}: the name must end in {', '.join(SUFFIXES)}")
+    if not root.exists():
+        raise ImportRefusedError(f"{root}: there is no such file")
+    return [root]
+
+
+def _topic_of(path: Path, root: Path) -> str | None:
+    for name in path.relative_to(root.parent).parts:
+        column, separator, value = name.partition("=")
+        if separator and column == "topic":
+            return unquote(value)
+    return None
+
+
+def _row_groups(path: Path) -> list[tuple[int, int]]:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            return [(group, group + 1) for group in range(file.num_row_groups)]
+    except pa.ArrowInvalid as error:
+        raise ImportRefusedError(f"{path}: {error}") from error
+
+
+def _ranges(size: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, size, PART_BYTES):
+        yield start, min(start + PART_BYTES, size)

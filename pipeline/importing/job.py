@@ -1,0 +1,216 @@
+"""An import from its input to directories of partitions: spill by partition, write, name.
+
+Owns: the order of writing. Invariants: the directory is locked meanwhile; whatever is not complete has a name that ends
+in `-delete`, which every broker removes when it starts; a partition gets its own name only when all are complete and
+durable; the metadata learns of the topics last, and elsewhere (`odradek storage add-topics`). Source: Kafka's
+LogManager.loadLogs, LocalLog.logDeleteDirName.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...protocol.records.compression import CompressionType
+from ...storage.checkpoints import (
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    read_offset_checkpoint,
+    write_offset_checkpoint,
+)
+from ...storage.directory_lock import DirectoryLock
+from ...storage.file_names import (
+    DELETE_DIRECTORY_SUFFIX,
+    METADATA_TOPIC,
+    parse_partition_directory,
+    partition_directory_name,
+    renamed_directory_name,
+)
+from ...storage.files import Files
+from ..cluster_metadata import read_cluster_metadata
+from ..engines import LOCAL, run_tasks
+from .errors import ImportRefusedError
+from .inputs import InputPart, input_parts
+from .partition_files import WrittenPartition
+from .partition_task import PartitionTask, write_partition
+from .spill import SpilledRows, SpillTask, spill
+
+MOST_PARTITIONS = 100_000
+"""Of one topic: a larger number in the input is a mistake more often than a partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOrder:
+    """What is to be imported. Sizes are bytes."""
+
+    inputs: Sequence[Path]
+    directory: Path
+    topic: str | None = None
+    """For rows of whatever topic; None: the input names it."""
+    partitions: int | None = None
+    """Spread by key over so many; None: the input names the partition."""
+    partition_counts: Mapping[str, int] = field(default_factory=dict)
+    """Topic -> how many partitions it has at least: those without rows are made empty."""
+    keeps_offsets: bool = True
+    is_base64: bool = False
+    compression: CompressionType = CompressionType.NONE
+    segment_bytes: int = 1 << 30
+    batch_bytes: int = 16_384
+    now_ms: int = 0
+    """The time of rows that have none, ms since 1970."""
+    max_workers: int | None = None
+
+
+def random_topic_id() -> bytes:
+    """A random UUID whose text doesn't begin with a dash (``Uuid.randomUuid``)."""
+    while True:
+        data = bytearray(os.urandom(16))
+        data[6] = data[6] & 0x0F | 0x40
+        data[8] = data[8] & 0x3F | 0x80
+        if data[0] & 0xFC != 0xF8:
+            return bytes(data)
+
+
+def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | None = None) -> list[WrittenPartition]:
+    """Writes the partitions; they have their names and are durable on return, and no metadata knows them yet.
+
+    `progress` gets (what is done, parts done, parts in all). Raises ImportRefusedError, TaskError,
+    DirectoryLockedError, OSError, CorruptCheckpointError; then no partition has its name.
+    """
+    parts = input_parts(order.inputs)
+    files = Files()
+    files.make_directory_durably(order.directory)
+    lock = DirectoryLock(order.directory)
+    unique = os.urandom(16).hex()
+    scratch = order.directory / renamed_directory_name("import", 0, unique, DELETE_DIRECTORY_SUFFIX)
+    unfinished: list[Path] = [scratch]
+    try:
+        files.make_directory(scratch)
+        spilled = _spill(order, parts, scratch, progress)
+        topics = _partitions_of(order, spilled)
+        _refuse_existing(order.directory, topics)
+        tasks = _tasks(order, topics, unique)
+        unfinished += [task.directory for task in tasks]
+        written = list(
+            run_tasks(
+                LOCAL,
+                tasks,
+                write_partition,
+                "odradek import",
+                place=lambda task: f"{task.topic}-{task.partition}",
+                sizes=[sum(one.records for one in task.spilled) * 100 for task in tasks],
+                progress=None if progress is None else lambda done, total: progress("written", done, total),
+                max_workers=order.max_workers,
+            )
+        )
+        shutil.rmtree(scratch)
+        _write_checkpoints(files, order.directory, written)
+        for task in tasks:
+            files.rename(task.directory, order.directory / partition_directory_name(task.topic, task.partition))
+        files.sync_directory(order.directory)
+    finally:
+        for path in unfinished:
+            shutil.rmtree(path, ignore_errors=True)
+        lock.release()
+    return written
+
+
+def _spill(
+    order: ImportOrder,
+    parts: Sequence[InputPart],
+    scratch: Path,
+    progress: Callable[[str, int, int], None] | None,
+) -> list[SpilledRows]:
+    tasks = [
+        SpillTask(part, scratch, order.topic, order.partitions, order.keeps_offsets, order.is_base64, order.now_ms)
+        for part in parts
+    ]
+    found = run_tasks(
+        LOCAL,
+        tasks,
+        spill,
+        "odradek import",
+        place=lambda task: task.part.path,
+        progress=None if progress is None else lambda done, total: progress("read", done, total),
+        max_workers=order.max_workers,
+    )
+    return [one for rows in found for one in rows]
+
+
+def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[str, dict[int, list[SpilledRows]]]:
+    """Topic -> partition -> its rows, partitions without rows among them."""
+    topics: dict[str, dict[int, list[SpilledRows]]] = {}
+    for one in spilled:
+        topics.setdefault(one.topic, {}).setdefault(one.partition, []).append(one)
+    for topic, count in order.partition_counts.items():
+        highest = max(topics.get(topic, {0: None}))
+        if count <= highest:
+            raise ImportRefusedError(f"--partition-count {topic}={count}: there are rows of partition {highest}")
+        topics.setdefault(topic, {})[count - 1] = topics.get(topic, {}).get(count - 1, [])
+    if not topics:
+        raise ImportRefusedError("there are no rows")
+    for topic, partitions in topics.items():
+        highest = max(partitions)
+        if highest >= MOST_PARTITIONS:
+            raise ImportRefusedError(f"{topic}: there are rows of partition {highest}, {MOST_PARTITIONS} is the limit")
+        if order.partitions is not None:
+            highest = max(highest, order.partitions - 1)
+        for index in range(highest + 1):
+            partitions.setdefault(index, [])
+    return topics
+
+
+def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
+    known = set(read_cluster_metadata(directory).topics)
+    known |= {
+        key[0]
+        for name in os.listdir(directory)
+        if not name.endswith(DELETE_DIRECTORY_SUFFIX) and (key := parse_partition_directory(name)) is not None
+    }
+    existing = sorted(known & topics.keys())
+    if existing:
+        raise ImportRefusedError(
+            f"{directory} has topic {', '.join(existing)}: an import makes new topics only; --topic NAME gives another "
+            "name"
+        )
+    for topic in topics:
+        if topic == METADATA_TOPIC or topic in (".", "..") or not _is_topic_name(topic):
+            raise ImportRefusedError(f"{topic!r} can't be the name of a topic: letters, digits, '.', '_' and '-', 249")
+
+
+def _is_topic_name(name: str) -> bool:
+    """Source: Kafka's Topic.validate."""
+    return 0 < len(name) <= 249 and all(char.isascii() and (char.isalnum() or char in "._-") for char in name)
+
+
+def _tasks(
+    order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRows]]], unique: str
+) -> list[PartitionTask]:
+    tasks = []
+    for topic, partitions in sorted(topics.items()):
+        topic_id = random_topic_id()
+        for partition, spilled in sorted(partitions.items()):
+            name = renamed_directory_name(topic, partition, unique, DELETE_DIRECTORY_SUFFIX)
+            tasks.append(
+                PartitionTask(
+                    topic,
+                    partition,
+                    order.directory / name,
+                    tuple(spilled),
+                    topic_id,
+                    order.keeps_offsets,
+                    order.compression,
+                    order.segment_bytes,
+                    order.batch_bytes,
+                )
+            )
+    return tasks
+
+
+def _write_checkpoints(files: Files, directory: Path, written: Sequence[WrittenPartition]) -> None:
+    """All of the new logs is durable and may be read: else a broker would check every byte when it starts."""
+    for name in (RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT):
+        offsets = read_offset_checkpoint(files, directory / name)
+        offsets |= {(one.topic, one.partition): one.log_end_offset for one in written}
+        write_offset_checkpoint(files, directory / name, offsets)

@@ -1,0 +1,122 @@
+"""One partition's directory: segments with their indexes, leader epochs, topic id, all of it durable.
+
+Owns: rolling by bytes and by offsets, as a broker with that segment.bytes does. Never does: deciding on names above
+the directory. Uses the broker's own segments, so that indexes are as a broker writes them. Source: Kafka's
+UnifiedLog.maybeRoll, LogSegment.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...protocol.records.batch import read_header
+from ...storage.checkpoints import write_epoch_checkpoint
+from ...storage.descriptors import DescriptorCache
+from ...storage.file_names import LEADER_EPOCH_CHECKPOINT
+from ...storage.files import READ_ONLY, Files
+from ...storage.meta_properties import write_partition_metadata
+from ...storage.segment import MAX_RELATIVE_OFFSET, Segment
+from .batches import LEADER_EPOCH
+
+WRITE_BYTES = 4 << 20
+"""So many bytes of batches are written at once."""
+INDEX_INTERVAL_BYTES = 4096
+"""Kafka's default of index.interval.bytes."""
+
+
+@dataclass(slots=True)
+class WrittenPartition:
+    """What was written. Offsets are those of the log: its first, and the one behind its last record."""
+
+    topic: str
+    partition: int
+    log_start_offset: int = 0
+    log_end_offset: int = 0
+    records: int = 0
+    size: int = 0
+    """Bytes of the log files."""
+
+
+class PartitionFiles:
+    """Writes batches with rising offsets into a new directory. Methods raise OSError."""
+
+    def __init__(self, directory: Path, facts: WrittenPartition, segment_bytes: int) -> None:
+        """`facts` is kept up to date. A segment gets at most `segment_bytes`, but for a batch that is larger."""
+        self._files = Files()
+        self._files.make_directory(directory)
+        self._directory = directory
+        self._descriptors = DescriptorCache(self._files)
+        self._segment_bytes = segment_bytes
+        self._facts = facts
+        self._segment: Segment | None = None
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+
+    def append(self, batches: Iterable[bytes]) -> None:
+        """Takes batches behind those that are there."""
+        facts = self._facts
+        for batch in batches:
+            header = read_header(batch)
+            segment = self._segment
+            if segment is None:
+                facts.log_start_offset = header.base_offset
+                segment = self._begin(header.base_offset)
+            elif (
+                segment.size + self._waiting_bytes + len(batch) > self._segment_bytes
+                or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+            ):
+                self._end()
+                self._begin(header.base_offset)
+            self._waiting.append(batch)
+            self._waiting_bytes += len(batch)
+            if self._waiting_bytes >= WRITE_BYTES:
+                self._write()
+            facts.log_end_offset = header.next_offset
+            facts.records += header.records_count
+            facts.size += len(batch)
+
+    def finish(self, topic_id: bytes) -> None:
+        """Completes the directory; durable on return. A partition without batches has an empty segment."""
+        if self._segment is None:
+            self._begin(0)
+        self._end()
+        path = self._directory / LEADER_EPOCH_CHECKPOINT
+        epochs = [(LEADER_EPOCH, self._facts.log_start_offset)] if self._facts.records else []
+        write_epoch_checkpoint(self._files, path, epochs, sync=True)
+        write_partition_metadata(self._files, self._directory, topic_id)
+        self._files.sync_directory(self._directory)
+
+    def _begin(self, base_offset: int) -> Segment:
+        self._segment = Segment.create(
+            self._directory,
+            base_offset,
+            self._descriptors,
+            index_interval_bytes=INDEX_INTERVAL_BYTES,
+            jitter_ms=0,
+            created_ms=0,
+        )
+        return self._segment
+
+    def _write(self) -> None:
+        segment = self._segment
+        assert segment is not None
+        if self._waiting:
+            position = segment.write([b"".join(self._waiting)], self._waiting_bytes)
+            for batch in self._waiting:
+                header = read_header(batch)
+                segment.note_appended(header, header.base_offset, position, len(batch))
+                position += len(batch)
+        self._waiting, self._waiting_bytes = [], 0
+
+    def _end(self) -> None:
+        self._write()
+        segment = self._segment
+        assert segment is not None
+        self._files.sync(segment.hold_open().fd)
+        for path in segment.become_inactive():
+            descriptor = self._files.open(path, READ_ONLY)
+            try:
+                self._files.sync(descriptor)
+            finally:
+                self._files.close(descriptor)
+        segment.forget_files()

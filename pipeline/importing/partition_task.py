@@ -1,0 +1,35 @@
+"""One partition of an import: what its task gets and does."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...protocol.records.compression import CompressionType
+from .batches import encode_rows
+from .partition_files import PartitionFiles, WrittenPartition
+from .spill import SpilledRows, read_spilled
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTask:
+    """A partition to be written into `directory`. Sizes are bytes."""
+
+    topic: str
+    partition: int
+    directory: Path
+    spilled: tuple[SpilledRows, ...]
+    topic_id: bytes
+    keeps_offsets: bool
+    compression: CompressionType
+    segment_bytes: int
+    batch_bytes: int
+
+
+def write_partition(task: PartitionTask) -> WrittenPartition:
+    """Writes it, durably; what was written. Raises ImportRefusedError, OSError."""
+    written = WrittenPartition(task.topic, task.partition)
+    output = PartitionFiles(task.directory, written, task.segment_bytes)
+    if task.spilled:
+        for rows in read_spilled(task.spilled, keeps_offsets=task.keeps_offsets):
+            output.append(encode_rows(rows, task.compression, task.batch_bytes))
+    output.finish(task.topic_id)
+    return written

@@ -1,0 +1,88 @@
+"""Arrow columns of records as plain numbers and bytes, for loops that numba compiles.
+
+Pure. Source: Arrow's columnar format (validity, int32 offsets, data).
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy
+import pyarrow as pa
+
+from ..decode.arrow_columns import HEADERS_TYPE
+from ..decode.spans import Bytes, Int64s
+
+Numbers = TypeVar("Numbers", Bytes, Int64s)
+
+ROW_SCHEMA = pa.schema(
+    [
+        pa.field("offset", pa.int64()),
+        pa.field("timestamp", pa.int64()),
+        pa.field("timestampType", pa.int32()),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("headers", HEADERS_TYPE),
+    ]
+)
+"""Records of one partition: timestamp in ms since 1970 (-1 for none), timestampType 0 CreateTime, 1 LogAppendTime."""
+
+
+class Fields(NamedTuple):
+    """A binary column: where each value begins in `data`, and its bytes (-1: null)."""
+
+    starts: Int64s
+    lengths: Int64s
+    data: Bytes
+
+
+class Rows(NamedTuple):
+    """The columns of ROW_SCHEMA. The headers of record `i` are `header_bounds[i]` to `header_bounds[i + 1]`."""
+
+    offsets: Int64s
+    timestamps: Int64s
+    types: Int64s
+    keys: Fields
+    values: Fields
+    header_bounds: Int64s
+    header_keys: Fields
+    header_values: Fields
+
+
+def fields_of(array: Any) -> Fields:
+    """The values of a binary or string array (not of the large types)."""
+    _, offsets_buffer, data_buffer = array.buffers()
+    if not len(array):
+        empty = numpy.zeros(0, numpy.int64)
+        return Fields(empty, empty, _read_only(numpy.zeros(0, numpy.uint8)))
+    first = array.offset
+    offsets = numpy.frombuffer(offsets_buffer, numpy.int32)[first : first + len(array) + 1].astype(numpy.int64)
+    lengths = numpy.diff(offsets)
+    if array.null_count:
+        lengths[array.is_null().to_numpy(zero_copy_only=False)] = -1
+    data = numpy.zeros(0, numpy.uint8) if data_buffer is None else numpy.frombuffer(data_buffer, numpy.uint8)
+    return Fields(offsets[:-1], lengths, _read_only(data))
+
+
+def _read_only(array: Numbers) -> Numbers:
+    """The array so that nobody writes it: what Arrow owns may be writable or not, and numba compiles for each."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def rows_of(batch: Any) -> Rows:
+    """The columns of a record batch of ROW_SCHEMA without nulls in its numbers."""
+    headers = batch.column("headers")
+    counts = headers.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(numpy.int64)
+    bounds = numpy.zeros(len(counts) + 1, numpy.int64)
+    numpy.cumsum(counts, out=bounds[1:])
+    flat = headers.flatten()
+    return Rows(
+        _read_only(batch.column("offset").to_numpy()),
+        _read_only(batch.column("timestamp").to_numpy()),
+        batch.column("timestampType").to_numpy().astype(numpy.int64),
+        fields_of(batch.column("key")),
+        fields_of(batch.column("value")),
+        bounds,
+        fields_of(flat.field("key")),
+        fields_of(flat.field("value")),
+    )

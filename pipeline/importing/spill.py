@@ -1,0 +1,170 @@
+"""The rows of a part of the input, sorted by partition into one file: what the second half of an import reads.
+
+A task writes an Arrow file with a record batch for each partition that a chunk of its rows has; who writes a partition
+maps those files and reads its batches. Memory: one chunk.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+import pyarrow as pa
+import pyarrow.compute
+
+from .errors import ImportRefusedError
+from .input_rows import read_part
+from .inputs import InputPart
+from .partitioning import partitions_of
+from .row_buffers import ROW_SCHEMA
+
+
+@dataclass(frozen=True, slots=True)
+class SpillTask:
+    """What one task reads and where it writes. `topic` and `partitions` overrule the input's columns."""
+
+    part: InputPart
+    directory: Path
+    topic: str | None
+    partitions: int | None
+    keeps_offsets: bool
+    is_base64: bool
+    now_ms: int
+
+
+class SpilledRows(NamedTuple):
+    """One record batch in a spill file; `first_offset` and `last_offset` are -1 where offsets are numbered anew."""
+
+    topic: str
+    partition: int
+    part: int
+    path: str
+    batch: int
+    records: int
+    first_offset: int
+    last_offset: int
+
+
+def spill(task: SpillTask) -> list[SpilledRows]:
+    """Writes the part's rows; where each partition's lie. Raises ImportRefusedError, OSError."""
+    path = task.directory / f"{task.part.number:08d}.arrow"
+    spilled: list[SpilledRows] = []
+    rows_before = task.part.number
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, ROW_SCHEMA) as writer:
+        for batch in read_part(task.part, is_base64=task.is_base64, now_ms=task.now_ms):
+            for topic, partition, rows in _by_partition(batch, task, rows_before):
+                first, last = _bounds(rows) if task.keeps_offsets else (-1, -1)
+                writer.write_batch(rows)
+                spilled.append(
+                    SpilledRows(topic, partition, task.part.number, str(path), len(spilled), rows.num_rows, first, last)
+                )
+            rows_before += batch.num_rows
+    return spilled
+
+
+def _bounds(rows: Any) -> tuple[int, int]:
+    offsets = rows.column("offset").to_numpy()
+    return int(offsets[0]), int(offsets[-1])
+
+
+def _by_partition(batch: Any, task: SpillTask, rows_before: int) -> Iterator[tuple[str, int, Any]]:
+    """(topic, partition, its rows), in the order of the input, or of the offsets where those are kept."""
+    if not batch.num_rows:
+        return
+    topics = _topics(batch, task)
+    if task.partitions is not None:
+        partitions = partitions_of(batch.column("key"), task.partitions, rows_before)
+    elif batch.column("partition").null_count:
+        raise ImportRefusedError(
+            f"{task.part.path}: there are rows without a partition: --partitions N spreads them by their keys"
+        )
+    else:
+        partitions = batch.column("partition").to_numpy().astype(numpy.int64)
+    rows = pa.RecordBatch.from_arrays([batch.column(name) for name in ROW_SCHEMA.names], schema=ROW_SCHEMA)
+    sort_columns = [partitions, topics.indices.to_numpy()]
+    if task.keeps_offsets:
+        if rows.column("offset").null_count:
+            raise ImportRefusedError(f"{task.part.path}: there are rows without an offset: --offsets new numbers them")
+        sort_columns.insert(0, rows.column("offset").to_numpy())
+    else:
+        rows = rows.set_column(0, ROW_SCHEMA.field("offset"), pa.array(numpy.zeros(rows.num_rows, numpy.int64)))
+    order = numpy.lexsort(sort_columns)
+    if not numpy.array_equal(order, numpy.arange(len(order))):
+        rows = rows.take(pa.array(order))
+        partitions = partitions[order]
+        topics = topics.take(pa.array(order))
+    codes = topics.indices.to_numpy()
+    cuts = numpy.flatnonzero((numpy.diff(partitions) != 0) | (numpy.diff(codes) != 0)) + 1
+    starts = [0, *cuts.tolist(), rows.num_rows]
+    for start, end in pairwise(starts):
+        topic = topics.dictionary[int(codes[start])].as_py()
+        yield topic, int(partitions[start]), rows.slice(start, end - start)
+
+
+def _topics(batch: Any, task: SpillTask) -> Any:
+    if task.topic is not None:
+        indices = pa.array(numpy.zeros(batch.num_rows, numpy.int32))
+        return pa.DictionaryArray.from_arrays(indices, pa.array([task.topic]))
+    if batch.column("topic").null_count:
+        raise ImportRefusedError(f"{task.part.path}: there are rows without a topic: --topic NAME names it")
+    return pa.compute.dictionary_encode(batch.column("topic"))
+
+
+def read_spilled(spilled: Sequence[SpilledRows], *, keeps_offsets: bool) -> Iterator[Any]:
+    """The rows of one partition as record batches of ROW_SCHEMA with rising offsets, some megabytes each.
+
+    Raises ImportRefusedError where an offset comes twice.
+    """
+    place = spilled[0]
+    ordered = sorted(spilled, key=lambda one: (one.first_offset, one.part, one.batch))
+    next_offset = 0
+    for group in _groups(ordered, is_disjoint=not keeps_offsets):
+        rows = pa.Table.from_batches([_open(one) for one in group]).combine_chunks()
+        if keeps_offsets:
+            rows = _sorted_by_offset(rows)
+            offsets = rows.column("offset").to_numpy()
+            twice = numpy.flatnonzero(numpy.diff(offsets) <= 0)
+            if len(twice) or offsets[0] < next_offset:
+                wrong = int(offsets[twice[0]]) if len(twice) else int(offsets[0])
+                raise ImportRefusedError(
+                    f"{place.topic}-{place.partition}: offset {wrong} comes twice in the input: --offsets new numbers "
+                    "the rows anew"
+                )
+            next_offset = int(offsets[-1]) + 1
+        else:
+            numbers = pa.array(numpy.arange(next_offset, next_offset + rows.num_rows))
+            rows = rows.set_column(0, ROW_SCHEMA.field("offset"), numbers)
+            next_offset += rows.num_rows
+        yield from rows.to_batches()
+
+
+GROUP_ROWS = 1 << 16
+
+
+def _groups(ordered: Sequence[SpilledRows], *, is_disjoint: bool) -> Iterator[list[SpilledRows]]:
+    """Neighbours together: those whose offsets overlap, and small ones, so that record batches fill."""
+    group: list[SpilledRows] = []
+    records, highest = 0, -1
+    for one in ordered:
+        if records >= GROUP_ROWS and (is_disjoint or one.first_offset > highest):
+            yield group
+            group, records = [], 0
+        group.append(one)
+        records += one.records
+        highest = max(highest, one.last_offset)
+    if group:
+        yield group
+
+
+def _open(one: SpilledRows) -> Any:
+    with pa.memory_map(one.path) as source:
+        return pa.ipc.open_file(source).get_batch(one.batch)
+
+
+def _sorted_by_offset(rows: Any) -> Any:
+    offsets = rows.column("offset").to_numpy()
+    if numpy.all(offsets[1:] > offsets[:-1]):
+        return rows
+    return rows.take(pa.array(numpy.argsort(offsets, kind="stable"))).combine_chunks()
