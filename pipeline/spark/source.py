@@ -13,10 +13,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from .columns import ARROW_TYPES, arrow_schema, column_names
-from .filters import Pruning, prune
+from .filters import prune
 from .options import RECORDS, Mode, ReadOptions, parse_options
+from .portion import Portion, portions
+from .pruning import Pruning
 from .reading import Reading, read_split
-from .splits import LogSplit, Portion, expand_paths, plan_records
+from .splits import LogSplit, expand_paths, plan_records
 
 
 class KafkaLogDataSource(DataSource):
@@ -61,7 +63,7 @@ class RecordReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """What each task reads."""
-        return plan_records(self.options, self.pruning)
+        return portions(plan_records(self.options, self.pruning))
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Record batches of the task's splits; an empty plan has the partition None."""

@@ -1,6 +1,6 @@
-"""Plans what each Spark task reads: parts of segments, small ones packed together.
+"""Plans what each task reads: parts of segments, small ones packed together.
 
-Reads names, sizes and offset indexes, and for timestamps a few batches; runs on the driver. A split is defined by its
+Needs no Spark. Reads names, sizes and offset indexes, and for timestamps a few batches. A split is defined by its
 offsets; its bytes say where they were when the plan was made. Source: Spark's FilePartition for the packing.
 """
 
@@ -12,8 +12,6 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TypeVar
 
-from pyspark.sql.datasource import InputPartition
-
 from ..log_directories import (
     LogDirectoryError,
     PartitionDirectory,
@@ -21,11 +19,11 @@ from ..log_directories import (
     find_partitions,
     indexed_positions,
 )
-from .filters import Pruning
 from .isolation import last_stable_offset
 from .offset_options import EARLIEST, LATEST, Bound
 from .options import ReadOptions
 from .positions import is_batch_at, position_before
+from .pruning import Pruning
 from .timestamps import offset_for_timestamp
 
 END_OF_OFFSETS = (1 << 63) - 1
@@ -57,13 +55,6 @@ class LogSplit:
     """Whether the file's end may be torn."""
 
 
-@dataclass
-class Portion(InputPartition):
-    """What one Spark task reads, one after the other."""
-
-    items: tuple[object, ...]
-
-
 def expand_paths(paths: Iterable[str]) -> list[Path]:
     """The directories that paths and patterns mean. Raises LogDirectoryError where a pattern means none."""
     found: list[Path] = []
@@ -78,7 +69,7 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
     return found
 
 
-def plan_records(options: ReadOptions, pruning: Pruning) -> list[InputPartition]:
+def plan_records(options: ReadOptions, pruning: Pruning) -> list[tuple[LogSplit, ...]]:
     """The tasks of a batch read. Raises LogDirectoryError, OSError, ValueError for a start that no record has."""
     partitions = [
         (directory, found, *offset_range(found, options))
@@ -100,7 +91,7 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> list[InputPartition]
         ]
         packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))
         if len(packed) >= options.min_partitions or max_bytes <= 1:
-            return list(packed)
+            return packed
         max_bytes //= 2
 
 
@@ -204,16 +195,16 @@ def _identity(segment: SegmentFile) -> int:
         return 0
 
 
-def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[Portion]:
+def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[tuple[Item, ...]]:
     """Neighbours together, up to `max_bytes` with what opening each costs; one that is larger is alone."""
-    portions: list[Portion] = []
+    groups: list[tuple[Item, ...]] = []
     group: list[Item] = []
     size = 0
     for item in items:
         cost = size_of(item) + OPEN_COST_BYTES
         if group and size + cost > max_bytes:
-            portions.append(Portion(tuple(group)))
+            groups.append(tuple(group))
             group, size = [], 0
         group.append(item)
         size += cost
-    return [*portions, Portion(tuple(group))] if group else portions
+    return [*groups, tuple(group)] if group else groups

@@ -25,12 +25,12 @@ from .columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
 from .log_end import LogEnd
 from .offset_options import EARLIEST, LATEST
 from .options import Mode, ReadOptions
+from .portion import Portion, portions
 from .reading import CorruptLogError, Reading, read_split
 from .splits import (
     END_OF_OFFSETS,
     PACKED_BYTES,
     LogSplit,
-    Portion,
     expand_paths,
     offset_asked_for,
     pack,
@@ -117,7 +117,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             directory, found = there.get(key, (Path(), PartitionDirectory(*key, Path(), ())))
             first = begins.get(key, _log_start(found))
             items += self._plan(directory, found, first, stop)
-        return list(pack(items, _size, min(PACKED_BYTES, self.options.max_partition_bytes)))
+        groups = pack(items, _size, min(PACKED_BYTES, self.options.max_partition_bytes))
+        return portions(groups)
 
     def _plan(
         self, directory: Path, found: PartitionDirectory, first: int, stop: int

@@ -12,8 +12,9 @@ from ..tables.registry import TABLES
 from ..tables.task import Table, TableTask
 from .columns import CORRUPT_COLUMN
 from .options import Mode, ReadOptions
+from .portion import Portion, portions
 from .reading import CorruptLogError
-from .splits import PACKED_BYTES, Portion, expand_paths, pack
+from .splits import PACKED_BYTES, expand_paths, pack
 from .topic_options import TopicChoice
 
 OF_ONE_TOPIC = ("groups", "offsets")
@@ -37,13 +38,14 @@ class TableReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks that the table plans, for the topics chosen."""
         table = TABLES[self.options.view]
-        tasks = [
+        tasks: list[TableTask] = [
             task
             for directory in expand_paths(self.options.paths)
             for task in table.plan(directory, self.options.topics.listed)
             if self._is_wanted(task)
         ]
-        return list(pack(tasks, _size, PACKED_BYTES))
+        groups = pack(tasks, _size, PACKED_BYTES)
+        return portions(groups)
 
     def _is_wanted(self, task: TableTask) -> bool:
         """Topics by name were the table's to choose; of groups and offsets the one topic that they are in is read."""

@@ -182,6 +182,7 @@ def test_a_query_beside_a_broker_that_writes(spark: SparkSession, tmp_path: Path
     """Produces between the runs of a query that is restarted from its checkpoint, with small segments."""
     checkpoint, table = str(tmp_path / "checkpoint"), str(tmp_path / "table")
     produced = 0
+    (tmp_path / "broker").mkdir()
     with OurBroker(tmp_path / "broker", {"num.partitions": "2", "internal.segment.bytes": "4000"}) as broker:
         for run in range(3):
             produced += produce(broker.bootstrap_servers, 150)

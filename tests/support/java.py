@@ -29,7 +29,10 @@ _POM = """\
 </project>
 """
 _DEPENDENCY = """\
-    <dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"""
+    <dependency>
+      <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{exclusions}
+    </dependency>"""
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 Artifact = tuple[str, str, str]
 """Group, artifact, version."""
@@ -74,7 +77,23 @@ def streams_libs() -> Path:
     return _libs(f"kafka-streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), _LOGGING])
 
 
-def _libs(name: str, artifacts: list[Artifact]) -> Path:
+@cache
+def spark_kafka_jars() -> list[Path]:
+    """The jars that Spark's own Kafka source adds to a Spark of pip's pyspark, fetched once. Raises JavaMissingError.
+
+    Without what they ask for, which Spark has. The connector of the pyspark installed may not be there yet: 4.2 runs on
+    4.3, with any token provider of 4.
+    """
+    artifacts = [
+        ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+        ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+        ("org.apache.commons", "commons-pool2", "2.12.1"),
+        (_KAFKA, "kafka-clients", KAFKA_VERSION),
+    ]
+    return sorted(_libs("spark-kafka-4.2.0", artifacts, exclusions=_ALONE).glob("*.jar"))
+
+
+def _libs(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Path:
     directory = cache_directory() / name
     libs = directory / "libs"
     done = directory / "complete"
@@ -82,16 +101,16 @@ def _libs(name: str, artifacts: list[Artifact]) -> Path:
     with (directory / "lock").open("w") as lock:  # several test processes may start at once
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            _fetch(name, artifacts, directory, libs)
+            _fetch(name, artifacts, directory, libs, exclusions)
             done.touch()
     return libs
 
 
-def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path) -> None:
+def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path, exclusions: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise JavaMissingError(f"no `mvn` on the PATH to fetch the jars of {name}")
-    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in artifacts]
+    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v, exclusions=exclusions) for g, a, v in artifacts]
     (directory / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)))
     command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libs}", "-DincludeScope=runtime"]
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
