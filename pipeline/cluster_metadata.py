@@ -5,9 +5,9 @@ nothing (a broker whose controllers are elsewhere keeps a copy, too). Source: Ka
 PartitionRecord, ConfigRecord, RemoveTopicRecord) and MetadataRecordSerde.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ..protocol.codec import decode
 from ..protocol.errors import KafkaError, ProtocolError
@@ -18,7 +18,7 @@ from ..protocol.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from ..protocol.records.batch import iterate_headers
+from ..protocol.records.batch import check_crc, iterate_headers
 from ..protocol.records.record import iterate_records
 from ..storage.file_names import METADATA_TOPIC
 
@@ -46,6 +46,14 @@ class TopicFacts:
         return {partition: len(brokers) for partition, brokers in self.brokers.items()}
 
 
+class MetadataDamage(NamedTuple):
+    """A batch of the metadata log that can't be read: from there on the file was not."""
+
+    path: Path
+    position: int
+    message: str
+
+
 @dataclass(slots=True)
 class ClusterMetadata:
     """Topics by name; configs set for topics, and for all brokers, by Kafka's keys."""
@@ -55,6 +63,7 @@ class ClusterMetadata:
     broker_configs: dict[str, str] = field(default_factory=dict)
     is_known: bool = False
     """Whether there was a metadata log at all."""
+    damage: list[MetadataDamage] = field(default_factory=list)
     _by_id: dict[bytes, TopicFacts] = field(default_factory=dict)
 
     def replay(self, message: object) -> None:
@@ -111,21 +120,23 @@ def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
 
 
 def _replay_file(metadata: ClusterMetadata, path: Path, from_offset: int) -> None:
-    for value in _values(path.read_bytes(), from_offset):
-        metadata.is_known = True
-        message_class = _CLASSES.get(value[1]) if len(value) >= 3 and value[0] == 1 else None
-        if message_class is not None:
-            metadata.replay(decode(message_class, value[2], value, 3)[0])
-
-
-def _values(data: bytes, from_offset: int) -> Iterator[bytes]:
-    """The values of the data records, up to the first damage: the audit reports that, here it only ends the reading."""
+    """Takes in the data records of a file, up to the first damage. A torn end is none: a broker was killed."""
+    data = path.read_bytes()
+    position = 0
     try:
         for position, header in iterate_headers(data):
+            check_crc(data, position, header)
             if header.is_control or header.last_offset < from_offset:
                 continue
             for record in iterate_records(data, header, position):
                 if record.value is not None and record.offset >= from_offset:
-                    yield record.value
-    except (KafkaError, ProtocolError):
-        return
+                    _replay_value(metadata, record.value)
+    except (KafkaError, ProtocolError) as error:
+        metadata.damage.append(MetadataDamage(path, position, str(error)))
+
+
+def _replay_value(metadata: ClusterMetadata, value: bytes) -> None:
+    metadata.is_known = True
+    message_class = _CLASSES.get(value[1]) if len(value) >= 3 and value[0] == 1 else None
+    if message_class is not None:
+        metadata.replay(decode(message_class, value[2], value, 3)[0])

@@ -286,6 +286,11 @@ LOG_CHECKS: dict[str, Check] = {
         "The metadata assigns a partition to this directory, and it is not there: its records here are lost.",
         "Nothing if there are other replicas: the broker makes it and fetches; else restore it from a backup.",
     ),
+    "metadata-log-damaged": Check(
+        Severity.ERROR,
+        "The metadata log or its snapshot can't be read from there on: the broker won't start, or knows less.",
+        "Delete __cluster_metadata-0 of this broker alone, if other controllers have the log; else restore a backup.",
+    ),
     "leftover-deleted": Check(
         Severity.INFO,
         "A deleted segment's file; it goes after file.delete.delay.ms or at the next start.",

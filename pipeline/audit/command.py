@@ -3,12 +3,32 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..engines import ENGINES, LOCAL, SPARK, EngineMissingError
+from ..engines import ENGINES, LOCAL, SPARK, EngineError
+
+if TYPE_CHECKING:
+    from .findings import Finding
 
 NOT_DONE = 3
 """Exit code where the audit could not be made; else 0, 1 (warnings) or 2 (errors)."""
+
+FAIL_ON = ("warning", "error", "never")
+
+
+def time_ms(text: str) -> int:
+    """ms since 1970 of a number, or of a time in ISO 8601, UTC where it names no zone. Raises ArgumentTypeError."""
+    try:
+        if text.lstrip("-").isdigit():
+            return int(text)
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is neither ms since 1970 nor a time like 2026-11-21T12:00"
+        ) from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,13 +39,33 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit code: 0 nothing wrong, 1 warnings, 2 errors, 3 the audit could not be made.",
     )
     options.add_argument("directories", nargs="+", metavar="DIR", type=Path, help="log directories (log.dirs)")
-    options.add_argument("--output", required=True, metavar="OUT", type=Path, help="a directory for tables and report")
+    options.add_argument("--output", metavar="OUT", type=Path, help="a directory for tables and report")
     options.add_argument(
         "--engine",
         choices=ENGINES,
-        help="local: this process; spark: a task for each partition (default for many DIRs)",
+        help="local: processes here (default for one DIR); spark: a task for each partition (default for several)",
+    )
+    options.add_argument(
+        "--format",
+        action="append",
+        choices=("parquet", "jsonl", "html"),
+        help="what is written into OUT; may repeat (default: parquet and html)",
     )
     options.add_argument("--topic", action="append", help="only this topic; may repeat")
+    options.add_argument(
+        "--level",
+        choices=("batches", "records"),
+        default="records",
+        help="batches: headers and CRCs, no record decoded but those of groups; records (default): all",
+    )
+    options.add_argument(
+        "--now", type=time_ms, metavar="TIME", help="the clock (default: when each directory was last in use)"
+    )
+    options.add_argument("--at", type=time_ms, metavar="TIME", help="tell groups and lag as of this moment")
+    options.add_argument(
+        "--fail-on", choices=FAIL_ON, default="warning", help="the least severity that the exit code tells"
+    )
+    options.add_argument("--ignore", action="append", default=[], metavar="FINDING", help="leave out; may repeat")
     return options
 
 
@@ -34,7 +74,7 @@ def audit(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
     try:
         return run(options)
-    except (EngineMissingError, OSError) as error:
+    except (EngineError, OSError) as error:
         print(f"odradek audit: {error}", file=sys.stderr)
     except ImportError as error:
         print(f"odradek audit: {error}; pip install 'odradek[spark]'", file=sys.stderr)
@@ -42,13 +82,20 @@ def audit(arguments: Sequence[str]) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audits, writes, prints."""
+    """Audits, writes, prints. Raises EngineError, OSError, ImportError."""
     from rich.console import Console
 
     from ..log_directories import LogDirectoryError
+    from .findings import CHECKS
     from .job import audit_directories
-    from .report import print_summary, worst_severity, write_markdown, write_tables
+    from .report.summary import print_summary
+    from .report.tables import tables_of
+    from .report.write import DEFAULT_FORMATS, write_report
 
+    unknown = sorted(set(options.ignore) - set(CHECKS))
+    if unknown:
+        print(f"odradek audit: --ignore: no finding is named {', '.join(unknown)}", file=sys.stderr)
+        return NOT_DONE
     engine = options.engine or (SPARK if len(options.directories) > 1 else LOCAL)
     console = Console(markup=False)
     try:
@@ -57,13 +104,24 @@ def run(options: argparse.Namespace) -> int:
                 options.directories,
                 engine,
                 topics=options.topic,
+                now_ms=options.now,
+                at_ms=options.at,
+                level=options.level,
                 progress=lambda done, total: status.update(f"auditing … {done} of {total} partitions"),
             )
     except LogDirectoryError as error:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
-    write_tables(result, options.output)
-    write_markdown(result, options.output)
-    print_summary(result, console)
-    print(f"tables and report in {options.output}")
-    return int(worst_severity(result.findings))
+    result.findings = [found for found in result.findings if found.name not in options.ignore]
+    tables = tables_of(result)
+    written = [] if options.output is None else write_report(tables, options.output, options.format or DEFAULT_FORMATS)
+    print_summary(tables, console, written)
+    return exit_code(result.findings, options.fail_on)
+
+
+def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:
+    """1 for warnings, 2 for errors; 0 where nothing is as bad as `fail_on`."""
+    if fail_on == "never":
+        return 0
+    worst = max((int(found.check.severity) for found in findings), default=0)
+    return worst if worst >= FAIL_ON.index(fail_on) + 1 else 0

@@ -21,6 +21,7 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
+    METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
 )
 from ...storage.files import Files
@@ -78,6 +79,11 @@ def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
     plan = Plan([], [], known)
     for directory in directories:
         found = metadata[directory]
+        for damage in found.damage:
+            file = str(damage.path)
+            plan.findings.append(
+                Finding("metadata-log-damaged", METADATA_TOPIC, 0, file, damage.position, -1, damage.message)
+            )
         _Directory(directory, found if found.is_known else known, options, plan).read()
     return plan
 

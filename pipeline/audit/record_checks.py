@@ -14,7 +14,7 @@ from ..decode.records import DecodedRecords, walk_chunk
 from ..decode.spans import Int64s, Spans
 from .chunk_batches import CODECS, DELETE_HORIZON, ChunkBatches
 from .groups.records import GroupRecords
-from .key_tables import KeyCounts, KeySet, hash_keys
+from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
 from .tasks import AuditTask, PartitionReport
 
 HORIZON_TOLERANCE_MS = 7 * 86_400_000
@@ -32,6 +32,7 @@ class RecordChecks:
         self._is_compacted = task.policy.is_compacted is True
         self._counts = KeyCounts()
         self._clean_keys = KeySet()
+        self._clean: list[tuple[Hashes, Int64s, Int64s]] = []
         self._late_tombstones = 0
         self._late_place: tuple[str, int, int] | None = None
         self._decoded_size = 0
@@ -49,6 +50,7 @@ class RecordChecks:
                 self._report.add(str(item.kind), batches.segment.path, item.message, **place)
             elif len(item.spans.offsets):
                 self._read_walked(batches, item)
+        self._check_duplicates(batches)
 
     def _read_walked(self, batches: ChunkBatches, item: WalkedRecords) -> None:
         spans = item.spans
@@ -94,17 +96,25 @@ class RecordChecks:
             batches.found("null-key-in-compacted-topic", batch, "the batch has records without a key")
         is_clean = rows.offsets[has_key] < self._task.cleaned_to
         if is_clean.any():
-            for row in has_key[is_clean][self._clean_keys.add(hashes[is_clean])].tolist():
-                detail = f"the key of the record at offset {rows.offsets[row]} stands further in front as well"
-                batch, offset = int(rows.batches[row]), int(rows.offsets[row])
-                place = int(batches.places[batch])
-                path = batches.segment.path
-                self._report.add("duplicate-keys-in-clean-part", path, detail, position=place, offset=offset)
+            chosen = has_key[is_clean]
+            self._clean.append((hashes[is_clean], rows.offsets[chosen], rows.batches[chosen]))
         has_horizon = ((batches.attributes & DELETE_HORIZON) != 0)[rows.batches]
         if has_horizon.any():
             horizons = batches.chunk.column("base_timestamp")[rows.batches]
             late = horizons < self._task.now_ms - HORIZON_TOLERANCE_MS
             self._count_late(batches, rows, numpy.flatnonzero(is_data & has_horizon & late & rows.values.is_null))
+
+    def _check_duplicates(self, batches: ChunkBatches) -> None:
+        """Of the chunk's records in the clean part, in the order of the log (compressed ones were decoded last)."""
+        if not self._clean:
+            return
+        hashes, offsets, of_batch = (numpy.concatenate(column) for column in zip(*self._clean, strict=True))
+        self._clean = []
+        order = numpy.argsort(offsets, kind="stable")
+        for row in order[self._clean_keys.add(hashes[order])].tolist():
+            detail = f"the key of the record at offset {offsets[row]} stands further in front as well"
+            place = {"position": int(batches.places[of_batch[row]]), "offset": int(offsets[row])}
+            self._report.add("duplicate-keys-in-clean-part", batches.segment.path, detail, **place)
 
     def _count_late(self, batches: ChunkBatches, rows: Spans, late: Int64s) -> None:
         self._late_tombstones += len(late)
