@@ -87,7 +87,7 @@ def test_what_may_not_go_makes_the_node_full_until_it_is_deleted(tmp_path: Path)
         admin = AdminClient({"bootstrap.servers": servers})
         create(admin, "state", **{"cleanup.policy": "compact"})
         create(admin, "t")
-        errors = produce(servers, "state", 2 * CAP, **{"message.timeout.ms": 3000})
+        errors = produce(servers, "state", CAP + 8 * MIB, **{"message.timeout.ms": 3000})
         assert errors, "more than the cap was taken"
         assert "Producers get KAFKA_STORAGE_ERROR" in broker.log()
         for future in admin.delete_topics(["state"]).values():
