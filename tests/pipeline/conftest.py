@@ -1,4 +1,7 @@
-"""What tests of the pipeline share: one Spark session, since a JVM of its own for each module costs ten seconds."""
+"""What tests of the pipeline share: one Spark session, since a JVM of its own for each module costs ten seconds.
+
+And one JVM with Kafka's own cleaner.
+"""
 
 import os
 import sys
@@ -7,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+
+from support.compaction_rounds import CleanerOracle
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +32,10 @@ def spark() -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def cleaner_oracle() -> Iterator[CleanerOracle]:
+    """Kafka's own cleaner, for any number of directories."""
+    with CleanerOracle() as oracle:
+        yield oracle
