@@ -1,4 +1,4 @@
-"""One round of cleaning over a partition's directory: by Kafka's cleaner, by ours offline, and by ours as a broker does it.
+"""One round of cleaning over a partition: by Kafka's cleaner, by ours offline, and by ours as a broker does it.
 
 The only place where the comparing tests call the cleaners.
 """

@@ -1,4 +1,4 @@
-"""The scenarios of compaction_scenarios.py that are about segments, offsets far apart, maps that get full and batches."""
+"""The scenarios of compaction_scenarios.py that are about segments, offsets far apart, full maps and batches."""
 
 from dataclasses import replace
 

@@ -8,11 +8,9 @@ from support.compaction_scenarios import Clean, Rounds
 
 def aborted_between(log: CompactionLog) -> list[tuple[int, int, int]]:
     """(producer, first offset, last offset) of the transaction indexes."""
-    found, _ = [], log.end
-    for entry in log.log.aborted_transactions(0, log.end):
-        found.append((entry.producer_id, entry.first_offset, entry.last_offset))
+    entries = log.log.aborted_transactions(0, log.end)
     log.close()
-    return found
+    return [(entry.producer_id, entry.first_offset, entry.last_offset) for entry in entries]
 
 
 def basic(log: CompactionLog) -> Rounds:
