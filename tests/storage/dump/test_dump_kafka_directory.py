@@ -3,26 +3,20 @@
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from support.dump_log import Dump, comma_separated, kafka_dump
 from support.java import java_or_skip
+from support.kafka_workload import SMALL, consume, produce
 from support.real_kafka import RealKafka
 
 pytestmark = pytest.mark.java
-
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 @pytest.fixture(scope="module")
 def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stopped Kafka's directory: records in each codec, transactions, groups of three protocols, metadata."""
     java_or_skip()
-    internal = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
-    configs = {f"{name}.num.partitions": "2" for name in internal} | {"log.index.interval.bytes": "500"}
-    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), configs)
+    kafka = RealKafka(tmp_path_factory.mktemp("kafka"), SMALL)
     kafka.start()
     try:
         produce(kafka.bootstrap_servers)
@@ -37,42 +31,6 @@ def log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     finally:
         kafka.stop()
     return kafka.log_dir
-
-
-def produce(bootstrap_servers: str) -> None:
-    settings: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap_servers}
-    topics = [NewTopic("t", 2, 1), NewTopic("u", 1, 1, config={"message.timestamp.type": "LogAppendTime"})]
-    admin = AdminClient(settings)
-    for created in admin.create_topics(topics).values():
-        created.result(30)
-    for codec in CODECS:
-        producer = Producer(settings | {"compression.type": codec, "enable.idempotence": True})
-        for number in range(300):
-            headers: list[tuple[str, str | bytes | None]] = [("h", b"1"), ("hé", None)] if number % 3 else []
-            producer.produce("t", codec.encode() * (number % 40), b"%d" % number, partition=number % 2, headers=headers)
-        producer.produce("u", None, b"deleted")
-        assert producer.flush(30) == 0
-    producer = Producer(settings | {"transactional.id": "transactions"})
-    producer.init_transactions(30)
-    for number in range(4):
-        producer.begin_transaction()
-        producer.produce("t", b"%d" % number, partition=0)
-        assert producer.flush(30) == 0
-        if number % 2:
-            producer.commit_transaction(30)
-        else:
-            producer.abort_transaction(30)
-
-
-def consume(bootstrap_servers: str, protocol: str) -> None:
-    settings = {"group.id": protocol, "group.protocol": protocol, "group.instance.id": "first"}
-    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "auto.offset.reset": "earliest", **settings})
-    try:
-        consumer.subscribe(["t"])
-        assert len(consumer.consume(50, 30)) == 50
-        consumer.commit(asynchronous=False)
-    finally:
-        consumer.close()
 
 
 @pytest.mark.parametrize(
