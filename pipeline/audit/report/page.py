@@ -1,0 +1,165 @@
+"""The page of an audit: one HTML file that needs nothing else, opens at once and stays below a few MB.
+
+Pure: tables in, text out. Summary, plots and their numbers are HTML and SVG, there without scripts; the map of
+partitions and the long tables are drawn by page.js out of the JSON inside. A policy in the page forbids every request.
+"""
+
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from . import figures
+from .page_data import json_in_html, page_data
+from .page_parts import bars, number, table, volume_chart
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+MOST_TOPICS = 200
+"""Topics in the table beside the map; the worst ones."""
+
+
+def page(tables: dict[str, Any], title: str = "Audit") -> str:
+    """The whole file."""
+    folder = files(__package__)
+    style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
+    return "".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            '<meta name="color-scheme" content="light dark">\n',
+            f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<header>",
+            f"<h1>{escape(title)}</h1>{_tiles(tables)}</header>\n<main>\n",
+            *(
+                f'<section id="{name}"><h2>{heading}</h2>\n{body}\n</section>\n'
+                for name, heading, body in _parts(tables)
+            ),
+            f'</main>\n<script type="application/json" id="data">{json_in_html(page_data(tables))}</script>\n',
+            f"<script>\n{script}</script>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _tiles(tables: dict[str, Any]) -> str:
+    sums = figures.totals(tables)
+    worst = "error" if sums.errors else "warning" if sums.warnings else "fine"
+    shown = [
+        ("errors", number(sums.errors), "error" if sums.errors else ""),
+        ("warnings", number(sums.warnings), "warning" if sums.warnings else ""),
+        ("notes", number(sums.notes), ""),
+        ("replicas", number(sums.partitions), ""),
+        ("topics", number(sums.topics), ""),
+        ("bytes", number(sums.size, "bytes"), ""),
+        ("records", number(sums.records), ""),
+        ("groups", number(sums.groups), ""),
+    ]
+    sentence = {
+        "error": "Something is broken: begin with the first line below.",
+        "warning": "Nothing is broken; some things want looking after.",
+        "fine": "Nothing is wrong.",
+    }[worst]
+    tiles = "".join(f'<div class="{kind}"><dt>{name}</dt><dd>{text}</dd></div>' for name, text, kind in shown)
+    return f'<p class="verdict {worst}">{sentence}</p><dl class="tiles">{tiles}</dl>'
+
+
+def _parts(tables: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(id, heading, HTML) of each section."""
+    return [
+        ("worst", "What is wrong, the worst first", _kinds(tables)),
+        ("all-findings", "Every finding", _long_table("findings")),
+        ("health", "Health by partition", _health(tables)),
+        ("volume", "Volume over time", volume_chart(figures.volume_over_time(tables["volume"]))),
+        ("lag", "Lag of groups", _lag(tables)),
+        ("skew", "Skew of topics", _skew(tables)),
+        ("debt", "Compaction debt", _debt(tables)),
+        ("growth", "Who writes the offsets topic", _growth(tables)),
+        ("all-partitions", "Every partition", _long_table("partitions")),
+    ]
+
+
+def _kinds(tables: dict[str, Any]) -> str:
+    kinds = figures.kinds_of_findings(tables["findings"])
+    if not kinds:
+        return '<p class="none">No finding.</p>'
+    rows = []
+    for kind in kinds:
+        first = kind.first
+        where = first["file"] + (f" at {first['position']}" if first["position"] >= 0 else "")
+        advice = f"{escape(kind.meaning)} <b>{escape(kind.action)}</b>"
+        rows.append(
+            [
+                f'<span class="mark {kind.severity.lower()}">{kind.severity.lower()}</span> {escape(kind.name)}',
+                number(kind.occurrences),
+                number(kind.partitions),
+                advice,
+                f"<code>{escape(where)}</code><br>{escape(first['detail'])}",
+            ]
+        )
+    return table("Findings by name", ["check", "findings", "partitions", "what it means, what to do", "first"], rows)
+
+
+def _health(tables: dict[str, Any]) -> str:
+    topics = figures.health_of_topics(tables)
+    names = ("replicas", "errors", "warnings", "records")
+    rows = [
+        [escape(topic), *(number(sums[name]) for name in names), number(sums["size"], "bytes")]
+        for topic, sums in topics[:MOST_TOPICS]
+    ]
+    more = f"<p>{number(len(topics) - MOST_TOPICS)} more topics.</p>" if len(topics) > MOST_TOPICS else ""
+    legend = "".join(
+        f'<span class="key {kind}"></span>{text} ' for kind, text in (("error", "error"), ("warning", "warning"),
+                                                                      ("info", "note"), ("fine", "nothing"))
+    )  # fmt: skip
+    by_topic = table("Health by topic", ["topic", *names, "bytes"], rows)
+    return (
+        f'<p class="legend">Each square is a replica: {legend}. A click shows the rows of its topic.</p>'
+        '<canvas id="map" role="img" aria-label="Health of every partition; the table behind it has the same by topic">'
+        '</canvas><p id="map-readout" class="axis" aria-live="polite">&nbsp;</p>'
+        f"<details><summary>By topic</summary>{by_topic}{more}</details>"
+    )
+
+
+def _lag(tables: dict[str, Any]) -> str:
+    facts = [
+        ("lag_ms", "time behind", "duration"),
+        ("worst_partition", "in one partition", "count"),
+        ("partitions", "partitions", "count"),
+    ]
+    plot = bars("The groups that lag most", "records behind", "count", figures.lag_of_groups(tables["groups"]), facts)
+    return f"{plot}<h3>Every group and partition</h3>{_long_table('groups')}"
+
+
+def _skew(tables: dict[str, Any]) -> str:
+    facts = [
+        ("partitions", "partitions", "count"),
+        ("largest_partition", "largest partition", "count"),
+        ("largest_size", "its bytes", "bytes"),
+    ]
+    plot = figures.skew_of_topics(tables["partitions"])
+    return bars("The largest partition against the mean", "times the mean", "count", plot, facts)
+
+
+def _debt(tables: dict[str, Any]) -> str:
+    facts = [("dirty_percent", "percent of what can be cleaned", "count"), ("cleanable_bytes", "in all", "bytes")]
+    plot = figures.compaction_debt(tables["partitions"])
+    return bars("Bytes that no cleaner has been over", "dirty bytes", "bytes", plot, facts)
+
+
+def _growth(tables: dict[str, Any]) -> str:
+    facts = [
+        ("commits", "commits", "count"),
+        ("tombstones", "tombstones", "count"),
+        ("dirty_bytes", "dirty bytes", "bytes"),
+    ]
+    return bars("Groups in the offsets topic", "bytes", "bytes", figures.growth_of_groups(tables["growth"]), facts)
+
+
+def _long_table(name: str) -> str:
+    """What page.js fills."""
+    label = {"findings": "findings", "partitions": "partitions", "groups": "groups"}[name]
+    return (
+        f'<div class="long" data-table="{name}"><p><label>Only {label} with <input type="search" '
+        'placeholder="text"></label> <span class="count" aria-live="polite"></span></p>'
+        '<div class="scroll"><table><thead></thead><tbody></tbody></table></div>'
+        '<p><button type="button" class="more" hidden>More</button></p>'
+        f"<noscript>The table of all {label} needs scripts; {name}.parquet has the rows too.</noscript></div>"
+    )

@@ -1,0 +1,96 @@
+"""Pieces of the page: numbers as people read them, bars, the chart of volume.
+
+Pure. Every text is escaped here. A number that is shown shortened has the exact one in its title (hover) and in
+`data-value`.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from .figures import Bar, Period
+
+CHART_WIDTH, CHART_HEIGHT = 960, 180
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def bytes_text(size: float) -> str:
+    """1.4 MiB."""
+    for unit in _UNITS:
+        if size < 1024 or unit == _UNITS[-1]:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError("a unit fits")
+
+
+def count_text(number: float) -> str:
+    """1 234 567 with thin spaces; fractions with two digits."""
+    text = f"{number:,.2f}" if isinstance(number, float) and not number.is_integer() else f"{int(number):,}"
+    return text.replace(",", "\u2009")
+
+
+def duration_text(milliseconds: float) -> str:
+    """The two largest units: 3 d 4 h."""
+    if milliseconds < 0:
+        return "not known"
+    seconds = int(milliseconds) // 1000
+    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    shown = [f"{number} {unit}" for number, unit in parts if number]
+    return " ".join(shown[:2]) or "0 s"
+
+
+FORMATS = {"bytes": bytes_text, "count": count_text, "duration": duration_text}
+
+
+def number(value: float, kind: str = "count") -> str:
+    """A number with the exact one in its title."""
+    return f'<span data-value="{value}" title="{value}">{escape(FORMATS[kind](value))}</span>'
+
+
+def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; headings are texts, cells are HTML, the first one heads its row."""
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
+    body = "".join(
+        f'<tr><th scope="row">{cells[0]}</th>{"".join(f"<td>{cell}</td>" for cell in cells[1:])}</tr>' for cells in rows
+    )
+    caption = f"<caption>{escape(caption)}</caption>"
+    return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def bars(caption: str, what: str, unit: str, plot: Sequence[Bar], facts: Sequence[tuple[str, str, str]]) -> str:
+    """A plot of bars that is a table too. `facts`: (name in the bar, heading, kind of number)."""
+    if not plot:
+        return '<p class="none">Nothing to show.</p>'
+    longest = max(bar.value for bar in plot) or 1
+    rows = []
+    for bar in plot:
+        width = round(100 * bar.value / longest, 1)
+        line = f'<span class="track" aria-hidden="true"><span class="bar" style="width:{width}%"></span></span>'
+        drawn = line + number(bar.value, unit)
+        cells = [number(bar.facts[name], kind) for name, _, kind in facts]
+        rows.append([escape(bar.label), f'<div class="bars">{drawn}</div>', *cells])
+    return table(caption, ["", what, *(heading for _, heading, _ in facts)], rows)
+
+
+def volume_chart(periods: Sequence[Period]) -> str:
+    """Bytes by day or month as SVG, and the same as a table that opens on request."""
+    if not periods:
+        return '<p class="none">No record has a time.</p>'
+    highest = max(period.size for period in periods) or 1
+    width = CHART_WIDTH / len(periods)
+    drawn = []
+    for index, period in enumerate(periods):
+        height = max(round(CHART_HEIGHT * period.size / highest, 1), 0.5)
+        title = escape(f"{period.name}: {bytes_text(period.size)}, {count_text(period.records)} records")
+        drawn.append(
+            f'<rect x="{index * width:.2f}" y="{CHART_HEIGHT - height:.1f}" width="{max(width - 1, 0.6):.2f}" '
+            f'height="{height}"><title>{title}</title></rect>'
+        )
+    summary = f"Bytes written from {periods[0].name} to {periods[-1].name}, at most {bytes_text(highest)}"
+    chart = (
+        f'<svg class="chart" viewBox="0 0 {CHART_WIDTH} {CHART_HEIGHT}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(summary)}">{"".join(drawn)}</svg>'
+    )
+    axis = f'<p class="axis"><span>{escape(periods[0].name)}</span><span>{escape(periods[-1].name)}</span></p>'
+    rows = [[escape(one.name), number(one.size, "bytes"), number(one.records)] for one in periods]
+    details = f"<details><summary>As a table</summary>{table(summary, ['', 'bytes', 'records'], rows)}</details>"
+    return f"<p>{escape(summary)}</p>{chart}{axis}{details}"

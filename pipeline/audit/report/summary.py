@@ -1,0 +1,79 @@
+"""What an audit says on the terminal: the verdict, findings by name with what to do, who lags, where the page is.
+
+Pure but for the console that it prints to. The worst comes first.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..check import Severity
+from ..findings import Finding
+from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
+from .page_parts import bytes_text, count_text, duration_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STYLES = {"ERROR": "bold red", "WARNING": "yellow", "INFO": "cyan"}
+MOST_KINDS, MOST_GROUPS, MOST_DEBTORS, MOST_STEPS = 20, 10, 5, 5
+
+
+def worst_severity(findings: Sequence[Finding]) -> Severity:
+    """The worst severity of any finding, INFO without one."""
+    return max((found.check.severity for found in findings), default=Severity.INFO)
+
+
+def sentence(tables: dict[str, Any]) -> str:
+    """What was read and how much was found."""
+    sums = totals(tables)
+    return (
+        f"{sums.partitions} replicas of {sums.topics} topics, {bytes_text(sums.size)}, {count_text(sums.records)} "
+        f"records, {sums.groups} groups with offsets; findings: {sums.errors} errors, {sums.warnings} warnings, "
+        f"{sums.notes} notes."
+    )
+
+
+def print_summary(tables: dict[str, Any], console: "Console", written: Sequence[Path]) -> None:
+    """The summary; `written` are the files to look at next."""
+    console.print(sentence(tables), highlight=False)
+    kinds = kinds_of_findings(tables["findings"])
+    if kinds:
+        rows = []
+        for kind in kinds[:MOST_KINDS]:
+            first = kind.first
+            where = first["file"] + (f" at {first['position']}" if first["position"] >= 0 else "")
+            rows.append((kind.severity, kind.name, str(kind.occurrences), f"{where}: {first['detail']}"))
+        _print_table(console, "Findings", ("SEVERITY", "NAME", "COUNT", "FIRST"), rows)
+        if len(kinds) > MOST_KINDS:
+            console.print(f"… {len(kinds) - MOST_KINDS} more kinds of findings")
+    lags = [bar for bar in lag_of_groups(tables["groups"]) if bar.value]
+    if lags:
+        rows = [
+            (bar.label, count_text(bar.value), duration_text(bar.facts["lag_ms"]), str(bar.facts["partitions"]))
+            for bar in lags[:MOST_GROUPS]
+        ]
+        _print_table(console, "Groups by lag", ("GROUP", "LAG", "TIME BEHIND", "PARTITIONS"), rows)
+    debts = compaction_debt(tables["partitions"])[:MOST_DEBTORS]
+    if debts:
+        shares = [(bar.label, bytes_text(bar.value), f"{bar.facts['dirty_percent']} %") for bar in debts]
+        _print_table(console, "Compaction debt", ("PARTITION", "DIRTY", "OF WHAT CAN BE CLEANED"), shares)
+    steps = [kind for kind in kinds if kind.severity != Severity.INFO.name][:MOST_STEPS]
+    if steps:
+        console.print("Next steps", style="bold")
+        for number, kind in enumerate(steps, start=1):
+            console.print(f"  {number}. {kind.name}: {kind.action}", highlight=False)
+    for path in written:
+        console.print(f"written: {path}", highlight=False, soft_wrap=True)
+
+
+def _print_table(console: "Console", title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
+    console.print(table)

@@ -1,0 +1,120 @@
+"""The tables of an audit: one Arrow table for each kind of row, written as Parquet or as lines of JSON.
+
+    findings     what is wrong, with what it means and what to do
+    partitions   one row for each replica
+    volume       one row for each replica and day
+    groups       one row for each group and partition: committed offset and lag
+    growth       one row for each group and partition of the offsets topic
+
+Columns are the fields of the values that an audit gives; -1 stays -1 (not known). Workers send these values back, since
+replicas are compared and groups are told from all of them: what is written is small beside the logs.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from ..findings import Finding
+from ..groups.facts import GroupGrowth
+from ..groups.rows import GroupLag
+from ..job import AuditResult
+from ..tasks import PartitionReport
+
+PARQUET, JSON_LINES = "parquet", "jsonl"
+_TYPES: dict[Any, Any] = {
+    int: pa.int64(),
+    str: pa.string(),
+    float: pa.float64(),
+    bool | None: pa.bool_(),
+    bool: pa.bool_(),
+}
+_PARTITION_TYPES = {"partition": pa.int32(), "offsets_partition": pa.int32()}
+FINDINGS_SCHEMA = pa.schema(
+    [
+        ("severity", pa.string()),
+        ("name", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("file", pa.string()),
+        ("position", pa.int64()),
+        ("offset", pa.int64()),
+        ("occurrences", pa.int64()),
+        ("detail", pa.string()),
+        ("meaning", pa.string()),
+        ("action", pa.string()),
+    ]
+)
+VOLUME_SCHEMA = pa.schema(
+    [
+        ("directory", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("day", pa.date32()),
+        ("records", pa.int64()),
+        ("size", pa.int64()),
+    ]
+)
+_MS_IN_A_DAY = 86_400_000
+
+
+def _schema_of(row: type) -> Any:
+    """Numbers, texts and flags among a dataclass's fields."""
+    hints = get_type_hints(row)
+    kinds = {item.name: _PARTITION_TYPES.get(item.name) or _TYPES.get(hints[item.name]) for item in fields(row)}
+    return pa.schema([(name, kind) for name, kind in kinds.items() if kind is not None])
+
+
+PARTITIONS_SCHEMA = _schema_of(PartitionReport)
+GROUPS_SCHEMA = _schema_of(GroupLag)
+GROWTH_SCHEMA = _schema_of(GroupGrowth)
+
+
+def tables_of(result: AuditResult) -> dict[str, Any]:
+    """The tables by name."""
+    return {
+        "findings": pa.Table.from_pylist([_finding_row(found) for found in result.findings], FINDINGS_SCHEMA),
+        "partitions": _table(result.partitions, PARTITIONS_SCHEMA),
+        "volume": _volume(result.partitions),
+        "groups": _table(result.groups, GROUPS_SCHEMA),
+        "growth": _table(result.growth, GROWTH_SCHEMA),
+    }
+
+
+def _finding_row(found: Finding) -> dict[str, Any]:
+    check = found.check
+    return found._asdict() | {"severity": check.severity.name, "meaning": check.meaning, "action": check.action}
+
+
+def _table(rows: Sequence[Any], schema: Any) -> Any:
+    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _volume(partitions: Iterable[PartitionReport]) -> Any:
+    rows = [
+        (report.directory, report.topic, report.partition, day.day_ms // _MS_IN_A_DAY, day.records, day.size)
+        for report in partitions
+        for day in report.volume
+    ]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(VOLUME_SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, VOLUME_SCHEMA, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=VOLUME_SCHEMA)
+
+
+def write_parquet(tables: dict[str, Any], output: Path) -> None:
+    """OUT/<table>.parquet. Raises OSError."""
+    for name, table in tables.items():
+        pyarrow.parquet.write_table(table, output / f"{name}.parquet")
+
+
+def write_json_lines(tables: dict[str, Any], output: Path) -> None:
+    """OUT/<table>.jsonl: an object for each row. Raises OSError."""
+    for name, table in tables.items():
+        with (output / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+            for batch in table.to_batches(max_chunksize=10_000):
+                file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist())
