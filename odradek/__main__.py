@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
     "dump-log": ("odradek.storage.commands:dump_log", "print the files of a log directory, say what is corrupt"),
     "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),
+    "export": ("odradek.pipeline.export.command:export", "write topics of log directories as Parquet"),
     "compact": ("odradek.pipeline.compact.command:compact", "compact a topic in a log directory, offline"),
     "import": (
         "odradek.pipeline.importing.command:import_topics",

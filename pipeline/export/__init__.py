@@ -1,0 +1,1 @@
+"""Export of topics from log directories to Parquet."""

@@ -1,0 +1,145 @@
+"""The command `odradek export`: its options, its summary, its exit code."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..engines import ENGINES, LOCAL, SPARK, EngineError
+from ..log_directories import LogDirectoryError
+
+if TYPE_CHECKING:
+    from ..spark.options import ReadOptions
+    from .job import ExportResult
+
+DONE, DAMAGED, NOT_DONE = 0, 2, 3
+"""Exit codes: all records are exported; all that could be read; the export did not end."""
+CODECS = ("snappy", "zstd", "lz4", "gzip", "none")
+ISOLATIONS = ("read_uncommitted", "read_committed")
+
+
+def time_ms(text: str) -> int:
+    """ms since 1970 of a number, or of a time in ISO 8601, UTC where it names no zone. Raises ArgumentTypeError."""
+    try:
+        if text.lstrip("-").isdigit():
+            return int(text)
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        problem = f"'{text}' is neither ms since 1970 nor a time like 2026-11-21T12:00"
+        raise argparse.ArgumentTypeError(problem) from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of ``odradek export``."""
+    options = argparse.ArgumentParser(
+        prog="odradek export",
+        description="Writes topics of log directories as Parquet, a directory for each topic and day.",
+        epilog="Exit code: 0 all records are exported, 2 damaged batches are missing, 3 the export did not end.",
+    )
+    options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or a partition's")
+    options.add_argument("--output", required=True, metavar="OUT", type=Path, help="an empty or new directory")
+    options.add_argument("--overwrite", action="store_true", help="remove an earlier export of these topics from OUT")
+    options.add_argument("--topic", action="append", help="only this one; may repeat (default: all but those with __)")
+    options.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="local: processes here (default for one DIR); spark: tasks of a cluster (default for several)",
+    )
+    options.add_argument("--from-offsets", metavar="JSON", help='first offsets: {"topic": {"0": 23}}')
+    options.add_argument("--to-offsets", metavar="JSON", help="ends, exclusive, in the same form")
+    options.add_argument(
+        "--from-time",
+        type=time_ms,
+        metavar="TIME",
+        help="from the first record on that is as young: ms since 1970, or like 2026-11-21T12:00 (UTC)",
+    )
+    options.add_argument("--to-time", type=time_ms, metavar="TIME", help="up to the first record that is as young")
+    options.add_argument(
+        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="as a consumer's isolation.level"
+    )
+    options.add_argument("--compression", choices=CODECS, default=CODECS[0], help="of the Parquet (default: snappy)")
+    options.add_argument("--no-headers", action="store_true", help="leave out the column headers")
+    options.add_argument(
+        "--split-bytes", default="128m", metavar="SIZE", help="of the log for one task (default: 128m)"
+    )
+    options.add_argument("--json", action="store_true", help="one JSON object in place of the summary")
+    return options
+
+
+def export(arguments: Sequence[str]) -> int:
+    """Runs the command; 0: all is exported, 2: all but what is damaged, 3: it did not end."""
+    options = parser().parse_args(arguments)
+    try:
+        return run(options)
+    except (EngineError, LogDirectoryError, ValueError, OSError) as error:
+        print(f"odradek export: {error}", file=sys.stderr)
+    except ImportError as error:
+        print(f"odradek export: {error}; pip install 'odradek[spark]'", file=sys.stderr)
+    return NOT_DONE
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exports and prints. Raises EngineError, LogDirectoryError, ValueError, OSError, ImportError."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from .job import DoubledPartitionError, ExportOrder, OutputError
+    from .job import export as export_topics
+
+    order = ExportOrder(
+        read_options(options),
+        options.output,
+        options.engine or (SPARK if len(options.directories) > 1 else LOCAL),
+        options.compression,
+        not options.no_headers,
+        options.overwrite,
+    )
+    console = Console(stderr=True)
+    try:
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            bar = progress.add_task("exporting", total=None)
+            result = export_topics(order, lambda done, total: progress.update(bar, completed=done, total=total))
+    except (OutputError, DoubledPartitionError) as error:
+        print(f"odradek export: {error}", file=sys.stderr)
+        return NOT_DONE
+    show(result, options.output, is_json=options.json)
+    for text in result.damage:
+        print(f"odradek export: not exported: {text}", file=sys.stderr)
+    if result.damage_count > len(result.damage):
+        print(f"odradek export: and {result.damage_count - len(result.damage)} more", file=sys.stderr)
+    return DAMAGED if result.damage_count else DONE
+
+
+def read_options(options: argparse.Namespace) -> "ReadOptions":
+    """What the data source would be told. Raises ValueError for what can't be understood."""
+    from ..spark.options import parse_options
+
+    times = {"startingTimestamp": options.from_time, "endingTimestamp": options.to_time}
+    given = {
+        "paths": json.dumps(options.directories),
+        "subscribe": ",".join(options.topic) if options.topic else None,
+        "startingOffsets": options.from_offsets,
+        "endingOffsets": options.to_offsets,
+        **{name: None if time is None else str(time) for name, time in times.items()},
+        "isolation": options.isolation,
+        "maxPartitionBytes": options.split_bytes,
+    }
+    return parse_options({name: value for name, value in given.items() if value is not None})
+
+
+def show(result: "ExportResult", output: Path, *, is_json: bool) -> None:
+    """Prints what was exported."""
+    rows = sorted(result.rows.items())
+    total = sum(result.rows.values())
+    if is_json:
+        partitions = [{"topic": topic, "partition": partition, "rows": count} for (topic, partition), count in rows]
+        document = {"rows": total, "files": result.files, "damaged": result.damage_count, "partitions": partitions}
+        print(json.dumps(document))
+        return
+    for (topic, partition), count in rows:
+        print(f"{topic}-{partition}: {count} records")
+    print(f"{total} records in {result.files} files of {output}")

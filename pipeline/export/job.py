@@ -1,0 +1,124 @@
+"""An export: plans splits, runs a task for each, on one machine or on Spark, and marks the output as whole.
+
+The driver reads names, sizes and indexes; records go from the worker that reads them to the files it writes, never
+through the driver. ``_SUCCESS`` is written when every task is done, as Hadoop's committers do: an output without it is
+that of an export that did not end. Raises what planning raises; a topic-partition in two directories (replicas) is
+refused, since its rows would be doubled.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..engines import run_tasks
+from ..spark.options import ReadOptions
+from ..spark.pruning import Pruning
+from ..spark.splits import plan_records
+from .parquet_files import TEMPORARY_SUFFIX
+from .tasks import Exported, ExportTask, export_split
+
+SUCCESS = "_SUCCESS"
+Progress = Callable[[int, int], None]
+
+
+class OutputError(Exception):
+    """An output that can't be written to; the text says what stands there and what to do."""
+
+
+class DoubledPartitionError(Exception):
+    """A partition that lies in two of the directories."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOrder:
+    """What to export, where to, and how."""
+
+    options: ReadOptions
+    output: Path
+    engine: str
+    compression: str
+    has_headers: bool = True
+    is_overwriting: bool = False
+
+
+@dataclass
+class ExportResult:
+    """What an export did, by partition."""
+
+    rows: Counter[tuple[str, int]] = field(default_factory=Counter)
+    files: int = 0
+    damage_count: int = 0
+    damage: list[str] = field(default_factory=list)
+
+    def add(self, done: Exported) -> None:
+        """Takes in a task's."""
+        self.rows[done.topic, done.partition] += done.rows
+        self.files += done.files
+        self.damage_count += done.damage_count
+        self.damage += done.damage
+
+
+def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult:
+    """Runs the export. Raises OutputError, DoubledPartitionError, and what planning and engines raise."""
+    options = order.options
+    tasks = [
+        ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)
+        for portion in plan_records(options, Pruning())
+        for split in portion
+    ]
+    refuse_doubled(tasks)
+    prepare_output(order, {task.split.topic for task in tasks})
+    result = ExportResult()
+    sizes = [task.split.end - task.split.start for task in tasks]
+    for done in run_tasks(
+        order.engine,
+        tasks,
+        export_split,
+        "odradek export",
+        place=lambda task: task.split.segment.path,
+        sizes=sizes,
+        progress=progress,
+    ):
+        result.add(done)
+    for temporary in left_over(order.output):
+        temporary.unlink(missing_ok=True)
+    (order.output / SUCCESS).touch()
+    return result
+
+
+def refuse_doubled(tasks: Sequence[ExportTask]) -> None:
+    """Raises DoubledPartitionError for a partition that two directories have."""
+    found: dict[tuple[str, int], str] = {}
+    for task in tasks:
+        split = task.split
+        first = found.setdefault((split.topic, split.partition), split.directory)
+        if first != split.directory:
+            raise DoubledPartitionError(
+                f"{split.topic}-{split.partition} lies in {first} and in {split.directory}: "
+                "export from one replica, or its rows are doubled"
+            )
+
+
+def prepare_output(order: ExportOrder, topics: set[str]) -> None:
+    """Makes the directory; empties it of these topics' earlier export where that was asked for. Raises OutputError."""
+    output = order.output
+    if output.exists() and not output.is_dir():
+        raise OutputError(f"{output} is no directory")
+    if output.is_dir() and any(output.iterdir()):
+        if not order.is_overwriting:
+            raise OutputError(
+                f"{output} is not empty: rows could be there twice. Take another, or --overwrite, which removes "
+                f"{', '.join(f'topic={topic}' for topic in sorted(topics)) or 'nothing'} in it"
+            )
+        (output / SUCCESS).unlink(missing_ok=True)
+        for topic in topics:
+            if (output / f"topic={topic}").is_dir():
+                shutil.rmtree(output / f"topic={topic}")
+    output.mkdir(parents=True, exist_ok=True)
+
+
+def left_over(output: Path) -> Iterator[Path]:
+    """Files of attempts that were killed."""
+    return output.glob(f"topic=*/date=*/.*{TEMPORARY_SUFFIX}")
