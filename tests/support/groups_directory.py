@@ -24,6 +24,7 @@ from odradek.protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.log import AppendOrigin
@@ -73,6 +74,8 @@ class GroupsDirectory:
     first_offset: int = 0
     """Records before it are not there."""
     is_topic_there: bool = True
+    compression: CompressionType = CompressionType.NONE
+    """Of the batches of records that come next."""
     batches: dict[int, list[tuple[int, bytes, int]]] = field(default_factory=dict)
     """By partition of the offsets topic: (time, batch, records)."""
 
@@ -118,6 +121,7 @@ class GroupsDirectory:
         log = self.batches.setdefault(partition, [])
         batch = encode_batch(
             [Record(index, at_ms, key, value, []) for index, (key, value) in enumerate(pairs)],
+            compression=self.compression,
             producer_id=producer_id,
             producer_epoch=0 if producer_id >= 0 else -1,
             base_sequence=sum(n for _, _, n in log) if producer_id >= 0 else -1,
