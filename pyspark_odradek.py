@@ -10,7 +10,8 @@ jobs on the cluster that spark-submit names:
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.spark.source import KafkaLogDataSource as DefaultSource
@@ -18,7 +19,7 @@ from odradek.pipeline.spark.source import KafkaLogDataSource as DefaultSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DefaultSource", "main", "register"]
+__all__ = ["JOBS", "DefaultSource", "main", "register"]
 
 
 def register(spark: "SparkSession") -> None:
@@ -26,16 +27,22 @@ def register(spark: "SparkSession") -> None:
     spark.dataSource.register(DefaultSource)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs ``audit`` or ``compact`` on Spark, with the options of the ``odradek`` commands; their exit code."""
-    from odradek.pipeline.audit.command import audit
-    from odradek.pipeline.compact.command import compact
+JOBS = {
+    "audit": "odradek.pipeline.audit.command:audit",
+    "compact": "odradek.pipeline.compact.command:compact",
+    "export": "odradek.pipeline.export.command:export",
+}
+"""The jobs that run on Spark, as the ``odradek`` commands of the same names."""
 
-    jobs = {"audit": audit, "compact": compact}
-    if not arguments or arguments[0] not in jobs:
-        print(f"usage: spark-submit [OPTIONS] {__file__} {'|'.join(jobs)} ARGUMENTS", file=sys.stderr)
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs a job on Spark, with the options of its ``odradek`` command; that command's exit code."""
+    if not arguments or arguments[0] not in JOBS:
+        print(f"usage: spark-submit [OPTIONS] {__file__} {'|'.join(JOBS)} ARGUMENTS", file=sys.stderr)
         return 2
-    return jobs[arguments[0]](["--engine", "spark", *arguments[1:]])
+    module, _, name = JOBS[arguments[0]].partition(":")
+    command: Callable[[Sequence[str]], int] = getattr(import_module(module), name)
+    return command(["--engine", "spark", *arguments[1:]])
 
 
 if __name__ == "__main__":
