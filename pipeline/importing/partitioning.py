@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
 from .row_buffers import fields_of
 
 
-@compiled
+@inlined
 def _murmur2(data: Bytes, start: int, length: int) -> int:
     """Kafka's 32-bit murmur2, as a number that is not negative."""
     hashed = 0x9747B28C ^ length

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from ..compiled import compiled
+from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
 from .row_buffers import Fields, Rows
 
@@ -21,7 +21,7 @@ MOST_BYTES_OF_NUMBERS = 1 + 5 + 10 + 5 + 5 + 5 + 5
 MOST_BYTES_OF_HEADER = 5 + 5
 
 
-@compiled
+@inlined
 def _number_size(number: int) -> int:
     """Bytes of a zigzag varint."""
     rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
@@ -32,7 +32,7 @@ def _number_size(number: int) -> int:
     return size
 
 
-@compiled
+@inlined
 def _put_number(out: Bytes, position: int, number: int) -> int:
     """Writes a zigzag varint; the position behind it."""
     rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
@@ -44,7 +44,7 @@ def _put_number(out: Bytes, position: int, number: int) -> int:
     return position + 1
 
 
-@compiled
+@inlined
 def _put_field(out: Bytes, position: int, data: Bytes, start: int, length: int) -> int:
     """Writes a length and so many bytes (-1: null); the position behind them."""
     position = _put_number(out, position, length)
@@ -54,12 +54,12 @@ def _put_field(out: Bytes, position: int, data: Bytes, start: int, length: int) 
     return position
 
 
-@compiled
+@inlined
 def _field_size(length: int) -> int:
     return _number_size(length) + max(length, 0)
 
 
-@compiled
+@inlined
 def _fixed_size(row: int, keys: Any, values: Any, header_bounds: Int64s, header_keys: Any, header_values: Any) -> int:
     """Bytes of a record's body without its deltas."""
     first, last = header_bounds[row], header_bounds[row + 1]

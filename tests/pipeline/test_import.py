@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from odradek.pipeline.export.command import export
 from odradek.pipeline.importing import command
 from odradek.pipeline.importing.errors import ImportRefusedError
 from odradek.pipeline.importing.job import ImportOrder, import_rows
+from odradek.protocol.records.compression import CompressionType
 from odradek.storage.check_command import check
 from odradek.storage.checkpoints import read_epoch_checkpoint, read_offset_checkpoint
 from odradek.storage.directory_lock import DirectoryLock
@@ -211,3 +213,18 @@ def test_wrong_options(tmp_path: Path, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as exit_of:
         command.import_topics([str(tmp_path / "rows.parquet"), "--into", str(tmp_path / "logs"), *arguments])
     assert exit_of.value.code == 2
+
+
+def test_an_export_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every column equal, from one directory by `odradek export` into another: topic and date are folders there."""
+    rows = [row(offset, partition=offset % 2, headers=[{"key": "h", "value": b"1"}]) for offset in range(300)]
+    rows += [row(offset, topic="late", timestampType=1, timestamp=10**15 * (offset + 1)) for offset in range(3, 30, 4)]
+    rows += [
+        row(3, topic="edges", key=None, value=None),
+        row(9, topic="edges", key=b"", value=b"\xff", timestamp=-1000),
+    ]
+    source = write_parquet(tmp_path / "rows.parquet", rows)
+    import_rows(order(source, tmp_path / "first", compression=CompressionType.ZSTD))
+    assert export([str(tmp_path / "first"), "--output", str(tmp_path / "exported"), "--engine", "local"]) == 0
+    import_rows(order(tmp_path / "exported", tmp_path / "second"))
+    assert in_order(records_in(tmp_path / "second")) == in_order(records_in(tmp_path / "first")) == in_order(rows)
