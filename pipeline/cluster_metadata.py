@@ -56,11 +56,12 @@ class MetadataDamage(NamedTuple):
 
 @dataclass(slots=True)
 class ClusterMetadata:
-    """Topics by name; configs set for topics, and for all brokers, by Kafka's keys."""
+    """Topics by name; configs set for topics, for all brokers, and for one broker by its id, by Kafka's keys."""
 
     topics: dict[str, TopicFacts] = field(default_factory=dict)
     topic_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     broker_configs: dict[str, str] = field(default_factory=dict)
+    named_broker_configs: dict[str, dict[str, str]] = field(default_factory=dict)
     is_known: bool = False
     """Whether there was a metadata log at all."""
     damage: list[MetadataDamage] = field(default_factory=list)
@@ -95,12 +96,18 @@ class ClusterMetadata:
             configs = self.topic_configs.setdefault(record.resource_name, {})
         elif record.resource_type == _BROKER_RESOURCE and not record.resource_name:
             configs = self.broker_configs
+        elif record.resource_type == _BROKER_RESOURCE:
+            configs = self.named_broker_configs.setdefault(record.resource_name, {})
         else:
             return
         if record.value is None:
             configs.pop(record.name, None)
         else:
             configs[record.name] = record.value
+
+    def configs_of_broker(self, broker_id: str | None) -> dict[str, str]:
+        """What a broker's dynamic configuration says: its own (None: of no broker) before that of all."""
+        return self.broker_configs | self.named_broker_configs.get(broker_id or "", {})
 
 
 def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:

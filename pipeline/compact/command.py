@@ -4,30 +4,46 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
-from ..engines import ENGINES, LOCAL, EngineMissingError
+from ..engines import ENGINES, LOCAL, EngineError, EngineMissingError, Progress
 from ..log_directories import LogDirectoryError
-from .job import CompactionOrder, compact_topic
-from .partition_job import PartitionOutcome
+from ..spark.options import parse_size
+from .job import compact_directory
+from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome
+from .plan import CompactionOrder
 from .topic_config import ConfigValueError
 
 DONE, REFUSED_PARTITIONS, REFUSED = 0, 1, 3
 """Exit codes: all partitions done; some were left as they were; nothing was begun."""
 
 
+def size(text: str) -> int:
+    """Bytes as in 256m. Raises ArgumentTypeError."""
+    try:
+        return parse_size("it", text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of ``odradek compact``."""
     options = argparse.ArgumentParser(
         prog="odradek compact",
-        description="Compacts a topic in a log directory that no broker has open: the latest record of each key stays.",
-        epilog="Rules, offsets and files are those of Kafka's own cleaner. For directories of Odradek and of Kafka.",
+        description="Compacts topics in a log directory that no broker has open: the latest record of each key stays.",
+        epilog="Rules, offsets and files are those of Kafka's own cleaner. For directories of Odradek and of Kafka. "
+        "Exit code: 0 done, 1 a partition was left as it was (with the reason), 3 nothing was begun.",
     )
     options.add_argument("directory", metavar="DIR", type=Path, help="a log directory (log.dirs)")
-    options.add_argument("--topic", required=True)
+    options.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        help="may repeat (default: all whose cleanup.policy has compact, as the metadata in DIR says)",
+    )
     options.add_argument("--partition", type=int, action="append", default=[], help="only this one; may repeat")
     options.add_argument("--dry-run", action="store_true", help="say what one round would free, change nothing")
     options.add_argument(
@@ -35,11 +51,21 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a topic config that the metadata in DIR does not have, such as delete.retention.ms",
+        help="a topic config that the metadata in DIR does not have, such as delete.retention.ms; may repeat",
     )
     options.add_argument("--now", type=int, metavar="MS", help="the clock, ms since 1970 (default: now)")
     options.add_argument(
-        "--max-keys", type=int, default=5_000_000, help="keys held in memory at a time (default: 5000000, about 1 GB)"
+        "--memory",
+        type=size,
+        default=DEFAULT_MAP_BYTES,
+        metavar="SIZE",
+        help="for the keys of each partition at work (default: 256m); with more keys the log is read more than once",
+    )
+    options.add_argument(
+        "--throttle",
+        type=size,
+        metavar="SIZE",
+        help="bytes read and written a second, such as 50m; one partition at a time",
     )
     options.add_argument("--engine", choices=ENGINES, default=LOCAL, help="where the partitions are cleaned")
     options.add_argument("--json", action="store_true", help="one JSON object for each partition instead of the table")
@@ -48,34 +74,31 @@ def parser() -> argparse.ArgumentParser:
 
 def compact(arguments: Sequence[str]) -> int:
     """Runs the command; 0: done, 1: a partition was left as it was, 3: nothing was begun."""
+    from rich.console import Console
+
     options = parser().parse_args(arguments)
-    configs = dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in options.config)
-    order = CompactionOrder(
-        options.directory,
-        options.topic,
-        options.now if options.now is not None else time.time_ns() // 1_000_000,
-        tuple(options.partition),
-        configs,
-        max(options.max_keys, 1),
-        options.dry_run,
-        options.engine,
-    )
-    outcomes = []
+    outcomes: list[PartitionOutcome] = []
+    console = Console(stderr=True, markup=False)
     try:
-        for outcome in compact_topic(order):
-            outcomes.append(outcome)
-            if options.json:
-                print(json.dumps(asdict(outcome)), flush=True)
+        with console.status("compacting …") as status:  # silent where stderr is no terminal
+            order = _order(options, lambda done, total: status.update(f"compacting … {done} of {total} partitions"))
+            for outcome in compact_directory(order):
+                outcomes.append(outcome)
+                if options.json:
+                    print(json.dumps(asdict(outcome)), flush=True)
     except (
         DirectoryLockedError,
         LogDirectoryError,
         ConfigValueError,
         CorruptCheckpointError,
         EngineMissingError,
-        OSError,
     ) as error:
         print(f"odradek compact: {error}", file=sys.stderr)
         return REFUSED
+    except (EngineError, OSError) as error:
+        print(f"odradek compact: {error}", file=sys.stderr)
+        return REFUSED_PARTITIONS if outcomes else REFUSED
+    outcomes.sort(key=lambda outcome: (outcome.topic, outcome.partition))
     if not options.json:
         show(outcomes, is_dry_run=options.dry_run)
     for outcome in outcomes:
@@ -84,26 +107,55 @@ def compact(arguments: Sequence[str]) -> int:
     return REFUSED_PARTITIONS if any(outcome.refusal for outcome in outcomes) else DONE
 
 
+def _order(options: argparse.Namespace, progress: Progress) -> CompactionOrder:
+    return CompactionOrder(
+        options.directory,
+        options.now if options.now is not None else time.time_ns() // 1_000_000,
+        tuple(dict.fromkeys(options.topic)),
+        tuple(options.partition),
+        dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in options.config),
+        options.memory,
+        options.throttle or float("inf"),
+        options.dry_run,
+        options.engine,
+        progress,
+    )
+
+
 def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
-    """Prints the table."""
+    """Prints the table, with a line for all where there are several."""
     from rich.console import Console
     from rich.table import Table
 
+    if not outcomes:
+        print("No topic in this directory has a cleanup.policy with compact.")
+        return
     table = Table(title="Would be compacted (first round)" if is_dry_run else "Compacted", title_justify="left")
     for name in ("PARTITION", "CLEANED UP TO", "SEGMENTS", "BYTES", "RECORDS", "ROUNDS", "FREED"):
         table.add_column(name, justify="left" if name == "PARTITION" else "right", no_wrap=True)
     for outcome in outcomes:
-        freed = outcome.bytes_before - outcome.bytes_after
         table.add_row(
             f"{outcome.topic}-{outcome.partition}",
             "refused" if outcome.refusal else str(outcome.cleaned_up_to),
-            f"{outcome.segments_before} -> {outcome.segments_after}",
-            f"{outcome.bytes_before} -> {outcome.bytes_after}",
-            f"{outcome.records_before} -> {outcome.records_after}",
-            str(outcome.rounds),
-            f"{freed / outcome.bytes_before:.0%}" if outcome.bytes_before else "-",
+            *_figures([outcome]),
         )
+    if len(outcomes) > 1:
+        table.add_section()
+        table.add_row(f"{len(outcomes)} partitions", "", *_figures(outcomes))
     Console().print(table)
     unkeyed = sum(outcome.records_without_key for outcome in outcomes)
     if unkeyed:
         print(f"{unkeyed} records without a key are not kept by compaction.")
+
+
+def _figures(outcomes: Iterable[PartitionOutcome]) -> list[str]:
+    """Segments, bytes, records, rounds and the part of the bytes that was freed, of one partition or of several."""
+    done = list(outcomes)
+    before, after = sum(one.bytes_before for one in done), sum(one.bytes_after for one in done)
+    return [
+        f"{sum(one.segments_before for one in done)} -> {sum(one.segments_after for one in done)}",
+        f"{before} -> {after}",
+        f"{sum(one.records_before for one in done)} -> {sum(one.records_after for one in done)}",
+        str(sum(one.rounds for one in done)),
+        f"{(before - after) / before:.0%}" if before else "-",
+    ]

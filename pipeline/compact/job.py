@@ -1,61 +1,38 @@
-"""The compaction of a topic in one log directory: lock, plan, run on an engine, checkpoint.
+"""The compaction of topics in one log directory: lock, plan, run on an engine, checkpoint.
 
 Holds the broker's own lock while anything may be written, so that neither ours nor a real Kafka runs on the directory.
 Source: Kafka's LogCleanerManager (cleaner-offset-checkpoint, written after a partition's last swap).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from ...storage.checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    read_offset_checkpoint,
-    write_offset_checkpoint,
-)
-from ...storage.compaction.offset_map import UNLIMITED
+from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
 from ...storage.directory_lock import DirectoryLock
 from ...storage.files import Files
-from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
-from ..engines import LOCAL, run_tasks
-from ..log_directories import LogDirectoryError, PartitionDirectory, find_partitions
+from ..engines import SPARK, Job, finished_tasks, run_tasks
+from ..log_directories import LogDirectoryError
 from .partition_job import PartitionOutcome, PartitionTask, compact_partition
-from .topic_config import ConfigValueError, compaction_config
+from .plan import CompactionOrder, CompactionPlan, plan_compaction
+from .reach import why_out_of_reach
+
+NAME = "odradek compact"
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionOrder:
-    """What a caller asks for. `now_ms` is the clock of the whole run, ms since 1970."""
+def compact_directory(order: CompactionOrder, files: Files | None = None) -> Iterator[PartitionOutcome]:
+    """Compacts and yields what became of each partition, as they finish. `files`: run here, through these.
 
-    directory: Path
-    topic: str
-    now_ms: int
-    partitions: tuple[int, ...] = ()
-    configs: Mapping[str, str] | None = None
-    max_map_entries: int = UNLIMITED
-    is_dry_run: bool = False
-    engine: str = LOCAL
-
-
-def compact_topic(order: CompactionOrder, files: Files | None = None) -> Iterator[PartitionOutcome]:
-    """Compacts the topic's partitions and yields what became of each.
-
-    Raises DirectoryLockedError while a broker runs, LogDirectoryError, ConfigValueError, CorruptCheckpointError,
-    EngineMissingError, OSError.
+    Raises DirectoryLockedError while a broker runs, LogDirectoryError, ConfigValueError, CorruptCheckpointError, all
+    with nothing begun; EngineError, OSError.
     """
     layer = files or Files()
     if not order.directory.is_dir():
         raise LogDirectoryError(f"{order.directory} is no directory")
     with _locked(order.directory):
-        tasks = _plan(order, layer)
-        if order.engine == LOCAL and files is not None:
-            outcomes: Iterator[PartitionOutcome] = (compact_partition(task, layer) for task in tasks)
-        else:
-            outcomes = run_tasks(order.engine, tasks, compact_partition, f"odradek compact {order.topic}")
-        for outcome in outcomes:
+        plan = plan_compaction(order, layer)
+        yield from plan.refused
+        for outcome in _outcomes(order, plan, files):
             if outcome.cleaned_up_to is not None and not order.is_dry_run and outcome.refusal is None:
                 _checkpoint(layer, order.directory, outcome, outcome.cleaned_up_to)
             yield outcome
@@ -70,47 +47,41 @@ def _locked(directory: Path) -> Iterator[None]:
         lock.release()
 
 
-def _plan(order: CompactionOrder, files: Files) -> list[PartitionTask]:
-    partitions = find_partitions(order.directory, [order.topic])
-    if order.partitions:
-        partitions = [found for found in partitions if found.partition in order.partitions]
-    if not partitions:
-        raise LogDirectoryError(f"{order.directory} has no such partition of topic '{order.topic}'")
-    metadata = read_cluster_metadata(order.directory)
-    config = compaction_config(
-        metadata.topic_configs.get(order.topic, {}), metadata.broker_configs, order.configs or {}
+def _outcomes(order: CompactionOrder, plan: CompactionPlan, files: Files | None) -> Iterator[PartitionOutcome]:
+    if files is not None:
+        yield from (compact_partition(task, files) for task in plan.tasks)
+        return
+    if order.engine == SPARK:
+        unreachable = sorted({reason for reason in _probe(order, plan) if reason})
+        if unreachable:
+            raise LogDirectoryError(unreachable[0])
+    job: Job[PartitionTask, PartitionOutcome] = Job(
+        plan.tasks,
+        compact_on_executor if order.engine == SPARK else compact_partition,
+        NAME,
+        place=lambda task: task.directory,
+        sizes=plan.sizes,
+        progress=order.progress,
+        max_workers=None if order.bytes_per_second == float("inf") else 1,  # the rate is that of the whole run
     )
-    if not config.is_compacted:
-        raise ConfigValueError(
-            f"cleanup.policy of topic '{order.topic}' is {','.join(sorted(config.cleanup_policy))}, as far as the "
-            "metadata in this directory says; --config cleanup.policy=compact compacts it all the same"
-        )
-    cleaned = read_offset_checkpoint(files, order.directory / CLEANER_OFFSET_CHECKPOINT)
-    starts = read_offset_checkpoint(files, order.directory / LOG_START_OFFSET_CHECKPOINT)
-    watermarks = read_offset_checkpoint(files, order.directory / REPLICATION_OFFSET_CHECKPOINT)
-    return [
-        PartitionTask(
-            found.topic,
-            found.partition,
-            found.path,
-            config,
-            order.now_ms,
-            cleaned.get(key := (found.topic, found.partition)),
-            starts.get(key),
-            _high_watermark(watermarks.get(key), metadata, found),
-            order.max_map_entries,
-            order.is_dry_run,
-        )
-        for found in partitions
-    ]
+    yield from (outcome for _, outcome in finished_tasks(order.engine, job))
 
 
-def _high_watermark(checkpointed: int | None, metadata: ClusterMetadata, found: PartitionDirectory) -> int | None:
-    """The checkpoint's; without one the log's end (None) where this is the only replica, else nothing is known (0)."""
-    if checkpointed is not None:
-        return checkpointed
-    topic = metadata.topics.get(found.topic)
-    return None if topic is not None and topic.replicas.get(found.partition) == 1 else 0
+def _probe(order: CompactionOrder, plan: CompactionPlan) -> Iterator[str]:
+    """What executors say before anything begins: as many as there are tasks, so that every one may be asked."""
+    directories = [order.directory.resolve()] * len(plan.tasks)
+    return run_tasks(SPARK, directories, why_out_of_reach, f"{NAME}: can executors see the directory?")
+
+
+def compact_on_executor(task: PartitionTask) -> PartitionOutcome:
+    """As `compact_partition`, in another process than that which holds the lock, and only where that is held.
+
+    A task that Spark tries again finishes first what its forerunner had begun.
+    """
+    reason = why_out_of_reach(task.directory.parent)
+    if reason:
+        return PartitionOutcome(task.topic, task.partition, reason)
+    return compact_partition(task)
 
 
 def _checkpoint(files: Files, directory: Path, outcome: PartitionOutcome, cleaned_up_to: int) -> None:

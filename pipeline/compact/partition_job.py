@@ -5,12 +5,15 @@ again ends in the same bytes. The caller holds the directory's lock. The active 
 producer snapshots of segments that stay are not touched. Source: storage/compaction/.
 """
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...protocol.errors import KafkaError
 from ...storage.compaction.cleaning import PartitionCleaner, RoundResult
 from ...storage.compaction.grouping import CleanableRange, cleanable_range
+from ...storage.compaction.pace import Pace
 from ...storage.compaction.partition_facts import PartitionFacts, read_partition
 from ...storage.errors import CorruptIndexError
 from ...storage.file_names import CLEANED_SUFFIX, SWAP_SUFFIX
@@ -19,6 +22,8 @@ from ...storage.log_config import LogConfig
 from ...storage.log_loader import finish_interrupted_work
 
 MAX_ROUNDS = 1000
+DEFAULT_MAP_BYTES = 256 << 20
+"""For the keys of a task: 1.5 million of 60 bytes at a time; more are taken in turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,8 @@ class PartitionTask:
     log_start_offset: int | None
     high_watermark: int | None
     """None: the checkpoint has none, and the log's end counts."""
-    max_map_entries: int
+    max_map_bytes: int
+    bytes_per_second: float
     is_dry_run: bool
 
 
@@ -70,11 +76,11 @@ class PartitionOutcome:
 
 
 def compact_partition(task: PartitionTask, files: Files | None = None) -> PartitionOutcome:
-    """Does the task; damage and missing files end in a refusal with the partition as it was. Raises OSError."""
+    """Does the task; damage, missing files and a disk that fails end in a refusal with the partition as it was.
+
+    Or, where the disk failed within an exchange of segments, as the next run or broker finishes it.
+    """
     outcome = PartitionOutcome(task.topic, task.partition)
-    if not task.directory.is_dir():
-        outcome.refusal = f"{task.directory} can't be reached from here"
-        return outcome
     layer = files or Files()
     try:
         if task.is_dry_run:
@@ -87,11 +93,17 @@ def compact_partition(task: PartitionTask, files: Files | None = None) -> Partit
         _clean_until_unchanged(task, layer, outcome)
     except (KafkaError, CorruptIndexError) as error:
         outcome.refusal = f"{error}; nothing of this partition was changed by the round that met it (see odradek audit)"
+    except OSError as error:
+        outcome.refusal = f"{error}; the next run goes on from here"
+    if outcome.refusal is not None and not task.is_dry_run:
+        with suppress(OSError):  # what the refusal names is worse
+            finish_interrupted_work(layer, task.directory)
     return outcome
 
 
 def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: PartitionOutcome) -> None:
     cleaned_up_to = task.cleaned_up_to
+    pace = _pace(task.bytes_per_second)
     for _ in range(MAX_ROUNDS):
         facts = read_partition(
             files, task.directory, now_ms=task.now_ms, producer_id_expiration_ms=task.config.producer_id_expiration_ms
@@ -104,13 +116,22 @@ def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: Partition
         if offsets.first_uncleanable_offset <= facts.segments[0].base_offset:
             outcome.cleaned_up_to = offsets.first_dirty_offset
             return
-        cleaner = PartitionCleaner(files, task.directory, task.config, task.now_ms)
-        result = cleaner.clean(facts, offsets, max_map_entries=task.max_map_entries, is_dry_run=task.is_dry_run)
+        cleaner = PartitionCleaner(files, task.directory, task.config, task.now_ms, pace=pace)
+        result = cleaner.clean(facts, offsets, max_map_bytes=task.max_map_bytes, is_dry_run=task.is_dry_run)
         outcome.add(result)
         is_done = not result.is_changed and result.cleaned_up_to >= offsets.first_uncleanable_offset
         if is_done or task.is_dry_run:
             return
         cleaned_up_to = result.cleaned_up_to
+
+
+def _pace(bytes_per_second: float) -> Pace:
+    def wait(seconds: float) -> bool:
+        if seconds:
+            time.sleep(seconds)
+        return False
+
+    return Pace(bytes_per_second, time.monotonic, wait)
 
 
 def _range(task: PartitionTask, facts: PartitionFacts, cleaned_up_to: int | None) -> CleanableRange:

@@ -1,0 +1,166 @@
+"""Which partitions of a log directory are to be compacted, and by what configuration and checkpoints.
+
+Reads names, checkpoints and the directory's own metadata log; never a log, never writes. Directories that end in
+-delete, -future or -stray are not a partition's. Source: Kafka's LogManager.fetchLogConfig, LogCleanerManager.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...storage.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    read_offset_checkpoint,
+)
+from ...storage.errors import CorruptCheckpointError
+from ...storage.file_names import METADATA_TOPIC, parse_partition_directory
+from ...storage.files import Files
+from ...storage.log_config import LogConfig
+from ...storage.meta_properties import read_meta_properties
+from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..engines import LOCAL, Progress
+from ..log_directories import LogDirectoryError, PartitionDirectory, find_partitions
+from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome, PartitionTask
+from .topic_config import ConfigValueError, compaction_config
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionOrder:
+    """What a caller asks for. `now_ms` is the clock of the whole run, ms since 1970.
+
+    Without `topics` all whose policy in the metadata has compact. `max_map_bytes` is for the keys of a task,
+    `bytes_per_second` bounds what is read and written. `progress` gets (partitions done, partitions in all).
+    """
+
+    directory: Path
+    now_ms: int
+    topics: tuple[str, ...] = ()
+    partitions: tuple[int, ...] = ()
+    configs: Mapping[str, str] | None = None
+    max_map_bytes: int = DEFAULT_MAP_BYTES
+    bytes_per_second: float = float("inf")
+    is_dry_run: bool = False
+    engine: str = LOCAL
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """The partitions to do, with the bytes of each, and those that can't be."""
+
+    tasks: list[PartitionTask]
+    sizes: list[int]
+    refused: list[PartitionOutcome]
+
+
+def plan_compaction(order: CompactionOrder, files: Files) -> CompactionPlan:
+    """What an order means for its directory.
+
+    Raises LogDirectoryError, ConfigValueError (for a topic that was named and can't be compacted),
+    CorruptCheckpointError, OSError.
+    """
+    found = _partitions(order)
+    metadata = read_cluster_metadata(order.directory)
+    configs, refusals = _configs(order, metadata, _broker_id(files, order.directory), {one.topic for one in found})
+    chosen = [one for one in found if one.topic in configs]
+    refused = [
+        PartitionOutcome(one.topic, one.partition, refusals[one.topic]) for one in found if one.topic in refusals
+    ]
+    tasks = list(_tasks(order, files, metadata, configs, chosen))
+    return CompactionPlan(tasks, [sum(segment.size for segment in one.segments) for one in chosen], refused)
+
+
+def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:
+    """The partitions that the order speaks of; of all topics where it names none."""
+    if parse_partition_directory(order.directory.name) is not None and any(order.directory.glob("*.log")):
+        raise LogDirectoryError(
+            f"{order.directory} is the directory of a partition: name the log directory above it, whose lock is taken"
+        )
+    if METADATA_TOPIC in order.topics:
+        raise LogDirectoryError(
+            f"{METADATA_TOPIC} is not compacted: controllers replace its beginning by snapshots (Kafka does the same)"
+        )
+    found = find_partitions(order.directory, order.topics or None)
+    missing = sorted(set(order.topics) - {one.topic for one in found})
+    if missing:
+        raise LogDirectoryError(f"{order.directory} has no partition of topic '{missing[0]}'")
+    if order.partitions:
+        found = [one for one in found if one.partition in order.partitions]
+        if not found:
+            raise LogDirectoryError(f"{order.directory} has no such partition")
+    return found
+
+
+def _broker_id(files: Files, directory: Path) -> str | None:
+    try:
+        meta = read_meta_properties(files, directory)
+    except CorruptCheckpointError:
+        return None  # what is set for one broker alone is then not known; the audit speaks of the file
+    return None if meta is None else str(meta.node_id)
+
+
+def _configs(
+    order: CompactionOrder, metadata: ClusterMetadata, broker_id: str | None, topics: Iterable[str]
+) -> tuple[dict[str, LogConfig], dict[str, str]]:
+    """(configuration of each topic that is to be compacted, why not of those that should be and can't)."""
+    configs: dict[str, LogConfig] = {}
+    refusals: dict[str, str] = {}
+    if not order.topics and not metadata.is_known and not (order.configs or {}).get("cleanup.policy"):
+        raise LogDirectoryError(
+            f"{order.directory} has no metadata log that says which topics are compacted: name them with --topic"
+        )
+    for topic in sorted(topics):
+        try:
+            config = compaction_config(
+                metadata.topic_configs.get(topic, {}), metadata.configs_of_broker(broker_id), order.configs or {}
+            )
+        except ConfigValueError as error:
+            if order.topics:
+                raise
+            refusals[topic] = str(error)
+            continue
+        if config.is_compacted:
+            configs[topic] = config
+        elif order.topics:
+            raise ConfigValueError(
+                f"cleanup.policy of topic '{topic}' is {','.join(sorted(config.cleanup_policy))}, as far as the "
+                "metadata in this directory says; --config cleanup.policy=compact compacts it all the same"
+            )
+    return configs, refusals
+
+
+def _tasks(
+    order: CompactionOrder,
+    files: Files,
+    metadata: ClusterMetadata,
+    configs: Mapping[str, LogConfig],
+    partitions: Iterable[PartitionDirectory],
+) -> Iterator[PartitionTask]:
+    cleaned = read_offset_checkpoint(files, order.directory / CLEANER_OFFSET_CHECKPOINT)
+    starts = read_offset_checkpoint(files, order.directory / LOG_START_OFFSET_CHECKPOINT)
+    watermarks = read_offset_checkpoint(files, order.directory / REPLICATION_OFFSET_CHECKPOINT)
+    for found in partitions:
+        key = (found.topic, found.partition)
+        yield PartitionTask(
+            found.topic,
+            found.partition,
+            found.path,
+            configs[found.topic],
+            order.now_ms,
+            cleaned.get(key),
+            starts.get(key),
+            _high_watermark(watermarks.get(key), metadata, found),
+            order.max_map_bytes,
+            order.bytes_per_second,
+            order.is_dry_run,
+        )
+
+
+def _high_watermark(checkpointed: int | None, metadata: ClusterMetadata, found: PartitionDirectory) -> int | None:
+    """The checkpoint's; without one the log's end (None) where this is the only replica, else nothing is known (0)."""
+    if checkpointed is not None:
+        return checkpointed
+    topic = metadata.topics.get(found.topic)
+    return None if topic is not None and topic.replicas.get(found.partition) == 1 else 0
