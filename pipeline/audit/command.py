@@ -31,6 +31,16 @@ def time_ms(text: str) -> int:
     return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+class _ListFindings(argparse.Action):
+    """Prints the catalogue and ends, as --help does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from .documentation import catalogue_text
+
+        print(catalogue_text(), end="")
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of ``odradek audit``."""
     options = argparse.ArgumentParser(
@@ -66,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
         "--fail-on", choices=FAIL_ON, default="warning", help="the least severity that the exit code tells"
     )
     options.add_argument("--ignore", action="append", default=[], metavar="FINDING", help="leave out; may repeat")
+    options.add_argument("--list-findings", action=_ListFindings, nargs=0, help="print all findings there are, and end")
     return options
 
 

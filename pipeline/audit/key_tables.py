@@ -44,6 +44,19 @@ def hash_keys(payload: Bytes, keys: Fields, rows: Int64s) -> Hashes:
     return hashes
 
 
+@compiled
+def _count(hashes: Hashes, buckets: NDArray[numpy.int32], bits: NDArray[numpy.uint8]) -> int:
+    """Counts into two rows of buckets, marks a bit; the greatest of the lesser counts."""
+    most = 0
+    for value in hashes:
+        first, second = value & 0xFFFF, (value >> 16) & 0xFFFF
+        buckets[0, first] += 1
+        buckets[1, second] += 1
+        most = max(most, min(buckets[0, first], buckets[1, second]))
+        bits[(value >> 32) & 0xFFFFF] = 1
+    return most
+
+
 class KeyCounts:
     """How many different keys there were, about, and at most how many records the most frequent one has.
 
@@ -53,7 +66,7 @@ class KeyCounts:
     __slots__ = ("_bits", "_buckets", "most", "records")
 
     def __init__(self) -> None:
-        self._buckets = numpy.zeros((2, _BUCKETS), numpy.int64)
+        self._buckets = numpy.zeros((2, _BUCKETS), numpy.int32)
         self._bits = numpy.zeros(_BITS, numpy.uint8)
         self.records = 0
         self.most = 0
@@ -63,11 +76,7 @@ class KeyCounts:
         if not len(hashes):
             return
         self.records += len(hashes)
-        first, second = hashes & (_BUCKETS - 1), (hashes >> 16) & (_BUCKETS - 1)
-        for row, buckets in enumerate((first, second)):
-            self._buckets[row] += numpy.bincount(buckets, minlength=_BUCKETS)
-        self.most = max(self.most, int(numpy.minimum(self._buckets[0][first], self._buckets[1][second]).max()))
-        self._bits[(hashes >> 32) & (_BITS - 1)] = 1
+        self.most = max(self.most, int(_count(hashes, self._buckets, self._bits)))
 
     @property
     def distinct(self) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
+from pyspark.sql import SparkSession
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.command import audit
@@ -13,7 +14,7 @@ from odradek.pipeline.audit.findings import CHECKS, Finding
 from odradek.pipeline.audit.job import AuditResult, audit_directories
 from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engines import LOCAL, SPARK
 from odradek.protocol.records.batch import iterate_headers
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.log_directories import compactable_directory, flip_a_byte, history_directory
@@ -129,6 +130,27 @@ def test_the_exit_code_tells_what_is_asked_for(tmp_path: Path) -> None:
     assert audit([str(directory.root), "--now", "2026-05-29", "--fail-on", "never"]) == 0
     with pytest.raises(SystemExit):
         audit([str(directory.root), "--now", "yesterday"])
+
+
+def test_the_page_has_all_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        audit(["--list-findings"])
+    assert ended.value.code == 0
+    catalogue = capsys.readouterr().out
+    page = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+    assert page.endswith(catalogue), "put the output of `odradek audit --list-findings` at the end of docs/audit.md"
+
+
+@pytest.mark.ci
+def test_both_engines_find_the_same(tmp_path: Path, spark: SparkSession) -> None:
+    roots = [
+        AuditedDirectory(tmp_path / str(seed), {"cleanup.policy": "compact"}, seed=seed, partitions=(0, 1, 2)).root
+        for seed in range(2)
+    ]
+    flip_a_byte(roots[0])
+    local = audit_directories(roots, LOCAL, now_ms=NOW_MS)
+    assert {"batch-crc-mismatch", "replicas-diverge"} <= {found.name for found in local.findings}
+    assert audit_directories(roots, SPARK, now_ms=NOW_MS) == local
 
 
 def test_every_check_says_what_it_means_and_what_to_do() -> None:
