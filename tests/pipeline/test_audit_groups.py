@@ -378,6 +378,32 @@ def test_without_a_clock_the_moment_is_that_of_the_last_record(tmp_path: Path) -
     assert {row.at for row in audited(directory.write(tmp_path), now_ms=None).groups} == {NOW_MS}
 
 
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"\xff" * 11)])
+def test_lag_needs_no_index(tmp_path: Path, suffix: str, damage: Callable[[Path], None]) -> None:
+    directory = GroupsDirectory()
+    directory.commit("readers", 200)
+    root = directory.write(tmp_path)
+    at_ms = FIRST_MS + 500_000
+    before = audited(root, at_ms=at_ms).groups
+    for path in (root / f"{TOPIC}-0").glob(f"*{suffix}"):
+        damage(path)
+    assert audited(root, at_ms=at_ms).groups == before
+
+
+def test_of_several_replicas_the_longest_counts(tmp_path: Path) -> None:
+    """Two brokers' directories; the first has fallen behind in both topics."""
+    behind, ahead = GroupsDirectory(), GroupsDirectory()
+    for directory, offset in ((behind, 300), (ahead, 300), (ahead, 590)):
+        directory.commit("readers", offset)
+    roots = [behind.write(tmp_path / "0"), ahead.write(tmp_path / "1")]
+    for path in (roots[0] / f"{TOPIC}-0").glob("*.log"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    for order in (roots, roots[::-1]):
+        [row] = audit_directories(order, LOCAL, now_ms=NOW_MS).groups
+        assert (row.committed_offset, row.log_end_offset, row.lag) == (590, 600, 10)
+
+
 # Growth -------------------------------------------------------------------------
 
 
