@@ -11,7 +11,7 @@ delete horizon by then). Exact in both. Source: Kafka's Cleaner.buildOffsetMap.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ...protocol.records.batch import CONTROL_FLAG
+from ...protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from .batch_chunk import BatchChunk
 from .grouping import CleanableRange, SegmentFacts
 from .offset_map import HASH_BITS, KeyLimit, KeyRange, OffsetMap
@@ -85,7 +85,7 @@ def _build(
         for chunk in chunks(segment):
             batches = _batches_with_keys(chunk, transactions, start)
             taken = 0
-            while (taken := taken + offset_map.put(chunk, batches[taken:], start)) < len(batches):
+            while batches and (taken := taken + offset_map.put(chunk, batches[taken:], start)) < len(batches):
                 if limit.entries <= len(offset_map):
                     stopped_at = batches[taken]
                     if stopped_at and chunk.headers[stopped_at - 1].last_offset >= start:
@@ -110,7 +110,7 @@ def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, sta
         if header.attributes & CONTROL_FLAG:
             records = decode(chunk, index)
             transactions.is_discardable(header, records[0].key if records else None)
-        elif not transactions.is_aborted(header):
+        elif not (header.attributes & TRANSACTIONAL_FLAG and transactions.is_aborted(header)):
             found.append(index)
     return found
 

@@ -6,7 +6,7 @@ record is one function, `record_stays`, of plain numbers: both call it. Pure. So
 shouldRetainRecord, MemoryRecords.filterTo.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from ...protocol.errors import KafkaError
@@ -20,6 +20,9 @@ from .record_marks import RecordMarks
 
 Latest = OffsetMap | RecordMarks
 """What knows whether a record is the latest of its key: a map of all keys, or marks that maps of some each have set."""
+
+LatestAmong = Callable[[Sequence[Record], int, Latest], Sequence[bool]]
+"""For each record of a batch whether it is the latest of its key; the number is that of its first in the segment."""
 
 
 class SiftOrder(NamedTuple):
@@ -110,7 +113,10 @@ class PlainSifting:
 
     __slots__ = ("_batches", "_chunk", "_kept", "facts")
 
-    def __init__(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> None:
+    def __init__(
+        self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder, latest_among: LatestAmong | None = None
+    ) -> None:
+        """`latest_among` says for the records of a batch which are the latest; without it the map is a dictionary."""
         self._chunk = chunk
         self._batches = batches
         self._kept: list[list[Record]] = []
@@ -118,7 +124,7 @@ class PlainSifting:
         first_records = chunk.first_records() if isinstance(order.latest, RecordMarks) else [0] * len(chunk.headers)
         for index in batches:
             records = decode(chunk, index)
-            is_latest = latest_among(records, first_records[index], order.latest)
+            is_latest = (latest_among or latest_in_dictionary)(records, first_records[index], order.latest)
             drops = drops_tombstones(chunk.headers[index], order.now_ms)
             end = order.latest_offset
             kept = [
@@ -151,8 +157,8 @@ def decode(chunk: BatchChunk, index: int) -> list[Record]:
         raise chunk.refusal(index, error) from error
 
 
-def latest_among(records: Sequence[Record], first_record: int, latest: Latest) -> list[bool]:
-    """For each record of a batch whether it is the latest of its key; `first_record`: its number in the segment."""
+def latest_in_dictionary(records: Sequence[Record], first_record: int, latest: Latest) -> list[bool]:
+    """See LatestAmong."""
     if isinstance(latest, RecordMarks):
         return [latest.is_set(first_record + number) for number in range(len(records))]
     assert isinstance(latest, DictionaryOffsetMap)

@@ -15,6 +15,7 @@ from ...protocol.records.batch import (
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
     LOG_OVERHEAD,
+    TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
     read_header,
@@ -75,7 +76,7 @@ def retain(round_: Round, chunk: BatchChunk, order: SiftOrder) -> tuple[list[Pie
     for index, header in enumerate(chunk.headers):
         if header.attributes & CONTROL_FLAG:
             fates[index] = _control_batch(round_, chunk, index)
-        elif is_aborted(header):
+        elif header.attributes & TRANSACTIONAL_FLAG and is_aborted(header):
             fates[index] = _without_records(round_, chunk, index, header.records_count)
         elif header.records_count == 0:
             fates[index] = _without_records(round_, chunk, index, 0)
