@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.Optional;
@@ -31,8 +33,9 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
  * Kafka's own cleaner at a given clock. Each line is an order in JSON: directory of the partition, nowMs, configs (the
  * topic's, as text), cleanedUpTo (the checkpoint, or null), logStartOffset, highWatermark (null: the log's end),
  * mapSlots, bufferBytes. The range is that of Kafka's LogCleanerManager. One round is done in place. The answer:
- * cleanedUpTo, recordsRead, recordsKept; or error. Where nothing is dirty Kafka does nothing, but the FakeOffsetMap of
- * its own tests makes it go on and look for horizons that have passed: here the clean part is then cleaned again.
+ * cleanedUpTo, recordsRead, recordsKept, cpuSeconds (of the thread that cleans); or error. Where nothing is dirty Kafka
+ * does nothing, but the FakeOffsetMap of its own tests makes it go on and look for horizons that have passed: here the
+ * clean part is then cleaned again.
  */
 public final class CleanerOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -80,9 +83,12 @@ public final class CleanerOracle {
             Cleaner cleaner = new Cleaner(0, new SkimpyOffsetMap(slots * BYTES_OF_A_SLOT, "MD5"),
                 order.get("bufferBytes").asInt(), 1 << 24, LOAD_FACTOR,
                 new Throttler(Double.MAX_VALUE, 300, "cleaner", "bytes", Time.SYSTEM), time, partition -> { });
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+            long beginNs = threads.getCurrentThreadCpuTime();
             Map.Entry<Long, CleanerStats> result = cleaner.clean(what);
             return JSON.createObjectNode()
                 .put("cleanedUpTo", isDirty ? result.getKey() : cleanEnd)
+                .put("cpuSeconds", (threads.getCurrentThreadCpuTime() - beginNs) / 1e9)
                 .put("recordsRead", result.getValue().messagesRead())
                 .put("recordsKept", result.getValue().messagesWritten());
         } finally {

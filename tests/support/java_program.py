@@ -18,8 +18,7 @@ class JavaProgram:
 
     def __enter__(self) -> Self:
         java_or_skip()
-        command = [*java_arguments(), str(java_source(self.NAME))]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self
 
     def __exit__(
@@ -32,6 +31,10 @@ class JavaProgram:
             self._process.wait(10)
         finally:
             self._process.kill()
+
+    def command(self) -> list[str]:
+        """How it is started."""
+        return [*java_arguments(), str(java_source(self.NAME))]
 
     def order(self, order: dict[str, Any]) -> Any:
         """Its answer to an order."""
