@@ -20,6 +20,8 @@ from .row_buffers import ROW_SCHEMA
 INPUT_SCHEMA = pa.schema([pa.field("topic", pa.string()), pa.field("partition", pa.int32()), *ROW_SCHEMA])
 """What every row is brought to; topic, partition and offset are null where the input does not say them."""
 BATCH_ROWS = 1 << 17
+BATCH_BYTES = 64 << 20
+"""A chunk of Parquet has at most so many rows, and about so many bytes."""
 _TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": 0}
 
 
@@ -31,15 +33,22 @@ def read_part(part: InputPart, *, is_base64: bool, now_ms: int) -> Iterator[Any]
     try:
         if part.format == PARQUET:
             with pyarrow.parquet.ParquetFile(part.path) as file:
-                groups = list(range(part.start, part.end))
                 columns = [name for name in file.schema_arrow.names if name in INPUT_SCHEMA.names]
-                for batch in file.iter_batches(BATCH_ROWS, row_groups=groups, columns=columns):
-                    yield _conform(batch, part, now_ms)
+                for index in range(part.start, part.end):
+                    rows = _rows_at_a_time(file.metadata.row_group(index))
+                    for batch in file.iter_batches(rows, row_groups=[index], columns=columns):
+                        yield _conform(batch, part, now_ms)
         else:
             for batch in read_lines(part, is_base64=is_base64):
                 yield _conform(batch, part, now_ms)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise ImportRefusedError(f"{part.path}: {error}") from error
+
+
+def _rows_at_a_time(group: Any) -> int:
+    """So many rows of a row group have BATCH_BYTES, if all are alike."""
+    bytes_of_row = max(group.total_byte_size // max(group.num_rows, 1), 1)
+    return int(min(max(BATCH_BYTES // bytes_of_row, 1), BATCH_ROWS))
 
 
 def _conform(batch: Any, part: InputPart, now_ms: int) -> Any:

@@ -99,7 +99,7 @@ def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | 
                 write_partition,
                 "odradek import",
                 place=lambda task: f"{task.topic}-{task.partition}",
-                sizes=[sum(one.records for one in task.spilled) * 100 for task in tasks],
+                sizes=[sum(one.size for one in task.spilled) for task in tasks],
                 progress=None if progress is None else lambda done, total: progress("written", done, total),
                 max_workers=order.max_workers,
             )

@@ -43,6 +43,8 @@ class SpilledRows(NamedTuple):
     path: str
     batch: int
     records: int
+    size: int
+    """Bytes in memory."""
     first_offset: int
     last_offset: int
 
@@ -57,9 +59,8 @@ def spill(task: SpillTask) -> list[SpilledRows]:
             for topic, partition, rows in _by_partition(batch, task, rows_before):
                 first, last = _bounds(rows) if task.keeps_offsets else (-1, -1)
                 writer.write_batch(rows)
-                spilled.append(
-                    SpilledRows(topic, partition, task.part.number, str(path), len(spilled), rows.num_rows, first, last)
-                )
+                place = (topic, partition, task.part.number, str(path), len(spilled))
+                spilled.append(SpilledRows(*place, rows.num_rows, rows.nbytes, first, last))
             rows_before += batch.num_rows
     return spilled
 
@@ -141,18 +142,21 @@ def read_spilled(spilled: Sequence[SpilledRows], *, keeps_offsets: bool) -> Iter
 
 
 GROUP_ROWS = 1 << 16
+GROUP_BYTES = 64 << 20
 
 
 def _groups(ordered: Sequence[SpilledRows], *, is_disjoint: bool) -> Iterator[list[SpilledRows]]:
     """Neighbours together: those whose offsets overlap, and small ones, so that record batches fill."""
     group: list[SpilledRows] = []
-    records, highest = 0, -1
+    records, size, highest = 0, 0, -1
     for one in ordered:
-        if records >= GROUP_ROWS and (is_disjoint or one.first_offset > highest):
+        is_full = records >= GROUP_ROWS or size >= GROUP_BYTES
+        if is_full and (is_disjoint or one.first_offset > highest):
             yield group
-            group, records = [], 0
+            group, records, size = [], 0, 0
         group.append(one)
         records += one.records
+        size += one.size
         highest = max(highest, one.last_offset)
     if group:
         yield group

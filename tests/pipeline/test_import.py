@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from odradek.pipeline.export.command import export
 from odradek.pipeline.importing import command
 from odradek.pipeline.importing.errors import ImportRefusedError
+from odradek.pipeline.importing.input_rows import read_part
+from odradek.pipeline.importing.inputs import input_parts
 from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.protocol.records.compression import CompressionType
 from odradek.storage.check_command import check
@@ -228,3 +231,27 @@ def test_an_export_comes_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert export([str(tmp_path / "first"), "--output", str(tmp_path / "exported"), "--engine", "local"]) == 0
     import_rows(order(tmp_path / "exported", tmp_path / "second"))
     assert in_order(records_in(tmp_path / "second")) == in_order(records_in(tmp_path / "first")) == in_order(rows)
+
+
+def test_large_rows_are_read_and_written_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.pipeline.importing.input_rows.BATCH_BYTES", 50_000)
+    monkeypatch.setattr("odradek.pipeline.importing.spill.GROUP_BYTES", 20_000)
+    rows = [row(offset, value=os.urandom(5_000)) for offset in range(100)]
+    source = write_parquet(tmp_path / "rows.parquet", rows)
+    [part] = input_parts([source])
+    read = [batch.num_rows for batch in read_part(part, is_base64=False, now_ms=0)]
+    assert sum(read) == 100
+    assert max(read) <= 10
+    import_rows(order(source, tmp_path / "logs"))
+    assert records_in(tmp_path / "logs") == rows
+
+
+def test_offsets_mixed_up_over_files_come_into_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.pipeline.importing.spill.GROUP_ROWS", 3)
+    offsets = list(range(200))
+    random.Random(5).shuffle(offsets)
+    for number in range(4):
+        part = [row(offset) for offset in offsets[number::4]]
+        write_parquet(tmp_path / "in" / f"{number}.parquet", part, row_group_size=7)
+    import_rows(order(tmp_path / "in", tmp_path / "logs"))
+    assert records_in(tmp_path / "logs") == [row(offset) for offset in range(200)]
