@@ -17,6 +17,8 @@ from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome
 from .plan import CompactionOrder
 from .topic_config import ConfigValueError
 
+WIDTH_OF_A_FILE = 160
+"""Characters of a line where the output is no terminal: nothing is cut off there."""
 DONE, REFUSED_PARTITIONS, REFUSED = 0, 1, 3
 """Exit codes: all partitions done; some were left as they were; nothing was begun."""
 
@@ -142,7 +144,7 @@ def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
     if len(outcomes) > 1:
         table.add_section()
         table.add_row(f"{len(outcomes)} partitions", "", *_figures(outcomes))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE).print(table)
     unkeyed = sum(outcome.records_without_key for outcome in outcomes)
     if unkeyed:
         print(f"{unkeyed} records without a key are not kept by compaction.")
