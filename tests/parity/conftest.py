@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from parity import random_consumers, random_members
+from parity.side import same
 from parity.two_brokers import KAFKA_KEYS, SAME_KEYS, TwoBrokers
 from parity.world import Names
 from support.our_broker import OurBroker
@@ -22,3 +24,15 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
         RealKafka(kafka_directory, KAFKA_KEYS) as kafka,
     ):
         yield TwoBrokers(wire, Names(ours.port), Names(kafka.port), ours.log_dir, kafka.log_dir)
+
+
+@pytest.fixture(scope="package")
+def members_topic(both: TwoBrokers) -> None:
+    """What random members of classic groups read."""
+    same(both, lambda side: side.topic(random_members.TOPIC, 2))
+
+
+@pytest.fixture(scope="package")
+def consumers_topic(both: TwoBrokers) -> None:
+    """What random members of consumer groups read."""
+    random_consumers.make_topic(both)

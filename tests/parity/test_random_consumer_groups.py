@@ -1,186 +1,34 @@
-"""Random members of one consumer group, put to ours and to a real Kafka: every answer the same, and the records stored.
+"""Random members of consumer groups, put to ours and to a real Kafka (:mod:`parity.random_consumers`)."""
 
-Three consumers, two that share an instance id, and one member of the classic protocol join, report what they own or
-something else, lie about their epochs, commit, leave and come back; the group changes its protocol now and then. One
-topic has partitions: how several are shared out hangs on their ids. Left out are a classic member with an id in an
-empty consumer group, which Kafka then forgets until it loads anew, and one that joins without a subscription
-(docs/groups.md).
-"""
-
-import base64
 import os
-import random
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from odradek.broker.consumer_groups.consumer_protocol import read_assignment
-from parity.consumer_members import Members, assigned
-from parity.side import Side
+from parity.random_consumers import RandomConsumers
 from parity.two_brokers import TwoBrokers
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.usefixtures("consumers_topic")]
 
-TOPIC, PARTITIONS = "cg-random", 5
 COMMANDS = 40
-CONSUMERS = ("a", "b", "d")
-STATIC = {"e": "i", "f": "i"}
-"""No two of all names fall into one bucket of Kafka's hash map: within one the order hangs on its history."""
-CLASSIC = "c"
-LOOKS_ALWAYS = "CONSUMERS_LOOK" in os.environ
-"""Compares the whole group after every command: to find where a difference began."""
-
-Command = Callable[[Members], Any]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def topic(both: TwoBrokers) -> None:
-    for port, is_ours in ((both.ours.port, True), (both.kafka.port, False)):
-        side = Side(both.wire, port, is_ours)
-        side.topic(TOPIC, PARTITIONS)
-        probe = Members(side, "cg-random-probe")
-        probe.join("probe", TOPIC)
-        whole = {TOPIC: list(range(PARTITIONS))}
-        probe.until_assigned("probe", whole, rebalance_timeout_ms=60_000, subscribed_topic_names=[TOPIC], owned={})
-        probe.leave("probe")
-
-
-class RandomConsumers:
-    """One group's random life on both sides."""
-
-    def __init__(self, both: TwoBrokers, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.sides = []
-        for port, is_ours in ((both.ours.port, True), (both.kafka.port, False)):
-            side = Side(both.wire, port, is_ours)
-            side.learn_ids()
-            members = Members(side, f"cg-random-{seed}")
-            # A consumer group takes a classic member under the id that it brings.
-            members.ids[CLASSIC] = CLASSIC
-            self.sides.append(members)
-        self.owned: dict[str, dict[str, list[int]]] = {}
-        self.said: list[str] = []
-
-    def run(self, commands: int) -> int:
-        """Plays commands; how many questions were asked."""
-        for _ in range(commands):
-            what, command = self._next()
-            self.said.append(what)
-            answer = self._both(command)
-            if LOOKS_ALWAYS:
-                self._both(lambda members: members.describe())
-            if isinstance(answer, dict) and answer.get("assignment"):
-                self.owned[what.split()[0]] = _owned(answer["assignment"])
-        self._both(lambda members: members.describe())
-        return commands + 1
-
-    def stored(self) -> None:
-        """Compares what was stored of the group."""
-        self._both(lambda members: members.told_records())
-
-    def _both(self, command: Command) -> Any:
-        ours, kafka = (command(members) for members in self.sides)
-        assert ours == kafka, "\n".join([*self.said, f"ours:  {ours}", f"Kafka: {kafka}"])
-        return ours
-
-    def _next(self) -> tuple[str, Command]:
-        kind = self.random.choices(
-            ("join", "heartbeat", "leave", "classic", "commit", "fetch", "describe", "list"),
-            (20, 40, 8, 16, 6, 3, 3, 1),
-        )[0]
-        who = self.random.choice([*CONSUMERS, *STATIC])
-        match kind:
-            case "join":
-                return self._join(who)
-            case "heartbeat":
-                return self._heartbeat(who)
-            case "leave":
-                epoch = self.random.choice((-1, -1, -2))
-                fields = self._identity(who)
-                return f"{who} leaves {epoch} {fields}", lambda members: members.leave(who, epoch, **fields)
-            case "classic":
-                return self._classic()
-            case "commit":
-                who = self.random.choice([*CONSUMERS, *STATIC, CLASSIC, "ghost", ""])
-                shift, at = self.random.choice((0, 0, 0, -1, 1)), self.random.randrange(PARTITIONS)
-                epoch = -1 if not who else self.sides[0].epochs.get(who, 0) + shift
-                version = self.random.choice((8, 9, 9, 9))
-                return f"{who} commits {epoch}", lambda members: members.commit(
-                    who, TOPIC, epoch, partition=at, version=version
-                )
-            case "fetch":
-                name = self.random.choice([*CONSUMERS, "ghost", None])
-                epoch = -1 if name is None else self.sides[0].epochs.get(name, 0)
-                return f"{name} fetches {epoch}", lambda members: members.fetch(name, epoch)
-            case "describe":
-                return "describe", lambda members: members.describe()
-        return "list", lambda members: members.listed()
-
-    def _identity(self, who: str) -> dict[str, Any]:
-        if who not in STATIC or self.random.random() < 0.05:
-            return {}
-        return {"instance_id": STATIC[who] if self.random.random() < 0.95 else "k"}
-
-    def _subscription(self, *more: list[str]) -> dict[str, Any]:
-        names = self.random.choice(([TOPIC], [TOPIC], [TOPIC], [TOPIC, "nowhere"], ["nowhere"], *more))
-        return {
-            "subscribed_topic_names": names,
-            "server_assignor": self.random.choice((None, None, "range", "uniform")),
-            "rebalance_timeout_ms": self.random.choice((60_000, 61_000)),
-        }
-
-    def _join(self, who: str) -> tuple[str, Command]:
-        fields = {**self._subscription(), **self._identity(who), "owned": {}}
-        return f"{who} joins {fields}", lambda members: members.heartbeat(who, 0, **fields)
-
-    def _heartbeat(self, who: str) -> tuple[str, Command]:
-        epoch = self.sides[0].epochs.get(who, 0) + self.random.choice((0, 0, 0, 0, 0, 0, -1, 1))
-        fields = self._identity(who)
-        if self.random.random() < 0.7:
-            fields["owned"] = self.owned.get(who, {}) if self.random.random() < 0.9 else {TOPIC: [0]}
-        if self.random.random() < 0.15:
-            fields |= self._subscription([])
-        return f"{who} heartbeat {epoch} {fields}", lambda members: members.heartbeat(who, max(epoch, 0), **fields)
-
-    def _classic(self) -> tuple[str, Command]:
-        kind = self.random.choice(("join", "join", "sync", "sync", "heartbeat", "heartbeat", "leave"))
-        listed = self._both(lambda members: members.listed())
-        if kind == "join" and (not listed or listed[0]["groupState"] == "Empty"):
-            return "nobody to join", lambda members: members.listed()
-        match kind:
-            case "join":
-                owned = self.owned.get(CLASSIC, {}) if self.random.random() < 0.8 else {TOPIC: [0]}
-                return f"{CLASSIC} joins", lambda members: members.classic_join(CLASSIC, TOPIC, owned=owned)
-            case "sync":
-                return f"{CLASSIC} synchronises", lambda members: members.classic_sync(CLASSIC, {CLASSIC: NOTHING})
-            case "heartbeat":
-                return f"{CLASSIC} heartbeat", lambda members: members.classic_heartbeat(CLASSIC)
-        leaving = self.random.choice(((CLASSIC, None), ("", "i"), ("a", None)))
-        return f"{leaving} leaves", lambda members: members.classic_leave(leaving)
-
-
-def _owned(assignment: Any) -> dict[str, list[int]]:
-    """What an answer says that a member owns, in either protocol."""
-    if isinstance(assignment, dict):
-        return assigned(assignment)
-    found = read_assignment(base64.b64decode(assignment)).assigned_partitions
-    return {topic.topic: topic.partitions for topic in found}
-
-
-NOTHING = b"\x00\x01\x00\x00\x00\x00\xff\xff\xff\xff"
-"""An assignment of nothing, as a leader writes it."""
+def live(both: TwoBrokers, seed: int, *, looks_at_records: bool) -> int:
+    """One group's life; how many questions were asked."""
+    group = RandomConsumers(both, f"cg-random-{seed}", seed)
+    for _ in range(COMMANDS):
+        group.step()
+    asked = group.end()
+    if looks_at_records:
+        group.stored()
+    return asked
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Seed after seed until so many requests were put; what every tenth stored is looked at."""
     seed = first_seed
     while requests > 0:
-        group = RandomConsumers(both, seed)
         try:
-            requests -= group.run(COMMANDS)
-            if seed % 10 == 0:
-                group.stored()
+            requests -= live(both, seed, looks_at_records=seed % 10 == 0)
         except AssertionError as failure:
             failure.add_note(f"again: CONSUMERS_SEED={seed} pytest {os.path.relpath(__file__)} -k given_seed")
             raise
@@ -188,14 +36,12 @@ def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
 
 
 def test_given_seed(both: TwoBrokers) -> None:
-    group = RandomConsumers(both, int(os.environ.get("CONSUMERS_SEED", "4711")))
-    group.run(COMMANDS)
-    group.stored()
+    live(both, int(os.environ.get("CONSUMERS_SEED", "4711")), looks_at_records=True)
 
 
 @pytest.mark.ci
 def test_random_consumers(both: TwoBrokers) -> None:
-    run(both, 0, 2_000)
+    run(both, 0, 500)
 
 
 @pytest.mark.long

@@ -1,121 +1,23 @@
-"""Random members of one group, put to ours and to a real Kafka in step: joins that are parked, replaced static members,
-commits and leaves at any moment, transactions, and requests of those who should be silent.
-
-Two things are left out, since they are answered by chance or not at all by Kafka: a leader that leaves more than one
-other behind (the next one is the first of a hash map of random ids), and a request in the place of one that is parked.
-"""
+"""Random members of classic groups, put to ours and to a real Kafka in step (:mod:`parity.random_members`)."""
 
 import os
-import random
 
 import pytest
 
-from parity.coordination import Group
-from parity.side import same
+from parity.random_members import RandomMembers
 from parity.two_brokers import TwoBrokers
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.usefixtures("members_topic")]
 
-TOPIC = "random-members"
 COMMANDS = 40
-DYNAMIC = "abc"
-STATIC = {"s": "i", "u": "i", "t": "j"}
-"""Who has which instance id; two share one, and fence each other."""
-UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID = 25, 82
 
 
-@pytest.fixture(scope="module", autouse=True)
-def topic(both: TwoBrokers) -> None:
-    same(both, lambda side: side.topic(TOPIC, 2))
-
-
-class RandomMembers:
-    """One group's random life."""
-
-    def __init__(self, both: TwoBrokers, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.group = Group(both, f"random-members-{seed}", TOPIC)
-        self.leader: str | None = None
-        self.read = 0
-        for who, instance_id in STATIC.items():
-            self.group.actor(who).instance_id = instance_id
-
-    def run(self, commands: int) -> int:
-        """Plays commands; how many were asked, since some need two requests and some none."""
-        for _ in range(commands):
-            command = self._next()
-            if command is not None:
-                self.group.do(command)
-                self._learn()
-        self.group.steps.close()
-        return len(self.group.steps.commands)
-
-    def _learn(self) -> None:
-        """Who leads, and who has lost its id."""
-        seen = self.group.steps.seen
-        for asked, answer in seen[self.read :]:
-            if " JoinGroupRequest " not in asked:
-                continue
-            who = asked.split()[0]
-            if answer["errorCode"] == 0:
-                self.leader = answer["leader"]
-            elif answer["errorCode"] in (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID):
-                self.group.actor(who).ids = ("", "")
-        self.read = len(seen)
-
-    def _next(self) -> str | None:
-        chance = self.random
-        who = chance.choice([*DYNAMIC, *STATIC])
-        actor = self.group.actor(who)
-        if not self.group.steps.free(who):
-            return None
-        gen = chance.choice(("", "", "", "", " gen=+1", " gen=-1", " gen==-1"))
-        strange = chance.choice(("", "", "", "", "", " member=ghost", " member=", " inst=k", " inst=-"))
-        what = chance.choices(
-            ("join", "sync", "heartbeat", "commit", "txn", "leave", "look", "fetch", "list", "forget", "delete"),
-            (30, 25, 8, 8, 3, 6, 3, 3, 1, 2, 1),
-        )[0]
-        match what:
-            case "join":
-                protocols = chance.choice(("range:t", "range:t", "range:t,sticky:t", "sticky:u,range:t", "sticky:t"))
-                version = chance.choice((5, 7, 9)) if actor.instance_id else chance.choice((2, 3, 4, 7, 9))
-                if strange in (" inst=k", " inst=-", " member="):
-                    strange = ""
-                return f"{who} join v={version} protocols={protocols}{strange}"
-            case "sync":
-                names = ",".join(filter(None, (self._name(name) for name in (*DYNAMIC, *STATIC))))
-                given = f" for={names}" if chance.random() < 0.8 else ""
-                how = chance.choice((" v=3", " v=4", " v=5", " v=5 protocol=sticky"))
-                return f"{who} sync{how}{gen}{strange}{given}"
-            case "heartbeat" | "txn":
-                return f"{who} {what}{gen}{strange}"
-            case "commit":
-                version = chance.choice((2, 5, 7, 8, 9))
-                return f"{who} commit v={version} offset={chance.randrange(100)}{gen}{strange}"
-            case "leave":
-                return self._leave(who)
-            case "fetch":
-                return chance.choice(("fetch", "fetch stable=yes"))
-            case "list":
-                return chance.choice(("list", "list states=Stable,Empty", "list types=classic"))
-        return what
-
-    def _name(self, who: str) -> str:
-        return self.group.name_of(who)
-
-    def _leave(self, who: str) -> str | None:
-        actor = self.group.actor(who)
-        # A static member that was replaced leaves in the name of the one that replaced it.
-        may_lead = self.leader is None or self.leader == self._name(who) or actor.instance_id is not None
-        if may_lead and self.group.member_count() > 2:
-            return None
-        if may_lead:
-            self.leader = None
-        command = f"{who} leave v={self.random.choice((3, 4))}"
-        shared = [one for one, instance_id in STATIC.items() if instance_id == actor.instance_id]
-        if shared and all(map(self.group.steps.free, shared)) and self.random.random() < 0.3:
-            command = f"{who} leave members=/{actor.instance_id}"
-        return command
+def live(both: TwoBrokers, seed: int) -> int:
+    """One group's life; how many commands were asked."""
+    members = RandomMembers(both, f"random-members-{seed}", seed)
+    for _ in range(COMMANDS):
+        members.step()
+    return members.end()
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
@@ -123,7 +25,7 @@ def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     seed = first_seed
     while requests > 0:
         try:
-            requests -= RandomMembers(both, seed).run(COMMANDS)
+            requests -= live(both, seed)
         except AssertionError as failure:
             failure.add_note(f"again: MEMBERS_SEED={seed} pytest {os.path.relpath(__file__)} -k given_seed")
             raise
@@ -131,12 +33,12 @@ def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
 
 
 def test_given_seed(both: TwoBrokers) -> None:
-    RandomMembers(both, int(os.environ.get("MEMBERS_SEED", "4711"))).run(COMMANDS)
+    live(both, int(os.environ.get("MEMBERS_SEED", "4711")))
 
 
 @pytest.mark.ci
 def test_random_members(both: TwoBrokers) -> None:
-    run(both, 0, 5_000)
+    run(both, 0, 1_000)
 
 
 @pytest.mark.long

@@ -1,0 +1,59 @@
+"""Classic groups, consumer groups and transactions in one random stream, put to ours and to a real Kafka.
+
+A life holds one of each (:mod:`parity.random_members`, :mod:`parity.random_consumers`,
+:mod:`parity.random_transactions`), and whose turn it is is drawn: so requests of the one fall into whatever the others
+are in, members parked in a rebalance and transactions of both protocol versions among them.
+"""
+
+import os
+import random
+
+import pytest
+
+from parity.random_consumers import RandomConsumers
+from parity.random_members import RandomMembers
+from parity.random_transactions import RandomTransactions
+from parity.two_brokers import TwoBrokers
+
+pytestmark = [pytest.mark.java, pytest.mark.usefixtures("members_topic", "consumers_topic")]
+
+TURNS = 150
+
+
+def live(both: TwoBrokers, seed: int) -> int:
+    """A life; how many questions were asked."""
+    chance = random.Random(seed)
+    lives = (
+        RandomMembers(both, f"mixed-members-{seed}", seed),
+        RandomConsumers(both, f"mixed-consumers-{seed}", seed),
+        RandomTransactions(both, f"mixed-{seed}", seed),
+    )
+    for _ in range(TURNS):
+        chance.choice(lives).step()
+    return sum(one.end() for one in lives)
+
+
+def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
+    """Seed after seed until so many requests were put."""
+    seed = first_seed
+    while requests > 0:
+        try:
+            requests -= live(both, seed)
+        except AssertionError as failure:
+            failure.add_note(f"again: MIXED_SEED={seed} pytest {os.path.relpath(__file__)} -k given_seed")
+            raise
+        seed += 1
+
+
+def test_given_seed(both: TwoBrokers) -> None:
+    live(both, int(os.environ.get("MIXED_SEED", "4711")))
+
+
+@pytest.mark.ci
+def test_random_mixed(both: TwoBrokers) -> None:
+    run(both, 0, 5_000)
+
+
+@pytest.mark.long
+def test_random_mixed_at_length(both: TwoBrokers) -> None:
+    run(both, 1_000_000, int(os.environ.get("MIXED_REQUESTS", "200000")))
