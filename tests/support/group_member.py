@@ -18,7 +18,7 @@ from typing import Any
 from support.group_journal import Journal
 from support.python_clients import CLIENTS
 
-STOP_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 180.0
 TESTS = Path(__file__).parent.parent
 
 

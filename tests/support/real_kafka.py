@@ -19,7 +19,7 @@ from support.java import KAFKA_VERSION, java_arguments, java_or_skip, run_class
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 180.0
 
 
 def free_ports(count: int) -> list[int]:
