@@ -93,6 +93,14 @@ def _plan(
     lacking = sorted({one.topic for one in chosen.partitions if one.topic_id is None})
     if lacking:
         raise AdoptionRefusedError([f"{', '.join(lacking)}: there is no partition.metadata with the topic's id"])
+    if directory.identity is not None and not directory.has_metadata:
+        raise AdoptionRefusedError(
+            [
+                f"{directory.path} is formatted and has no cluster metadata: that lies in another of log.dirs or in "
+                "metadata.log.dir (name that directory), or with controllers elsewhere (start the broker, create the "
+                "topics)"
+            ]
+        )
     if directory.identity is not None and directory.identity.directory_id is None:
         raise StorageError(
             f"{directory.path}: meta.properties has no directory.id: start a broker of Kafka 3.7 or later"

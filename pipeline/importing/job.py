@@ -28,6 +28,7 @@ from ...storage.file_names import (
     renamed_directory_name,
 )
 from ...storage.files import Files
+from ...storage.meta_properties import META_PROPERTIES
 from ..cluster_metadata import read_cluster_metadata
 from ..engines import LOCAL, run_tasks
 from .errors import ImportRefusedError
@@ -86,6 +87,7 @@ def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | 
     scratch = order.directory / renamed_directory_name("import", 0, unique, DELETE_DIRECTORY_SUFFIX)
     unfinished: list[Path] = [scratch]
     try:
+        _refuse_without_metadata(order.directory)
         files.make_directory(scratch)
         spilled = _spill(order, parts, scratch, progress)
         topics = _partitions_of(order, spilled)
@@ -159,6 +161,14 @@ def _partitions_of(order: ImportOrder, spilled: Sequence[SpilledRows]) -> dict[s
         for index in range(highest + 1):
             partitions.setdefault(index, [])
     return topics
+
+
+def _refuse_without_metadata(directory: Path) -> None:
+    """A directory that is formatted must have the metadata that is to know the topics."""
+    if (directory / META_PROPERTIES).exists() and not (directory / f"{METADATA_TOPIC}-0").exists():
+        raise ImportRefusedError(
+            f"{directory} is formatted and has no cluster metadata: import into the directory that has it, or a new one"
+        )
 
 
 def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:

@@ -106,12 +106,12 @@ def _health(tables: dict[str, Any]) -> str:
     ]
     more = f"<p>{number(len(topics) - MOST_TOPICS)} more topics.</p>" if len(topics) > MOST_TOPICS else ""
     legend = "".join(
-        f'<span class="key {kind}"></span>{text} ' for kind, text in (("error", "error"), ("warning", "warning"),
+        f'<span class="key {kind}"></span>{text}&ensp;' for kind, text in (("error", "error"), ("warning", "warning"),
                                                                       ("info", "note"), ("fine", "nothing"))
     )  # fmt: skip
     by_topic = table("Health by topic", ["topic", *names, "bytes"], rows)
     return (
-        f'<p class="legend">Each square is a replica: {legend}. A click shows the rows of its topic.</p>'
+        f'<p class="legend">Each square is a replica: {legend}A click shows the rows of its topic.</p>'
         '<canvas id="map" role="img" aria-label="Health of every partition; the table behind it has the same by topic">'
         '</canvas><p id="map-readout" class="axis" aria-live="polite">&nbsp;</p>'
         f"<details><summary>By topic</summary>{by_topic}{more}</details>"
