@@ -2,9 +2,9 @@
 
 Pure. Taken over with Burrow's defaults: ten commits (`intervals`), no lag is tolerated (`allowed-lag` 0), fewer commits
 are judged, too (`minimum-complete` 0), the log's end is remembered for 10 times 10 s (`offset-refresh`). Two things
-differ. The lag of a commit is that at its own moment, which a log knows and a poll does not. And one commit alone, which
-is what the cleaner leaves, can say that a consumer has stopped, never that it stalls or falls behind. Source: core/internal/evaluator/caching.go (calculatePartitionStatus, evaluateConsumerStatus),
-core/internal/storage/inmemory.go.
+differ. The lag of a commit is that at its own moment, which a log knows and a poll does not. And one commit alone,
+which is what the cleaner leaves, can say that a consumer has stopped, never that it stalls or falls behind. Source:
+evaluator/caching.go (calculatePartitionStatus, evaluateConsumerStatus) and storage/inmemory.go in Burrow's core/internal.
 """
 
 from collections.abc import Iterable, Sequence

@@ -5,10 +5,11 @@ commits (or one record about a group), its counts, and transactions without a ma
 transaction says counts from its commit marker on, in the order of the records (OffsetMetadataManager compares them).
 
 Sketch of costs: Arrow finds the keys of a chunk and numpy counts them, Python sees at most ten records of a key and
-chunk: a million commits take 0.2 s.
+chunk of 4 MiB: a million commits of 2,500 keys took 1.3 s of CPU on a busy machine, most of it for the kept ones.
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy
@@ -58,9 +59,9 @@ class KeyRecords:
     kept: list[Kept] = field(default_factory=list)
     counts: KeyCounts = field(default_factory=KeyCounts)
 
-    def keep(self, record: Kept, most: int) -> None:
-        """Takes in a record, forgets the oldest once there are twice as many as are wanted."""
-        self.kept.append(record)
+    def keep(self, records: list[Kept], most: int) -> None:
+        """Takes in records, forgets the oldest once there are twice as many as are wanted."""
+        self.kept += records
         if len(self.kept) >= 2 * most:
             self.kept = self.latest(most)
 
@@ -143,7 +144,7 @@ class RecordStore:
             if ended is Outcome.PENDING:
                 still_pending.append(found)
             elif ended is Outcome.COMMITTED:
-                self.keys[found.key].keep(found.record, records_wanted(found.key))
+                self.keys[found.key].keep([found.record], records_wanted(found.key))
         self._pending, self._markers = still_pending, {}
 
     # Data ------------------------------------------------------------------------
@@ -156,16 +157,14 @@ class RecordStore:
         keys: list[bytes] = coded.dictionary.to_pylist()
         self._count(columns, keys, codes, times)
         is_now = numpy.ones(len(codes), dtype=numpy.bool_) if self._at_ms is None else times <= self._at_ms
-        chosen = numpy.concatenate(
-            [_latest_of_each(codes, is_now & ~is_transactional & (codes >= 0)), numpy.flatnonzero(codes < 0)]
-        )
+        self.without_key += _kept(columns, numpy.flatnonzero(codes < 0))
+        chosen = _latest_of_each(codes, is_now & ~is_transactional & (codes >= 0))
         others = numpy.flatnonzero(((is_transactional & is_now) | ~is_now) & (codes >= 0))
-        for row, record in zip(chosen.tolist(), _kept(columns, chosen), strict=True):
-            if codes[row] < 0:
-                self.without_key.append(record)
-            else:
-                key = keys[codes[row]]
-                self.keys[key].keep(record, records_wanted(key))
+        starts = numpy.flatnonzero(numpy.diff(codes[chosen], prepend=-1)).tolist()
+        records = _kept(columns, chosen)
+        for start, end in pairwise([*starts, len(chosen)]):
+            key = keys[codes[chosen[start]]]
+            self.keys[key].keep(records[start:end], records_wanted(key))
         for row, record in zip(others.tolist(), _kept(columns, others), strict=True):
             key = keys[codes[row]]
             if is_now[row]:
@@ -217,4 +216,4 @@ def _latest_of_each(codes: Int64s, selected: NDArray[numpy.bool_]) -> Int64s:
 def _kept(columns: Any, rows: Int64s) -> list[Kept]:
     part = columns.take(pa.array(rows))
     fields = [part.column(name).to_pylist() for name in Kept._fields]
-    return [Kept(*values) for values in zip(*fields, strict=True)]
+    return list(map(Kept._make, zip(*fields, strict=True)))
