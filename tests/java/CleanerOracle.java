@@ -32,10 +32,10 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 /**
  * Kafka's own cleaner at a given clock. Each line is an order in JSON: directory of the partition, nowMs, configs (the
  * topic's, as text), cleanedUpTo (the checkpoint, or null), logStartOffset, highWatermark (null: the log's end),
- * mapSlots, bufferBytes. The range is that of Kafka's LogCleanerManager. One round is done in place. The answer:
- * cleanedUpTo, recordsRead, recordsKept, cpuSeconds (of the thread that cleans); or error. Where nothing is dirty Kafka
- * does nothing, but the FakeOffsetMap of its own tests makes it go on and look for horizons that have passed: here the
- * clean part is then cleaned again.
+ * mapSlots, bufferBytes, onlyOpens (the log is opened and closed, no more). The range is that of Kafka's
+ * LogCleanerManager. One round is done in place. The answer: cleanedUpTo, recordsRead, recordsKept; or error. Where
+ * nothing is dirty Kafka does nothing, but the FakeOffsetMap of its own tests makes it go on and look for horizons that
+ * have passed: here the clean part is then cleaned again.
  */
 public final class CleanerOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -70,6 +70,9 @@ public final class CleanerOracle {
             order.get("logStartOffset").asLong(), 0L, scheduler, new BrokerTopicStats(), time, 300_000,
             new ProducerStateManagerConfig(expirationMs, false), 600_000, new LogDirFailureChannel(10), true, Optional.empty());
         try {
+            if (order.get("onlyOpens").asBoolean()) {
+                return JSON.createObjectNode().put("end", log.logEndOffset());
+            }
             JsonNode highWatermark = order.get("highWatermark");
             log.updateHighWatermark(highWatermark.isNull() ? log.logEndOffset() : highWatermark.asLong());
             JsonNode cleanedUpTo = order.get("cleanedUpTo");

@@ -62,6 +62,12 @@ class CleanerOracle(JavaProgram):
         """The error that a round ends with; "" for none."""
         return str(self.order(self._words(directory, config, order)).get("error", ""))
 
+    def open(self, directory: Path, config: LogConfig, now_ms: int) -> int:
+        """Opens the log as Kafka does after a clean stop, and closes it; the log end offset."""
+        answer = self.order(self._words(directory, config, RoundOrder(now_ms)) | {"onlyOpens": True})
+        assert "error" not in answer, answer
+        return int(answer["end"])
+
     def _words(self, directory: Path, config: LogConfig, order: RoundOrder) -> dict[str, Any]:
         configs = {
             "internal.segment.bytes": config.segment_bytes,
@@ -75,6 +81,7 @@ class CleanerOracle(JavaProgram):
         return {
             "directory": str(directory),
             "nowMs": order.now_ms,
+            "onlyOpens": False,
             "configs": {key: str(value) for key, value in configs.items()},
             "cleanedUpTo": order.cleaned_up_to,
             "highWatermark": order.high_watermark,
