@@ -172,14 +172,14 @@ class _Directory:
         return f"the metadata assigns it to directory {assigned.hex()}, this one is {mine.directory_id.hex()}"
 
     def _check_missing(self, mine: MetaProperties, paths: dict[TopicPartition, Path]) -> None:
-        """Partitions that should be here; after a kill only those that a checkpoint has seen here."""
+        """Partitions that should be here and that a checkpoint has seen here: a directory may be made on first use."""
         seen = {key for offsets in self.checkpoints.values() for key in offsets}
         for topic in self.metadata.topics.values():
             if topic.name not in (self.options.topics or self.metadata.topics):
                 continue
             for partition, brokers in topic.brokers.items():
                 key = (topic.name, partition)
-                if key in paths or mine.node_id not in brokers or not (self.is_clean or key in seen):
+                if key in paths or key not in seen or mine.node_id not in brokers:
                     continue
                 slot = brokers.index(mine.node_id)
                 if topic.directories.get(partition, [])[slot : slot + 1] == [mine.directory_id]:

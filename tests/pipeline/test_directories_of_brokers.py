@@ -1,12 +1,8 @@
 """Audit and compaction of directories that brokers wrote: a real Kafka's and ours, then read by Kafka's own tools."""
 
 import contextlib
-import json
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,48 +10,21 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.pipeline.audit.check import Severity
+from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import AuditResult, audit_directories
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engines import LOCAL
-from support.java import java_or_skip, run_class
+from odradek.storage.checkpoints import read_offset_checkpoint
+from odradek.storage.files import Files
+from support.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, run_class
+from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 
 TOPIC = "latest"
 TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "1048576", "delete.retention.ms": "0"}
 KEYS = 60
 Values = dict[bytes, bytes | None]
-
-
-class OurBroker:
-    """`odradek serve` in a process of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.log_dir = directory / "logs"
-        self.process: subprocess.Popen[bytes] | None = None
-        self.bootstrap_servers = ""
-
-    def start(self) -> None:
-        ready = self.directory / "ready.json"
-        self.directory.mkdir(parents=True, exist_ok=True)
-        overrides = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(self.log_dir)}
-        words = [word for key, value in overrides.items() for word in ("--override", f"{key}={value}")]
-        command = [sys.executable, "-m", "odradek", "serve", *words, "--ready-file", str(ready)]
-        with (self.directory / "out.log").open("ab") as out:
-            self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
-        deadline = time.monotonic() + 60
-        while not ready.exists():
-            assert self.process.poll() is None, (self.directory / "out.log").read_text()
-            assert time.monotonic() < deadline, "it does not serve"
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(0.05)
-        self.bootstrap_servers = json.loads(ready.read_text())["bootstrap.servers"]
-
-    def stop(self) -> None:
-        assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(60) == 0
-        self.process = None
 
 
 def produce_history(bootstrap_servers: str, codecs: tuple[str, ...], *, with_transactions: bool) -> Values:
@@ -129,13 +98,18 @@ def consume_all(bootstrap_servers: str) -> list[tuple[bytes, bytes | None]]:
     raise AssertionError("no end of the partition within a minute")
 
 
-def create_topic(bootstrap_servers: str) -> None:
+def create_topic(bootstrap_servers: str, config: dict[str, str] = TOPIC_CONFIG) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-    admin.create_topics([NewTopic(TOPIC, 1, 1, config=TOPIC_CONFIG)])[TOPIC].result(60)
+    admin.create_topics([NewTopic(TOPIC, 1, 1, config=config)])[TOPIC].result(60)
 
 
 def audited(directory: Path) -> AuditResult:
     return audit_directories([directory], LOCAL)
+
+
+def wrong(directory: Path) -> list[Finding]:
+    """What an audit finds that is more than information."""
+    return [found for found in audited(directory).findings if found.check.severity is not Severity.INFO]
 
 
 def check_compaction(directory: Path) -> None:
@@ -144,7 +118,7 @@ def check_compaction(directory: Path) -> None:
     assert compact([str(directory), "--topic", TOPIC]) == 0
     after = sum(path.stat().st_size for path in (directory / f"{TOPIC}-0").glob("*.log"))
     assert after < before / 2
-    assert audited(directory).findings == []
+    assert wrong(directory) == []
     logs = sorted((directory / f"{TOPIC}-0").glob("*.log"))
     for path in [*logs, *sorted((directory / f"{TOPIC}-0").glob("*index"))]:
         result = run_class("org.apache.kafka.tools.DumpLogSegments", "--deep-iteration", "--files", path, timeout_s=120)
@@ -182,7 +156,7 @@ def test_a_real_kafkas_directory_is_audited_and_compacted(
 ) -> None:
     kafka, latest = kafkas_directory
     result = audited(kafka.log_dir)
-    assert result.findings == []
+    assert wrong(kafka.log_dir) == []
     [row] = [row for row in result.groups if row.group == "readers"]
     end = next(report.log_end_offset for report in result.partitions if report.topic == TOPIC)
     assert (row.committed_offset, row.lag) == (100, end - 100)
@@ -195,7 +169,7 @@ def test_a_real_kafkas_directory_is_audited_and_compacted(
     data = bytearray(victim.read_bytes())
     data[len(data) // 2] ^= 1
     victim.write_bytes(data)
-    assert {finding.name for finding in audited(copy).findings} == {"batch-crc-mismatch"}
+    assert {finding.name for finding in wrong(copy)} == {"batch-crc-mismatch"}
 
 
 @pytest.mark.ci
@@ -208,10 +182,10 @@ def test_a_killed_kafkas_directory_has_no_damage(kafkas_directory: tuple[RealKaf
         producer.produce(TOPIC, b"x" * 1000, b"after-%d" % number)
     assert producer.flush(60) == 0
     kafka.kill()
-    assert {finding.name for finding in audited(kafka.log_dir).findings} <= {"log-tail-torn"}
+    assert wrong(kafka.log_dir) == []
     assert compact([str(kafka.log_dir), "--topic", TOPIC]) == 0
     assert compact([str(kafka.log_dir), "--topic", "__consumer_offsets"]) == 0
-    assert {finding.name for finding in audited(kafka.log_dir).findings} <= {"log-tail-torn"}
+    assert wrong(kafka.log_dir) == []
     with kafka:
         keys = {key for key, _ in consume_all(kafka.bootstrap_servers)}
     assert keys >= {b"after-%d" % number for number in range(500)}
@@ -220,7 +194,7 @@ def test_a_killed_kafkas_directory_has_no_damage(kafkas_directory: tuple[RealKaf
 @pytest.mark.java
 def test_our_directory_is_audited_and_compacted(tmp_path: Path) -> None:
     java_or_skip()
-    broker = OurBroker(tmp_path)
+    broker = OurBroker(tmp_path, {"log.cleaner.enable": "false"})
     broker.start()
     try:
         create_topic(broker.bootstrap_servers)
@@ -232,7 +206,7 @@ def test_our_directory_is_audited_and_compacted(tmp_path: Path) -> None:
     finally:
         broker.stop()
     result = audited(broker.log_dir)
-    assert result.findings == []
+    assert wrong(broker.log_dir) == []
     assert [(row.group, row.committed_offset) for row in result.groups] == [("readers", 100)]
     check_compaction(broker.log_dir)
     broker.start()
@@ -240,3 +214,39 @@ def test_our_directory_is_audited_and_compacted(tmp_path: Path) -> None:
         check_values(consume_all(broker.bootstrap_servers), latest)
     finally:
         broker.stop()
+
+
+CLEANING = {"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": "0.01"}
+
+
+def wait_until_cleaned(log_dir: Path) -> None:
+    """Until the cleaner's checkpoint is behind the first segment of the topic."""
+    path = log_dir / "cleaner-offset-checkpoint"
+    deadline = time.monotonic() + 120
+    while not (path.exists() and read_offset_checkpoint(Files(), path).get((TOPIC, 0), 0) > 1000):
+        assert time.monotonic() < deadline, "no cleaner came within two minutes"
+        time.sleep(0.1)
+
+
+@pytest.mark.ci
+@pytest.mark.java
+@pytest.mark.parametrize("kind", ["4.3", "3.9", "ours"])
+def test_what_a_brokers_own_cleaner_and_a_kill_leave_has_nothing_wrong(tmp_path: Path, kind: str) -> None:
+    """Cleaned and running, killed, recovered and stopped."""
+    broker: RealKafka | OurBroker
+    if kind == "ours":
+        broker = OurBroker(tmp_path, CLEANING)
+    else:
+        java_or_skip(KAFKA_VERSION if kind == "4.3" else OLD_KAFKA_VERSION)
+        version = KAFKA_VERSION if kind == "4.3" else OLD_KAFKA_VERSION
+        broker = RealKafka(tmp_path, CLEANING, version=version, dynamic_quorum=kind == "4.3")
+    with broker:
+        create_topic(broker.bootstrap_servers, TOPIC_CONFIG | {"min.cleanable.dirty.ratio": "0.01"})
+        produce_history(broker.bootstrap_servers, ("none", "lz4"), with_transactions=True)
+        commit_offset(broker.bootstrap_servers, "readers", 100)
+        wait_until_cleaned(broker.log_dir)
+        broker.kill()
+        assert wrong(broker.log_dir) == []
+        broker.start()
+        broker.stop()
+        assert wrong(broker.log_dir) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import iterate_records
+from odradek.storage.checkpoints import write_offset_checkpoint
 from odradek.storage.files import Files
 from odradek.storage.meta_properties import write_partition_metadata
 from odradek.storage.transaction_index import TransactionIndex
@@ -186,6 +187,7 @@ def a_partition_of_another_directory(directory: AuditedDirectory) -> Where:
 
 def a_partition_that_is_not_there(directory: AuditedDirectory) -> Where:
     directory.write_metadata({}, (0, 1))
+    write_offset_checkpoint(Files(), directory.root / HIGH_WATERMARK, directory.ends | {("t", 1): 100})
     return Where(directory.root / "t-1")
 
 
