@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from odradek.broker.groups.partitioning import partition_for
 from odradek.pipeline.audit.catalogue_groups import GROUP_CHECKS
@@ -12,7 +13,7 @@ from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.groups.burrow import ConsumerCommit, partition_status
 from odradek.pipeline.audit.groups.rows import GroupLag
 from odradek.pipeline.audit.job import AuditResult, audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engines import LOCAL, SPARK
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,
@@ -402,6 +403,19 @@ def test_of_several_replicas_the_longest_counts(tmp_path: Path) -> None:
     for order in (roots, roots[::-1]):
         [row] = audit_directories(order, LOCAL, now_ms=NOW_MS).groups
         assert (row.committed_offset, row.log_end_offset, row.lag) == (590, 600, 10)
+
+
+@pytest.mark.ci
+def test_both_engines_tell_the_same(tmp_path: Path, spark: SparkSession) -> None:
+    assert spark.version
+    directory = GroupsDirectory()
+    healthy(directory)
+    a_consumer_that_falls_behind(directory)
+    root = directory.write(tmp_path)
+    local, remote = (audit_directories([root], engine, at_ms=FIRST_MS + 550_000) for engine in (LOCAL, SPARK))
+    assert local.groups == remote.groups
+    assert local.growth == remote.growth
+    assert group_findings(local) == group_findings(remote) != []
 
 
 # Growth -------------------------------------------------------------------------

@@ -4,7 +4,7 @@ Pure. Taken over with Burrow's defaults: ten commits (`intervals`), no lag is to
 are judged, too (`minimum-complete` 0), the log's end is remembered for 10 times 10 s (`offset-refresh`). Two things
 differ. The lag of a commit is that at its own moment, which a log knows and a poll does not. And one commit alone,
 which is what the cleaner leaves, can say that a consumer has stopped, never that it stalls or falls behind. Source:
-evaluator/caching.go (calculatePartitionStatus, evaluateConsumerStatus) and storage/inmemory.go in Burrow's core/internal.
+Burrow's core/internal/evaluator/caching.go (calculatePartitionStatus, evaluateConsumerStatus), storage/inmemory.go.
 """
 
 from collections.abc import Iterable, Sequence
