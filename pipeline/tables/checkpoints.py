@@ -71,6 +71,17 @@ _OFFSET_CHECKPOINTS = (
 Facts = Iterator[dict[str, Any]]
 
 
+class PathFiles(Files):
+    """Reads by the path's own method, which paths in object storage have, too."""
+
+    def read_file(self, path: Path) -> bytes:
+        """All bytes of a file. Raises OSError."""
+        return path.read_bytes()
+
+
+_FILES = PathFiles()
+
+
 def plan(directory: Path, topics: Sequence[str] | None) -> list[TableTask]:
     """Without `topics` the log directory's own files and every partition's, the metadata log's among them."""
     if topics is not None:
@@ -118,17 +129,17 @@ def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> I
 
 
 def _offsets(path: Path) -> Facts:
-    for (topic, partition), offset in read_offset_checkpoint(Files(), path).items():
+    for (topic, partition), offset in read_offset_checkpoint(_FILES, path).items():
         yield {"topic": topic, "partition": partition, "offset": offset}
 
 
 def _epochs(path: Path) -> Facts:
-    for epoch, offset in read_epoch_checkpoint(Files(), path):
+    for epoch, offset in read_epoch_checkpoint(_FILES, path):
         yield {"epoch": epoch, "offset": offset}
 
 
 def _topic_id(path: Path) -> Facts:
-    topic_id = read_partition_metadata(Files(), path.parent)
+    topic_id = read_partition_metadata(_FILES, path.parent)
     if topic_id is not None:
         yield {"name": "topic_id", "value": uuid_text(topic_id)}
 

@@ -6,9 +6,11 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pytest
 
+from odradek.pipeline.file_access import path_of
 from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.codec import encode
 from odradek.protocol.messages import FAMILIES, message_class
@@ -199,3 +201,21 @@ def test_checkpoints_name_their_file(tmp_path: Path) -> None:
     (tmp_path / "cleaner-offset-checkpoint").write_text("0\nmany\n")
     [row] = [row for row in rows_of(tmp_path, "checkpoints") if row["_corrupt_record"] is not None]
     assert row["kind"] == "cleaner-offset-checkpoint"
+
+
+def test_tables_of_a_directory_in_object_storage_are_the_same(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    for step in range(200):
+        directory.commit("eos", step, producer_id=9)
+    directory.end("eos", 9, ControlRecordType.COMMIT)
+    directory.group("eos", 1)
+    root = directory.write(tmp_path / "data")
+    store = fsspec.filesystem("memory")
+    store.put(str(root), "/tables", recursive=True)
+    try:
+        for name in TABLES:
+            here, there = rows_of(root, name), rows_of(path_of("memory://tables"), name)
+            assert here, name
+            assert str(there).replace("memory://tables", str(root)) == str(here)
+    finally:
+        store.rm("/tables", recursive=True)
