@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from support.compaction_rounds import CleanerOracle
+from support.spark_cluster import FAST_START
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +29,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.speculation", "false")
+        .config("spark.driver.extraJavaOptions", FAST_START)
         .getOrCreate()
     )
     yield session
