@@ -7,7 +7,9 @@ LogManager.loadLogs, LocalLog.logDeleteDirName.
 """
 
 import os
+import re
 import shutil
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +39,9 @@ from .partition_files import WrittenPartition
 from .partition_task import PartitionTask, write_partition
 from .spill import SpilledRows, SpillTask, spill
 
+OWN_TOPICS = (METADATA_TOPIC, "__consumer_offsets", "__transaction_state", "__share_group_state")
+"""What lies in them is the state of a cluster, not rows."""
+_TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
 """Of one topic: a larger number in the input is a mistake more often than a partition."""
 
@@ -66,11 +71,9 @@ class ImportOrder:
 def random_topic_id() -> bytes:
     """A random UUID whose text doesn't begin with a dash (``Uuid.randomUuid``)."""
     while True:
-        data = bytearray(os.urandom(16))
-        data[6] = data[6] & 0x0F | 0x40
-        data[8] = data[8] & 0x3F | 0x80
-        if data[0] & 0xFC != 0xF8:
-            return bytes(data)
+        topic_id = uuid.uuid4().bytes
+        if topic_id[0] & 0xFC != 0xF8:
+            return topic_id
 
 
 def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | None = None) -> list[WrittenPartition]:
@@ -91,6 +94,7 @@ def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | 
         files.make_directory(scratch)
         spilled = _spill(order, parts, scratch, progress)
         topics = _partitions_of(order, spilled)
+        _refuse_names(topics)
         _refuse_existing(order.directory, topics)
         tasks = _tasks(order, topics, unique)
         unfinished += [task.directory for task in tasks]
@@ -184,14 +188,16 @@ def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
             f"{directory} has topic {', '.join(existing)}: an import makes new topics only; --topic NAME gives another "
             "name"
         )
+
+
+def _refuse_names(topics: Mapping[str, object]) -> None:
+    """Names that no topic can have, and those of the brokers' own. Source: Kafka's Topic.validate."""
     for topic in topics:
-        if topic == METADATA_TOPIC or topic in (".", "..") or not _is_topic_name(topic):
-            raise ImportRefusedError(f"{topic!r} can't be the name of a topic: letters, digits, '.', '_' and '-', 249")
-
-
-def _is_topic_name(name: str) -> bool:
-    """Source: Kafka's Topic.validate."""
-    return 0 < len(name) <= 249 and all(char.isascii() and (char.isalnum() or char in "._-") for char in name)
+        if topic in OWN_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
+            raise ImportRefusedError(
+                f"{topic!r} can't be the name of a topic: up to 249 letters, digits, '.', '_' and '-', and none of the "
+                "brokers' own"
+            )
 
 
 def _tasks(

@@ -148,6 +148,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ('{"value": "a", "partition": 0, "offset": 3}\n{"value": "b", "partition": 0, "offset": 3}', {"topic": "t"},
      "offset 3 comes twice"),
     ('{"value": "a"}', {"topic": "a/b", "partitions": 1, "keeps_offsets": False}, "name of a topic"),
+    ('{"value": "a", "partition": 0, "offset": 0}', {"topic": "__consumer_offsets"}, "brokers' own"),
     ('{"value": "a", "partition": 4, "offset": 0}', {"topic": "t", "partition_counts": {"t": 3}}, "partition 4"),
     ("", {"topic": "t"}, "no rows"),
     ("nonsense", {"topic": "t"}, "line at byte 0"),

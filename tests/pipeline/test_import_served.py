@@ -131,6 +131,24 @@ def test_kafka_serves_it(tmp_path: Path, codec: str) -> None:
     assert not [name for name in os.listdir(logs) if name.endswith("-stray")]
 
 
+@pytest.mark.java
+def test_a_topic_comes_into_kafkas_own_directory(tmp_path: Path) -> None:
+    """Kafka's metadata log with a commit of ours behind its own: Kafka goes on with both."""
+    with RealKafka(tmp_path) as kafka:
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+        producer.produce("before", b"value")
+        assert producer.flush(TIMEOUT_S) == 0
+        kafka.stop()
+        imported(tmp_path, "snappy")
+        kafka.start()
+        assert in_order(consume(kafka.bootstrap_servers, ENDS)) == in_order(rows_with_gaps())
+        [old] = consume(kafka.bootstrap_servers, {("before", 0): 1})
+        assert old["value"] == b"value"
+        producer.produce("orders", b"new", partition=1)
+        assert producer.flush(TIMEOUT_S) == 0
+    assert not [name for name in os.listdir(kafka.log_dir) if name.endswith("-stray")]
+
+
 def test_killed_in_the_middle_nothing_is_served(tmp_path: Path) -> None:
     """Killed while it writes, the directory has only what a broker removes; then the import is made again."""
     source = write_parquet(tmp_path / "rows.parquet", rows_with_gaps())
