@@ -15,7 +15,7 @@ from ..protocol.errors import KafkaError
 from ..storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 from ..storage.compaction.grouping import first_dirty_offset
 from ..storage.compaction.live_round import LiveRound, earliest_dirty_timestamp, range_of, sealed_and_active
-from ..storage.compaction.order import CleaningOutcome, RoundLimits, discard_cleaned
+from ..storage.compaction.order import CleaningOutcome, RoundLimits
 from ..storage.compaction.pace import CleaningStoppedError
 from ..storage.compaction.selection import LogToClean, filthiest, log_to_clean, map_entries, max_dirty_ratio
 from ..storage.errors import CorruptIndexError
@@ -200,12 +200,7 @@ class LogCleaner:
             is_done = True
             return outcome
         finally:
-            try:
-                round_.settle()
-                if not is_done:
-                    discard_cleaned(round_.files, round_.order.directory)
-            finally:
-                round_.end()
+            round_.close(is_done=is_done)
 
     def _failed(
         self, directory: LogDirectory, key: TopicPartition, failure: BaseException, cleanable_bytes: int

@@ -3,7 +3,7 @@
     round_ = LiveRound(log, ...)                     on the loop: what the round goes by
     outcome = carry_out(round_.order, files, pace)   anywhere, for as long as it takes
     for each group: stage, sync, commit, sync, finish, sync     on the loop, but for the syncs
-    round_.end()
+    round_.close()
 
 Owns: the files that are half swapped in. Never does: decoding a batch. Invariants: a group takes the place of segments
 that are those it was made from, or not at all; whoever removes, truncates or moves something of the log meanwhile
@@ -13,7 +13,6 @@ Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAbort
 
 from collections.abc import Callable
 
-from ..errors import StorageError
 from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
 from ..files import Files
 from ..log import Log
@@ -31,7 +30,7 @@ class LiveRound:
     """One round; times are ms since 1970."""
 
     def __init__(self, log: Log, offsets: CleanableRange, now_ms: int, limits: RoundLimits) -> None:
-        """Takes down what the round goes by; the log is being cleaned until `end`. Raises OSError, StorageError."""
+        """Takes down what the round goes by; the log is being cleaned until `close`. Raises OSError, StorageError."""
         log.check_usable()
         active = log.segments.active
         sealed = [segment for segment in log.segments if segment is not active]
@@ -120,10 +119,18 @@ class LiveRound:
             self.sync()
             self.finish()
 
-    def end(self) -> None:
-        """The log is not being cleaned any more."""
-        if self._log.log_files.cleaning is self:
-            self._log.log_files.cleaning = None
+    def close(self, *, is_done: bool) -> None:
+        """The end of a round, however it came: unless all groups were swapped in, what is left of it goes.
+
+        The log is not being cleaned any more. Raises OSError, StorageError.
+        """
+        try:
+            self.settle()
+            if not is_done:
+                discard_cleaned(self.files, self.order.directory)
+        finally:
+            if self._log.log_files.cleaning is self:
+                self._log.log_files.cleaning = None
 
     def _unstage(self) -> None:
         """`.log.swap` is `.cleaned` again before anything is removed, so that no crash takes it for a whole segment."""
@@ -198,6 +205,7 @@ def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: Round
     """
     offsets = range_of(log, sealed_and_active(log), cleaned_up_to, now_ms)
     round_ = LiveRound(log, offsets, now_ms, limits)
+    is_done = False
     try:
         outcome = carry_out(round_.order, round_.files, full_speed())
         for group in outcome.groups:
@@ -207,10 +215,7 @@ def clean_log(log: Log, *, cleaned_up_to: int | None, now_ms: int, limits: Round
             round_.sync()
             round_.finish()
             round_.sync()
+        is_done = True
         return outcome
-    except (OSError, StorageError):
-        round_.settle()
-        discard_cleaned(round_.files, round_.order.directory)
-        raise
     finally:
-        round_.end()
+        round_.close(is_done=is_done)

@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 from odradek.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, range_of, sealed_and_active
-from odradek.storage.compaction.order import carry_out, discard_cleaned
+from odradek.storage.compaction.order import carry_out
 from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
 from odradek.storage.log_directory import LogDirectory
 
@@ -69,12 +69,7 @@ class SteppedCleaning:
         except CleaningStoppedError:
             self.interrupted += 1
         finally:
-            try:
-                round_.settle()
-                if not is_done:
-                    discard_cleaned(round_.files, round_.order.directory)
-            finally:
-                round_.end()
+            round_.close(is_done=is_done)
         if is_done and directory.logs.get(key) is log:
             directory.cleaner_offsets[key] = outcome.result.cleaned_up_to
             write_offset_checkpoint(

@@ -137,8 +137,7 @@ class LiveLog:
 
     def end_round(self) -> None:
         if self.round is not None:
-            self.round[0].settle()
-            self.round[0].end()
+            self.round[0].close(is_done=False)
             self.round = None
 
     def whole_round(self) -> None:

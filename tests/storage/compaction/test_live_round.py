@@ -120,7 +120,7 @@ def test_the_log_goes_on_while_and_after_it_is_cleaned(tmp_path: Path) -> None:
         round_.commit(group, NOW_MS)
         assert log.read(log.log_start_offset, 10_000).data, "it is served under its passing name"
         round_.finish()
-    round_.end()
+    round_.close(is_done=True)
     found = contents(log)
     assert max(found) == 299
     assert {offset: record for offset, record in found.items() if offset >= 200} == more
@@ -212,7 +212,7 @@ def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step
         round_.commit(group, NOW_MS) if step == "staged" else round_.stage(
             group if step == "written" else outcome.groups[1]
         )
-    round_.end()
+    round_.close(is_done=False)
     directory = log.directory
     assert not [path for path in directory.iterdir() if path.name.endswith(".swap")] or how == "move"
     if how not in ("move", "abandon"):
@@ -246,7 +246,7 @@ def test_deleting_records_does_not_end_a_round(tmp_path: Path) -> None:
         round_.commit(group, NOW_MS)
         assert log.read(log.log_start_offset, 10_000).data, "it is served under its passing name"
         round_.finish()
-    round_.end()
+    round_.close(is_done=True)
     assert log.log_start_offset == 90
     assert min(contents(log)) >= 90
 
