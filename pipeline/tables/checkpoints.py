@@ -114,8 +114,6 @@ def _partition_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> Iterator[tuple[Any, ...]]:
     """A row for each fact of a file; none where there is no file."""
-    if not path.exists():
-        return
     kind = SNAPSHOT_SUFFIX[1:] if path.name.endswith(SNAPSHOT_SUFFIX) else path.name
     known: dict[str, Any] = {"directory": str(task.directory), "file": str(path), "kind": kind}
     if task.partition is not None:
@@ -124,6 +122,8 @@ def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> I
         for fact in read_facts(path):
             row = known | fact
             yield tuple(row.get(name) for name in SCHEMA.names)
+    except FileNotFoundError:
+        return
     except (CorruptCheckpointError, CorruptSnapshotError, ValueError) as error:
         yield corrupt_row(SCHEMA, f"{path}: {error}", **known)
 

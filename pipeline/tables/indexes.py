@@ -5,7 +5,7 @@ is the audit's matter. Source: Kafka's OffsetIndex, TimeIndex, TransactionIndex.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 from struct import Struct
 from typing import Any
 
@@ -59,13 +59,13 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     for segment in task.partition.segments:
         for kind, suffix, entry in _KINDS:
             path = segment_path(task.partition.path, segment.base_offset, suffix)
-            if path.exists():
-                place = (str(task.directory), task.partition.topic, task.partition.partition, str(path), kind)
-                yield from _entries(path, entry, segment.base_offset, place)
+            place = (str(task.directory), task.partition.topic, task.partition.partition, str(path), kind)
+            with suppress(FileNotFoundError):  # few segments have a transaction index; a running broker deletes files
+                yield from _entries(path.read_bytes(), entry, segment.base_offset, place)
 
 
-def _entries(path: Path, entry: Struct, base_offset: int, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    data = path.read_bytes()
+def _entries(data: bytes, entry: Struct, base_offset: int, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    path = place[3]
     is_preallocated = entry is not TRANSACTION_ENTRY
     used = data.rstrip(b"\0") if is_preallocated else data
     count = -(-len(used) // entry.size)
@@ -78,7 +78,7 @@ def _entries(path: Path, entry: Struct, base_offset: int, place: tuple[Any, ...]
         yield corrupt_row(SCHEMA, f"{path}: {len(data)} bytes are no multiple of {entry.size}", **known)
 
 
-def _columns(entry: Struct, fields: tuple[int, ...], base: int, path: Path, number: int) -> tuple[Any, ...]:
+def _columns(entry: Struct, fields: tuple[int, ...], base: int, path: str, number: int) -> tuple[Any, ...]:
     """The columns behind the entry's position."""
     if entry is OFFSET_ENTRY:
         return base + fields[0], fields[1], *(None,) * 6

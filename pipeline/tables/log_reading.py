@@ -60,14 +60,21 @@ class LogChunk(NamedTuple):
 
 
 def read_batches(partition: PartitionDirectory) -> Iterator[LogChunk | LogDamage]:
-    """All batches of a partition in chunks, and damage between them. Raises OSError."""
+    """All batches of a partition in chunks, and damage between them. Raises OSError.
+
+    A segment that a running broker has deleted meanwhile is damage, too.
+    """
     for index, segment in enumerate(partition.segments):
         is_active = index + 1 == len(partition.segments)
-        for item in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
-            if not isinstance(item, Damage):
-                yield LogChunk(segment, item)
-            elif not (is_active and is_torn_tail(item, segment)):
-                yield damage_of(segment, item)
+        try:
+            for item in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+                if not isinstance(item, Damage):
+                    yield LogChunk(segment, item)
+                elif not (is_active and is_torn_tail(item, segment)):
+                    yield damage_of(segment, item)
+        except FileNotFoundError:
+            text = f"segment-deleted: {segment.path} is gone: deleted or compacted since its directory was listed"
+            yield LogDamage(str(segment.path), 0, segment.base_offset, text)
 
 
 def is_torn_tail(damage: Damage, segment: SegmentFile) -> bool:

@@ -95,6 +95,19 @@ def test_what_a_killed_broker_leaves_is_no_damage(tmp_path: Path) -> None:
     assert rows == before[:-1]
 
 
+def test_what_a_running_broker_deletes_meanwhile_is_a_row(tmp_path: Path) -> None:
+    directory = history_directory(tmp_path)
+    tasks = {name: table.plan(directory, None) for name, table in TABLES.items()}
+    gone = sorted((directory / "t-0").glob("*.log"))[0]
+    for path in (directory / "t-0").glob(f"{gone.stem}.*"):
+        path.unlink()
+    for name, table in TABLES.items():
+        rows = [row for task in tasks[name] for batch in table.read(task) for row in batch.to_pylist()]
+        faults = [row["_corrupt_record"] for row in rows if row["_corrupt_record"] is not None]
+        assert all(fault.startswith(f"segment-deleted: {gone}") for fault in faults)
+        assert len(faults) == (name in ("batches", "transactions"))
+
+
 # Groups ---------------------------------------------------------------------------
 
 KEYS = [
