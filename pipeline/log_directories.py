@@ -4,8 +4,7 @@ Reads names, sizes and offset indexes; never a log. Directories that end in -del
 partition's. Source: storage/file_names.py; Kafka's LogManager.loadLogs.
 """
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from ..storage.file_names import (
     parse_partition_directory,
     segment_path,
 )
+from .file_access import list_directory
 
 _INDEX_ENTRY = Struct(">ii")
 
@@ -51,22 +51,24 @@ class LogDirectoryError(Exception):
 def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> list[PartitionDirectory]:
     """The partitions in a log directory (or the one that `directory` itself is), by topic and partition.
 
-    Without `topics` all but ``__cluster_metadata``. Raises LogDirectoryError, OSError.
+    Without `topics` all but ``__cluster_metadata``. Object storage works as well (file_access.py). Raises
+    LogDirectoryError, OSError.
     """
     if not directory.is_dir():
         raise LogDirectoryError(f"{directory} is no directory")
+    entries = list_directory(directory)
     key = parse_partition_directory(directory.name)
-    if key is not None and any(name.endswith(LOG_SUFFIX) for name in os.listdir(directory)):
+    if key is not None and any(entry.name.endswith(LOG_SUFFIX) for entry in entries):
         candidates = [(key, directory)]
     else:
         candidates = [
-            (found, path)
-            for path in directory.iterdir()
-            if path.is_dir()
-            and not path.name.endswith(("-delete", "-future", "-stray"))
-            and (found := parse_partition_directory(path.name)) is not None
+            (found, directory / entry.name)
+            for entry in entries
+            if entry.is_directory
+            and not entry.name.endswith(("-delete", "-future", "-stray"))
+            and (found := parse_partition_directory(entry.name)) is not None
         ]
-        if not candidates and not (directory / "meta.properties").exists():
+        if not candidates and all(entry.name != "meta.properties" for entry in entries):
             raise LogDirectoryError(
                 f"{directory} is no Kafka log directory: no meta.properties, no <topic>-<partition>"
             )
@@ -80,8 +82,8 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
 
 def _segments(directory: Path) -> list[SegmentFile]:
     return sorted(
-        SegmentFile(base_offset, directory / entry.name, entry.stat().st_size)
-        for entry in os.scandir(directory)
+        SegmentFile(base_offset, directory / entry.name, entry.size)
+        for entry in list_directory(directory)
         if entry.name.endswith(LOG_SUFFIX) and (base_offset := base_offset_of(entry.name)) is not None
     )
 
@@ -96,29 +98,3 @@ def indexed_positions(segment: SegmentFile) -> list[int]:
     data += bytes(-len(data) % _INDEX_ENTRY.size)
     entries = _INDEX_ENTRY.iter_unpack(data)
     return sorted({position for _, position in entries if 0 < position < segment.size})
-
-
-class Split(NamedTuple):
-    """A part of a segment that can be read by itself: bytes `[start, end)`, both a batch's start or the end."""
-
-    segment: SegmentFile
-    start: int
-    end: int
-
-
-def split_segment(segment: SegmentFile, positions: Sequence[int], max_bytes: int) -> list[Split]:
-    """Cuts a segment into parts of about `max_bytes` at positions that its offset index names.
-
-    A position that is none of a batch (a damaged index) would break the reading there, so each is looked at first.
-    """
-    cuts = [0]
-    with segment.path.open("rb") as file:
-        for position in positions:
-            if position - cuts[-1] >= max_bytes:
-                file.seek(position)
-                front = file.read(17)
-                if len(front) == 17 and front[16] == 2 and int.from_bytes(front[:8], "big") >= segment.base_offset:
-                    cuts.append(position)
-    return [
-        Split(segment, start, end) for start, end in zip(cuts, [*cuts[1:], segment.size], strict=True) if end > start
-    ]

@@ -4,13 +4,13 @@ Owns: the open file while it is read. Memory: one chunk, or one batch where that
 in its place. Never writes. Invariant: every batch is in exactly one chunk.
 """
 
-import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC
+from ..file_access import RangeReader, open_ranges
 from .batch_table import BatchTable, ScanEnd
 from .damage import Damage, DamageKind
 
@@ -36,13 +36,12 @@ def read_chunks(
     `batch_positions` are where the offset index says that batches begin: behind a batch whose length can't be believed,
     reading goes on at the next of them, else it ends. Raises OSError.
     """
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        limit = os.fstat(fd).st_size if end is None else min(end, os.fstat(fd).st_size)
+    with open_ranges(path) as file:
+        limit = file.size if end is None else min(end, file.size)
         position = start
         wanted = chunk_bytes
         while position < limit:
-            data = os.pread(fd, min(wanted, limit - position), position)
+            data = file.read(position, min(wanted, limit - position))
             if not data:
                 return
             chunk = BatchTable(data, position)
@@ -55,12 +54,10 @@ def read_chunks(
             if chunk.end is ScanEnd.INCOMPLETE and size <= limit - position and len(data) < limit - position:
                 wanted = max(size, wanted + BATCH_HEADER_SIZE)  # a batch larger than a chunk
                 continue
-            following = _next_batch(fd, position, limit, batch_positions)
+            following = _next_batch(file, position, limit, batch_positions)
             yield _damage(chunk.end, data, position, following - position, size)
             position = following
             wanted = chunk_bytes
-    finally:
-        os.close(fd)
 
 
 def _claimed_size(data: bytes) -> int:
@@ -70,12 +67,12 @@ def _claimed_size(data: bytes) -> int:
     return int(_FRONT.unpack_from(data)[1]) + LOG_OVERHEAD
 
 
-def _next_batch(fd: int, position: int, limit: int, batch_positions: Sequence[int]) -> int:
+def _next_batch(file: RangeReader, position: int, limit: int, batch_positions: Sequence[int]) -> int:
     """Where the index says that a later batch begins, if one does; else the end."""
     for candidate in batch_positions[bisect_right(batch_positions, position) :]:
         if candidate >= limit:
             break
-        front = os.pread(fd, _FRONT.size, candidate)
+        front = file.read(candidate, _FRONT.size)
         if len(front) < _FRONT.size:
             break
         base_offset, length, _, magic = _FRONT.unpack(front)

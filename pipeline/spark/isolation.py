@@ -4,7 +4,6 @@ Reads transaction indexes, the newest producer snapshot and the batch headers be
 ProducerStateManager.firstUndecidedOffset, ConsumerConfig isolation.level.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
+from ..file_access import list_directory
 from ..log_directories import PartitionDirectory, indexed_positions
 
 _TRANSACTIONAL = 0x10
@@ -38,7 +38,7 @@ def last_stable_offset(found: PartitionDirectory) -> int:
 
 def newest_snapshot(directory: Path) -> tuple[int, dict[int, int]]:
     """(the snapshot's offset, producer id -> first offset of its open transaction); (0, {}) without one to trust."""
-    names = (name for name in os.listdir(directory) if name.endswith(SNAPSHOT_SUFFIX))
+    names = (entry.name for entry in list_directory(directory) if entry.name.endswith(SNAPSHOT_SUFFIX))
     offsets = [(offset, name) for name in names if (offset := base_offset_of(name)) is not None]
     for offset, name in sorted(offsets, reverse=True):
         try:

@@ -4,30 +4,28 @@ Reads the first bytes of a few batches.
 """
 
 from collections.abc import Sequence
-from typing import BinaryIO
 
 from ...protocol.records.batch import MAGIC
+from ..file_access import RangeReader, open_ranges
 from ..log_directories import SegmentFile
 
 
 def position_before(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:
     """The last position, of those that an index names, whose batch begins at `offset` or before it; 0 without one."""
     low, high = 0, len(positions)
-    with segment.path.open("rb") as file:
+    with open_ranges(segment.path) as file:
         while low < high:
             middle = (low + high) // 2
             if not is_batch_at(file, positions[middle], segment.base_offset):
                 return 0  # a damaged index: all is read
-            file.seek(positions[middle])
-            if int.from_bytes(file.read(8), "big") <= offset:
+            if int.from_bytes(file.read(positions[middle], 8), "big") <= offset:
                 low = middle + 1
             else:
                 high = middle
     return positions[low - 1] if low else 0
 
 
-def is_batch_at(file: BinaryIO, position: int, least_offset: int) -> bool:
+def is_batch_at(file: RangeReader, position: int, least_offset: int) -> bool:
     """Whether a batch of an offset from `least_offset` on seems to begin at the position."""
-    file.seek(position)
-    front = file.read(17)
+    front = file.read(position, 17)
     return len(front) == 17 and front[16] == MAGIC and int.from_bytes(front[:8], "big", signed=True) >= least_offset

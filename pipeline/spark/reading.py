@@ -4,11 +4,9 @@ Control batches have no rows. A torn last batch of an active segment is what a k
 one is just writing: no damage. Memory: one chunk.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -22,6 +20,7 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.records import check_crcs, decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
+from ..file_access import identity, open_ranges
 from ..log_directories import SegmentFile, indexed_positions
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
@@ -107,7 +106,7 @@ def _where_it_is_now(split: LogSplit) -> LogSplit:
     path = split.segment.path
     deleted = path.with_name(path.name + DELETED_SUFFIX)
     for candidate in (path, deleted):
-        if candidate.exists() and os.stat(candidate).st_ino == split.identity:
+        if candidate.exists() and identity(candidate) == split.identity:
             return replace(split, segment=split.segment._replace(path=candidate))
     size = path.stat().st_size
     return replace(split, segment=SegmentFile(split.segment.base_offset, path, size), start=0, end=size)
@@ -117,7 +116,7 @@ def _chunks(split: LogSplit) -> Iterator[BatchTable | Damage]:
     positions = indexed_positions(split.segment)
     inside = [position for position in positions if split.start < position < split.end]
     return read_chunks(
-        Path(split.segment.path),
+        split.segment.path,
         start=split.start,
         end=split.end,
         batch_positions=inside,
@@ -131,9 +130,8 @@ def _is_behind_the_log(damage: Damage, split: LogSplit) -> bool:
         return False
     if damage.kind is not DamageKind.MAGIC:
         return damage.kind is DamageKind.INCOMPLETE
-    with split.segment.path.open("rb") as file:
-        file.seek(damage.position)
-        return not any(file.read(BATCH_HEADER_SIZE))
+    with open_ranges(split.segment.path) as file:
+        return not any(file.read(damage.position, BATCH_HEADER_SIZE))
 
 
 def _fault(damage: Damage, split: LogSplit) -> _Fault:

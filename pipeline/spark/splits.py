@@ -4,7 +4,6 @@ Needs no Spark. Reads names, sizes and offset indexes, and for timestamps a few 
 offsets; its bytes say where they were when the plan was made. Source: Spark's FilePartition for the packing.
 """
 
-import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TypeVar
 
+from ..file_access import URL_MARK, identity, open_ranges, path_of
 from ..log_directories import (
     LogDirectoryError,
     PartitionDirectory,
@@ -59,8 +59,8 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
     """The directories that paths and patterns mean. Raises LogDirectoryError where a pattern means none."""
     found: list[Path] = []
     for path in paths:
-        if not has_magic(path) or Path(path).is_dir():
-            found.append(Path(path))
+        if URL_MARK in path or not has_magic(path) or Path(path).is_dir():
+            found.append(path_of(path))
             continue
         matching = [Path(name) for name in sorted(glob(path)) if Path(name).is_dir()]
         if not matching:
@@ -81,6 +81,7 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> list[tuple[LogSplit,
     if options.min_partitions > 1:
         total = sum(segment.size for _, found, _, _ in partitions for segment in found.segments)
         max_bytes = min(max_bytes, max(total // options.min_partitions, LEAST_SPLIT_BYTES))
+    before = -1
     while True:
         splits = [
             split
@@ -90,8 +91,9 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> list[tuple[LogSplit,
             )
         ]
         packed = pack(splits, lambda split: split.end - split.start, min(max_bytes, PACKED_BYTES))
-        if len(packed) >= options.min_partitions or max_bytes <= 1:
-            return packed
+        if len(packed) >= options.min_partitions or len(packed) == len(splits) == before:
+            return packed  # enough, or cut wherever an index allows it
+        before = len(splits)
         max_bytes //= 2
 
 
@@ -175,7 +177,7 @@ def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[
 def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], max_bytes: int) -> list[int]:
     """Where to cut, about every `max_bytes`. A position where no batch begins would break the reading there."""
     cuts = [start]
-    with segment.path.open("rb") as file:
+    with open_ranges(segment.path) as file:
         for position in positions:
             if position - cuts[-1] >= max_bytes and is_batch_at(file, position, segment.base_offset):
                 cuts.append(position)
@@ -183,14 +185,13 @@ def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], m
 
 
 def _base_offset_at(segment: SegmentFile, position: int) -> int:
-    with segment.path.open("rb") as file:
-        file.seek(position)
-        return int.from_bytes(file.read(8), "big")
+    with open_ranges(segment.path) as file:
+        return int.from_bytes(file.read(position, 8), "big")
 
 
 def _identity(segment: SegmentFile) -> int:
     try:
-        return os.stat(segment.path).st_ino
+        return identity(segment.path)
     except FileNotFoundError:  # deleted since the directory was listed: who reads it says so
         return 0
 

@@ -233,7 +233,7 @@ def test_spark_exports_the_same_and_reads_it(tmp_path: Path, spark: SparkSession
     (root / "meta.properties").write_text("version=1\n")
     for engine in ("local", "spark"):
         output = str(tmp_path / engine)
-        assert export([str(root), "--output", output, "--engine", engine, "--split-bytes", "5000"]) == 0
+        assert export([str(root), "--output", output, "--engine", engine, "--split-bytes", "30000"]) == 0
     assert relative_files(tmp_path / "local") == relative_files(tmp_path / "spark")
     for topic, partition in (("t", 0), ("t", 1), ("other", 0)):
         rows = exported(tmp_path / "spark", topic, partition)
@@ -242,7 +242,7 @@ def test_spark_exports_the_same_and_reads_it(tmp_path: Path, spark: SparkSession
     read = spark.read.parquet(str(tmp_path / "spark")).select(columns)
     logs = spark.read.format("kafkalog").option("includeHeaders", "true").load(str(root)).select(columns)
     assert [field.dataType for field in read.schema] == [field.dataType for field in logs.schema]
-    assert read.exceptAll(logs).count() == logs.exceptAll(read).count() == 0
+    assert sorted(map(str, read.collect())) == sorted(map(str, logs.collect()))
 
 
 def relative_files(root: Path) -> list[str]:

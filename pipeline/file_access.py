@@ -1,0 +1,119 @@
+"""Where log directories lie: on a local disk (NFS too), or in object storage under a URL such as ``s3://bucket/data``.
+
+A directory is a ``pathlib.Path``, or for a URL a path of universal-pathlib, which has the same methods on fsspec's file
+systems; both are what the type ``Path`` says here. Owns how files are listed with their sizes and read in ranges: by
+one system call each locally, without any layer between; by one request each in object storage. Never writes. fsspec is
+imported with the first URL only. Source: pathlib, fsspec's AbstractFileSystem.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, Protocol, cast
+
+URL_MARK = "://"
+
+
+class ObjectsMissingError(OSError):
+    """A URL was given, and what reads it is not installed; the text says how to install it."""
+
+
+class RangeReader(Protocol):
+    """An open file that is read at positions."""
+
+    size: int
+
+    def read(self, position: int, size: int) -> bytes:
+        """`size` bytes from `position` on, fewer at the end. Raises OSError."""
+        ...
+
+
+class _LocalFile:
+    """A file of the local file system."""
+
+    __slots__ = ("descriptor", "size")
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+
+    def read(self, position: int, size: int) -> bytes:
+        """See RangeReader."""
+        return os.pread(self.descriptor, size, position)
+
+
+class _RemoteFile:
+    """An object of an object store: each read is a request for a range, nothing is kept."""
+
+    __slots__ = ("path", "size", "system")
+
+    def __init__(self, path: Any) -> None:
+        self.system = path.fs
+        self.path = path.path
+        self.size = int(self.system.size(self.path))
+
+    def read(self, position: int, size: int) -> bytes:
+        """See RangeReader."""
+        return bytes(self.system.cat_file(self.path, start=position, end=min(position + size, self.size)))
+
+
+def path_of(text: str | Path) -> Path:
+    """The path of a directory or file: local, or a URL's. Raises ObjectsMissingError, ValueError for a URL unknown."""
+    if isinstance(text, Path) or URL_MARK not in str(text):
+        return Path(text)
+    try:
+        from upath import UPath
+
+        path: Any = UPath(text)
+        path.fs  # noqa: B018 - imports what speaks to this kind of store, or says what is missing
+    except ImportError as error:
+        raise ObjectsMissingError(f"{text}: {error}; pip install 'odradek[objects]' reads object storage") from error
+    return cast(Path, path)
+
+
+def is_local(path: Path) -> bool:
+    """Whether the operating system has the file."""
+    return isinstance(path, PurePath)
+
+
+@contextmanager
+def open_ranges(path: Path) -> Iterator[RangeReader]:
+    """The file, for reads at positions. Raises OSError."""
+    if not is_local(path):
+        yield _RemoteFile(path)
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        yield _LocalFile(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class FileEntry(NamedTuple):
+    """What a directory holds: a file and its bytes, or a directory."""
+
+    name: str
+    size: int
+    is_directory: bool
+
+
+def list_directory(directory: Path) -> list[FileEntry]:
+    """What lies in a directory; a remote one is listed by one request. Raises OSError."""
+    if not is_local(directory):
+        remote: Any = directory
+        return [
+            FileEntry(entry["name"].rstrip("/").rpartition("/")[2], int(entry["size"] or 0), entry["type"] != "file")
+            for entry in remote.fs.ls(remote.path, detail=True)
+        ]
+    found = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # a running broker deletes files
+                found.append(FileEntry(entry.name, entry.stat().st_size, entry.is_dir()))
+    return found
+
+
+def identity(path: Path) -> int:
+    """A number that another file under the same name does not have: the inode; 0 in object storage. Raises OSError."""
+    return os.stat(path).st_ino if is_local(path) else 0
