@@ -194,6 +194,23 @@ def test_the_plots_are_those_of_the_tables(large: tuple[Page, dict[str, list[Row
     found = page.tables["Bytes that no cleaner has been over"]
     assert [row[1] for row in found] == sorted((row["dirty_bytes"] for row in debts.values()), reverse=True)[:30]
     assert all((debts[row[0]]["dirty_bytes"], debts[row[0]]["cleanable_bytes"]) == (row[1], row[3]) for row in found)
+    keys = {f"{row['topic']}-{row['partition']}": row for row in tables["partitions"]}
+    shares = page.tables["The most frequent key of a partition"]
+    assert len(shares) == 30
+    for partition, percent, records, distinct in shares:
+        known = keys[partition]
+        assert (records, distinct) == (known["largest_key_records"], known["distinct_keys"])
+        assert percent == round(100 * records / known["records"], 2)
+    by_topic: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in tables["partitions"]:
+        if row["decoded_size"] > 0:
+            by_topic[row["topic"]].append(row)
+    for topic, size, percent, batch_bytes, batch_records in page.tables["The largest topics"]:
+        sums = {
+            name: sum(row[name] for row in by_topic[topic]) for name in ("size", "decoded_size", "batches", "records")
+        }
+        assert (size, percent) == (sums["size"], round(100 * size / sums["decoded_size"]))
+        assert (batch_bytes, batch_records) == (size // sums["batches"], sums["records"] // sums["batches"])
     growth: defaultdict[str, int] = defaultdict(int)
     for row in tables["growth"]:
         growth[row["group"]] += row["bytes"]

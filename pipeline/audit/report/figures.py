@@ -185,6 +185,47 @@ def skew_of_topics(partitions: Any) -> list[Bar]:
     return _longest(bars)
 
 
+def skew_of_keys(partitions: Any) -> list[Bar]:
+    """Partitions by the share of their most frequent key, in percent, where keys were counted."""
+    columns = ("topic", "partition", "records", "distinct_keys", "largest_key_records")
+    counted = partitions.select(columns).filter(
+        (pa.compute.field("largest_key_records") > 0) & (pa.compute.field("distinct_keys") > 1)
+    )
+    return _longest(
+        [
+            Bar(
+                f"{row['topic']}-{row['partition']}",
+                round(100 * row["largest_key_records"] / max(row["records"], 1), 2),
+                {"largest_key_records": row["largest_key_records"], "distinct_keys": row["distinct_keys"]},
+            )
+            for row in counted.to_pylist()
+        ]
+    )
+
+
+def batches_of_topics(partitions: Any) -> list[Bar]:
+    """Topics by their bytes on disk, with what compression leaves of them and how full batches are."""
+    known = partitions.filter((pa.compute.field("decoded_size") > 0) & (pa.compute.field("batches") > 0))
+    if not known.num_rows:
+        return []
+    names = ("size", "decoded_size", "batches", "records")
+    sums = known.group_by("topic").aggregate([(name, "sum") for name in names])
+    return _longest(
+        [
+            Bar(
+                row["topic"],
+                row["size_sum"],
+                {
+                    "percent": round(100 * row["size_sum"] / row["decoded_size_sum"]),
+                    "batch_bytes": row["size_sum"] // row["batches_sum"],
+                    "batch_records": row["records_sum"] // row["batches_sum"],
+                },
+            )
+            for row in sums.to_pylist()
+        ]
+    )
+
+
 def compaction_debt(partitions: Any) -> list[Bar]:
     """Partitions by the bytes that no cleaner has been over."""
     columns = ("directory", "topic", "partition", "dirty_bytes", "cleanable_bytes")

@@ -71,6 +71,7 @@ def _parts(tables: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("lag", "Lag of groups", _lag(tables)),
         ("skew", "Skew of topics", _skew(tables)),
         ("debt", "Compaction debt", _debt(tables)),
+        ("batches", "Compression and size of batches", _batches(tables)),
         ("growth", "Who writes the offsets topic", _growth(tables)),
         ("all-partitions", "Every partition", _long_table("partitions")),
     ]
@@ -135,7 +136,28 @@ def _skew(tables: dict[str, Any]) -> str:
         ("largest_size", "its bytes", "bytes"),
     ]
     plot = figures.skew_of_topics(tables["partitions"])
-    return bars("The largest partition against the mean", "times the mean", "count", plot, facts)
+    keys = [("largest_key_records", "its records", "count"), ("distinct_keys", "keys", "count")]
+    return (
+        bars("The largest partition against the mean", "times the mean", "count", plot, facts)
+        + "<h3>Keys</h3>"
+        + bars(
+            "The most frequent key of a partition",
+            "percent of the records",
+            "count",
+            figures.skew_of_keys(tables["partitions"]),
+            keys,
+        )
+    )
+
+
+def _batches(tables: dict[str, Any]) -> str:
+    facts = [
+        ("percent", "percent of the uncompressed bytes", "count"),
+        ("batch_bytes", "bytes of a batch", "bytes"),
+        ("batch_records", "records of a batch", "count"),
+    ]
+    plot = figures.batches_of_topics(tables["partitions"])
+    return bars("The largest topics", "bytes", "bytes", plot, facts)
 
 
 def _debt(tables: dict[str, Any]) -> str:
