@@ -19,6 +19,7 @@ from support.compaction_rounds import (
     CleanerOracle,
     CleanOnce,
     RoundOrder,
+    clean_compiled,
     clean_in_ranges,
     clean_live,
     clean_offline,
@@ -133,8 +134,6 @@ since no broker since 3.0 writes them. testCleanSegmentsWithConcurrentSegmentDel
 metrics and throttling are about threads of the broker (tests/storage/compaction/test_live_round.py).
 """
 
-CLEANERS = [clean_offline, clean_in_ranges, clean_live]
-
 
 @pytest.mark.parametrize("scenario", TABLE)
 def test_it_leaves_what_kafkas_test_expects(tmp_path: Path, scenario: Scenario) -> None:
@@ -149,7 +148,7 @@ def test_every_byte_equals_kafkas(tmp_path: Path, cleaner_oracle: CleanerOracle,
 
 @pytest.mark.ci
 @pytest.mark.java
-@pytest.mark.parametrize("clean", [clean_in_ranges, clean_live])
+@pytest.mark.parametrize("clean", [clean_in_ranges, clean_compiled, clean_live])
 @pytest.mark.parametrize("scenario", TABLE)
 def test_every_byte_equals_kafkas_however_it_is_cleaned(
     tmp_path: Path, cleaner_oracle: CleanerOracle, scenario: Scenario, clean: CleanOnce

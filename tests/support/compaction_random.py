@@ -19,13 +19,14 @@ from support.compaction_rounds import (
     CleanOnce,
     RoundOrder,
     check_equal,
+    clean_compiled,
     clean_in_ranges,
     clean_live,
     clean_offline,
     contents,
 )
 
-CLEANERS = {"offline": clean_offline, "ranges": clean_in_ranges, "live": clean_live}
+CLEANERS = {"offline": clean_offline, "ranges": clean_in_ranges, "compiled": clean_compiled, "live": clean_live}
 IDEMPOTENT, TRANSACTIONAL = (1, 2, 3), (11, 12, 13)
 PERIODS = 4
 """How often more is written before the partition is left to itself."""

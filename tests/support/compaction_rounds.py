@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from odradek.pipeline.compact.steps import fastest_steps
 from odradek.protocol.records.record import decode_records
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
@@ -14,6 +15,7 @@ from odradek.storage.compaction.live_round import UNLIMITED, clean_log
 from odradek.storage.compaction.offset_map import UNLIMITED as UNBOUNDED
 from odradek.storage.compaction.order import RoundLimits
 from odradek.storage.compaction.partition_facts import read_partition
+from odradek.storage.compaction.record_steps import RecordSteps
 from odradek.storage.descriptors import DescriptorCache
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
@@ -109,7 +111,15 @@ def clean_in_ranges(directory: Path, config: LogConfig, order: RoundOrder) -> in
     return _clean_files(directory, config, order, FEW_BYTES if order.max_keys == MANY_KEYS else UNBOUNDED)
 
 
-def _clean_files(directory: Path, config: LogConfig, order: RoundOrder, max_map_bytes: int) -> int:
+def clean_compiled(directory: Path, config: LogConfig, order: RoundOrder) -> int:
+    """As `clean_in_ranges`, by the compiled steps that `odradek compact` takes where numba is installed."""
+    few = FEW_BYTES if order.max_keys == MANY_KEYS and order.cleaned_up_to is None else UNBOUNDED
+    return _clean_files(directory, config, order, few, fastest_steps())
+
+
+def _clean_files(
+    directory: Path, config: LogConfig, order: RoundOrder, max_map_bytes: int, steps: RecordSteps | None = None
+) -> int:
     files = UnsyncedFiles()
     facts = read_partition(
         files, directory, now_ms=order.now_ms, producer_id_expiration_ms=config.producer_id_expiration_ms
@@ -124,7 +134,9 @@ def _clean_files(directory: Path, config: LogConfig, order: RoundOrder, max_map_
         min_compaction_lag_ms=config.min_compaction_lag_ms,
         now_ms=order.now_ms,
     )
-    cleaner = PartitionCleaner(files, directory, config, order.now_ms, buffer_bytes=max(order.buffer_bytes, 4096))
+    cleaner = PartitionCleaner(
+        files, directory, config, order.now_ms, buffer_bytes=max(order.buffer_bytes, 4096), steps=steps
+    )
     return cleaner.clean(facts, offsets, max_map_entries=order.max_keys, max_map_bytes=max_map_bytes).cleaned_up_to
 
 
