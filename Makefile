@@ -41,6 +41,9 @@ test-long-crash: LONG = tests/storage/test_crashes.py
 ## test-long-cleaning: random lives of compacted logs with rounds of the cleaner
 test-long-cleaning: LONG = tests/storage/compaction
 
+## test-long-compaction: thousands of partitions compacted by ours and by Kafka's cleaner, and 200 compactions killed
+test-long-compaction: LONG = tests/pipeline/test_compaction_random.py tests/faults/test_compact_killed.py
+
 ## test-long-appends: small and large appends interleaved with everything else that touches a log
 test-long-appends: LONG = tests/broker/test_large_appends.py
 
@@ -81,7 +84,7 @@ test-long-door: LONG = tests/door
 test-large: $(VENV)/.installed-dev
 	$(PYTEST) -s -m long tests/scale/test_pipeline_scale.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
