@@ -1,6 +1,10 @@
-"""Reading records with the local engine beside DumpLogSegments; both check the CRC of every batch."""
+"""Reading records beside DumpLogSegments, and exporting them; all check the CRC of every batch.
+
+The decoder is measured inside this process, DumpLogSegments and `odradek export` as processes from their start on.
+"""
 
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +20,8 @@ from support.dump_log import KAFKA_TOOL
 from support.java import java_arguments
 
 DECODER = "the decoder, one core"
-DUMP = "DumpLogSegments, with the start of its JVM (0.3 s)"
+DUMP = "DumpLogSegments --deep-iteration, whole process"
+PRINT = "DumpLogSegments --print-data-log, whole process"
 
 
 def decode(topic: Topic, *, is_compiled: bool) -> float:
@@ -35,20 +40,24 @@ def decode(topic: Topic, *, is_compiled: bool) -> float:
     return time.perf_counter() - begin
 
 
-def dump(topic: Topic) -> None:
+def dump(topic: Topic, *options: str) -> None:
     """Kafka's tool over the same files, its text thrown away."""
     files = ",".join(map(str, topic.segments))
-    command = [*java_arguments(heap="1g"), KAFKA_TOOL, "--deep-iteration", "--files", files]
+    command = [*java_arguments(heap="1g"), KAFKA_TOOL, "--deep-iteration", *options, "--files", files]
     command.remove("-XX:TieredStopAtLevel=1")  # the tests' JVMs start fast; here it may compile as well as it can
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def codec_of(topic: Topic) -> str:
+    """How the table names the topic's compression."""
+    return "lz4" if topic.name == "lz4" else "not compressed"
 
 
 def reading(topic: Topic) -> Comparison:
     """The contestants over one topic."""
     decode(topic, is_compiled=True)  # machine code is there
-    codec = "lz4" if topic.name == "lz4" else "not compressed"
     return Comparison(
-        f"read {topic.value_size + KEY_SIZE} B records, {codec}",
+        f"read {topic.value_size + KEY_SIZE} B records, {codec_of(topic)}",
         topic.bytes,
         topic.records,
         (
@@ -60,7 +69,27 @@ def reading(topic: Topic) -> Comparison:
     )
 
 
+def export(topic: Topic, output: Path) -> None:
+    """The command, with a pool of processes for the segments."""
+    command = [sys.executable, "-m", "odradek", "export", str(topic.directory), "--output", str(output / "out")]
+    subprocess.run([*command, "--engine", "local"], check=True, stdout=subprocess.DEVNULL)
+
+
+def exporting(topic: Topic) -> Comparison:
+    """All columns of a topic into files: Parquet on one side, text that is thrown away on the other."""
+    return Comparison(
+        f"export {topic.value_size + KEY_SIZE} B records to Parquet, {codec_of(topic)}",
+        topic.bytes,
+        topic.records,
+        (
+            Contestant("odradek export, whole process", lambda scratch: export(topic, scratch)),
+            Contestant(PRINT, lambda _: dump(topic, "--print-data-log")),
+        ),
+        PRINT,
+    )
+
+
 @contextmanager
 def comparisons(data: DataSet, scratch: Path) -> Iterator[list[Comparison]]:
     """The decoder beside Kafka's tool."""
-    yield [reading(topic) for topic in data.topics.values()]
+    yield [*map(reading, data.topics.values()), exporting(data.topics["none"]), exporting(data.topics["lz4"])]

@@ -3,10 +3,10 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
 
 if TYPE_CHECKING:
@@ -16,29 +16,6 @@ NOT_DONE = 3
 """Exit code where the audit could not be made; else 0, 1 (warnings) or 2 (errors)."""
 
 FAIL_ON = ("warning", "error", "never")
-
-
-def time_ms(text: str) -> int:
-    """ms since 1970 of a number, or of a time in ISO 8601, UTC where it names no zone. Raises ArgumentTypeError."""
-    try:
-        if text.lstrip("-").isdigit():
-            return int(text)
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is neither ms since 1970 nor a time like 2026-11-21T12:00"
-        ) from None
-    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
-class _ListFindings(argparse.Action):
-    """Prints the catalogue and ends, as --help does."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from .documentation import catalogue_text
-
-        print(catalogue_text(), end="")
-        parser.exit()
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,10 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
 from ..log_directories import LogDirectoryError
 
@@ -19,18 +19,6 @@ DONE, DAMAGED, NOT_DONE = 0, 2, 3
 """Exit codes: all records are exported; all that could be read; the export did not end."""
 CODECS = ("snappy", "zstd", "lz4", "gzip", "none")
 ISOLATIONS = ("read_uncommitted", "read_committed")
-
-
-def time_ms(text: str) -> int:
-    """ms since 1970 of a number, or of a time in ISO 8601, UTC where it names no zone. Raises ArgumentTypeError."""
-    try:
-        if text.lstrip("-").isdigit():
-            return int(text)
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        problem = f"'{text}' is neither ms since 1970 nor a time like 2026-11-21T12:00"
-        raise argparse.ArgumentTypeError(problem) from None
-    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def parser() -> argparse.ArgumentParser:
