@@ -13,6 +13,7 @@ from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.offset_map import KeyLimit, KeyRange
 from ...storage.compaction.record_steps import decode
+from ..decode.batch_table import HEADER_DTYPE
 from .key_table import (
     COUNT,
     DONE,
@@ -222,4 +223,4 @@ def pack(records: Sequence[Record]) -> RecordRows:
         position += len(keys[number])
     payload = numpy.frombuffer(b"".join([*keys, bytes(LEAST_PAYLOAD)]), dtype=numpy.uint8)
     bounds = numpy.array([0, len(records)], dtype=numpy.int64)
-    return RecordRows(payload, rows, bounds, numpy.ones(1, dtype=numpy.bool_))
+    return RecordRows(payload, rows, bounds, numpy.ones(1, dtype=numpy.bool_), numpy.zeros(1, dtype=HEADER_DTYPE))

@@ -11,17 +11,18 @@ import os
 from collections.abc import Sequence
 
 import numpy
+from numpy.typing import NDArray
 
 from ...protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
+    BATCH_LENGTH_POSITION,
     COMPRESSION_TYPE_MASK,
     CRC_POSITION,
     DELETE_HORIZON_FLAG,
-    HEADER,
+    INT32,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
-    MAGIC,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     TRANSACTIONAL_FLAG,
@@ -29,9 +30,8 @@ from ...protocol.records.batch import (
     BatchHeader,
     Buffer,
 )
-from ...protocol.records.builder import assemble_batch
 from ...protocol.records.checksum import crc32c
-from ...protocol.records.compression import compress
+from ...protocol.records.compression import CompressionType, compress, compression_type_of
 from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.offset_map import KeyLimit, KeyRange, OffsetMap
@@ -48,7 +48,7 @@ from ...storage.compaction.record_steps import (
 from .compiled_map import CompiledOffsetMap, pack
 from .key_table import unaligned_words
 from .record_copy import copy_records, first_rows, judge, read_marks, set_marks, size_of_copies
-from .record_rows import TIMESTAMP, Flags, walk
+from .record_rows import TIMESTAMP, Bytes, Flags, Int64s, walk
 
 _KEPT_FLAGS = COMPRESSION_TYPE_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG
 
@@ -137,23 +137,14 @@ class CompiledSifting:
 
     def _copies(self, orders: Sequence[tuple[int, int | None]]) -> list[Buffer]:
         """Batches of copied records."""
-        payload, rows, bounds, _ = self._walked
-        headers = [self._chunk.headers[self._batches[number]] for number, _ in orders]
+        payload, rows, bounds, _, all_headers = self._walked
         numbers = numpy.array([number for number, _ in orders], dtype=numpy.int64)
-        first_kept = first_rows(bounds, numbers, self._stays)
-        bases = numpy.array(
-            [
-                int(rows[row, TIMESTAMP]) if horizon is None else horizon
-                for row, (_, horizon) in zip(first_kept.tolist(), orders, strict=True)
-            ],
-            dtype=numpy.int64,
-        )
-        are_deltas_same = numpy.array(
-            [
-                base == header.base_timestamp and not header.is_log_append_time
-                for base, header in zip(bases.tolist(), headers, strict=True)
-            ]
-        )
+        has_horizon = numpy.array([horizon is not None for _, horizon in orders])
+        horizons = numpy.array([horizon or 0 for _, horizon in orders], dtype=numpy.int64)
+        bases = numpy.where(has_horizon, horizons, rows[first_rows(bounds, numbers, self._stays), TIMESTAMP])
+        headers = all_headers[numbers]
+        is_append_time = (headers["attributes"] & LOG_APPEND_TIME_FLAG) != 0
+        are_deltas_same = (headers["base_timestamp"] == bases) & ~is_append_time
         out = numpy.empty(size_of_copies(rows, bounds, numbers, self._stays), dtype=numpy.uint8)
         places = numpy.empty((len(orders), 3), dtype=numpy.int64)
         copy_records(
@@ -169,14 +160,14 @@ class CompiledSifting:
             unaligned_words(out),
             places,
         )
-        view = memoryview(out.data)
-        batches: list[Buffer] = []
-        for header, (number, horizon), base, (start, end, max_timestamp) in zip(
-            headers, orders, bases.tolist(), places.tolist(), strict=True
-        ):
-            kept = self.facts[number].kept
-            batches.append(_batch(view, start, end, header, base, max_timestamp, kept, horizon is not None))
-        return batches
+        starts, ends, max_timestamps = places.T
+        headers["batch_length"] = ends - starts + BATCH_HEADER_SIZE - LOG_OVERHEAD
+        headers["crc"] = 0
+        headers["attributes"] = headers["attributes"] & _KEPT_FLAGS | has_horizon * DELETE_HORIZON_FLAG
+        headers["base_timestamp"] = bases
+        headers["max_timestamp"] = numpy.where(is_append_time, headers["max_timestamp"], max_timestamps)
+        headers["records_count"] = [self.facts[number].kept for number, _ in orders]
+        return _batches(out, starts, ends, headers)
 
 
 def _latest_among(records: Sequence[Record], first_record: int, latest: Latest) -> Sequence[bool]:
@@ -194,51 +185,32 @@ def _has_valid_producer(header: BatchHeader) -> bool:
     return header.producer_epoch != NO_PRODUCER_EPOCH and header.base_sequence >= 0
 
 
-def _batch(
-    out: memoryview,
-    start: int,
-    end: int,
-    header: BatchHeader,
-    base_timestamp: int,
-    max_timestamp: int,
-    records_count: int,
-    has_horizon: bool,
-) -> Buffer:
-    """The batch whose records lie in `out[start:end]`; an uncompressed one is made in place, in front of them."""
-    attributes = header.attributes & _KEPT_FLAGS | (DELETE_HORIZON_FLAG if has_horizon else 0)
-    if header.is_log_append_time:
-        max_timestamp = header.max_timestamp
-    if header.is_compressed:
-        return assemble_batch(
-            compress(header.compression_type, bytes(out[start:end])),
-            records_count=records_count,
-            attributes=attributes,
-            base_offset=header.base_offset,
-            last_offset=header.last_offset,
-            base_timestamp=base_timestamp,
-            max_timestamp=max_timestamp,
-            partition_leader_epoch=header.partition_leader_epoch,
-            producer_id=header.producer_id,
-            producer_epoch=header.producer_epoch,
-            base_sequence=header.base_sequence,
-        )
-    begin = start - BATCH_HEADER_SIZE
-    HEADER.pack_into(
-        out,
-        begin,
-        header.base_offset,
-        end - begin - LOG_OVERHEAD,
-        header.partition_leader_epoch,
-        MAGIC,
-        0,
-        attributes,
-        header.last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        records_count,
-    )
-    UINT32.pack_into(out, begin + CRC_POSITION, crc32c(out[begin + ATTRIBUTES_POSITION : end]))
-    return out[begin:end]
+def _batches(out: Bytes, starts: Int64s, ends: Int64s, headers: NDArray[numpy.void]) -> list[Buffer]:
+    """The batches whose records lie in `out`; headers, without CRC, are put in front of them, and compressed is what is
+    to be compressed."""
+    begins = starts - BATCH_HEADER_SIZE
+    out[begins[:, None] + numpy.arange(BATCH_HEADER_SIZE)] = headers.view(numpy.uint8).reshape(-1, BATCH_HEADER_SIZE)
+    view = memoryview(out.data)
+    checksums = []
+    batches: list[Buffer] = []
+    compressions = (headers["attributes"] & COMPRESSION_TYPE_MASK).tolist()
+    for begin, end, compression in zip(begins.tolist(), ends.tolist(), compressions, strict=True):
+        if compression:
+            batches.append(_compressed(view[begin:end], compression_type_of(compression)))
+            checksums.append(0)
+        else:
+            batches.append(view[begin:end])
+            checksums.append(crc32c(view[begin + ATTRIBUTES_POSITION : end]))
+    crcs = numpy.array(checksums, dtype=">u4").view(numpy.uint8).reshape(-1, 4)
+    out[begins[:, None] + numpy.arange(CRC_POSITION, CRC_POSITION + 4)] = crcs
+    return batches
+
+
+def _compressed(batch: memoryview, compression: CompressionType) -> bytes:
+    """A batch with its records compressed."""
+    section = compress(compression, bytes(batch[BATCH_HEADER_SIZE:]))
+    header = bytearray(batch[:BATCH_HEADER_SIZE])
+    INT32.pack_into(header, BATCH_LENGTH_POSITION, BATCH_HEADER_SIZE - LOG_OVERHEAD + len(section))
+    checksum = crc32c(section, crc32c(memoryview(header)[ATTRIBUTES_POSITION:]))
+    UINT32.pack_into(header, CRC_POSITION, checksum)
+    return bytes(header) + section

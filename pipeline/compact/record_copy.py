@@ -13,6 +13,7 @@ from .key_table import Words
 from .record_rows import Bytes, Flags, Int64s, Rows
 
 _stays = inlined(record_stays)
+"""Who changes the rule touches this file too: numba's cache of machine code goes by the time of the caller's file."""
 
 
 @compiled

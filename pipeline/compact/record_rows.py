@@ -47,6 +47,8 @@ class RecordRows(NamedTuple):
     bounds: Int64s
     is_walked: Flags
     """Which batches were; the others have no rows."""
+    headers: NDArray[numpy.void]
+    """Of the batches, as HEADER_DTYPE."""
 
 
 @inlined
@@ -196,7 +198,7 @@ def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
     rows = numpy.empty((int(counts[possible].sum()), COLUMNS), dtype=numpy.int64)
     bounds = numpy.zeros(len(places) + 1, dtype=numpy.int64)
     _walk(payload, starts, ends, counts, base_offsets, base_timestamps, append_times, rows, bounds, possible)
-    return RecordRows(payload, rows, bounds, possible)
+    return RecordRows(payload, rows, bounds, possible, table)
 
 
 def _decompressed(chunk: BatchChunk, batches: Sequence[int]) -> tuple[Bytes, Int64s, Int64s]:

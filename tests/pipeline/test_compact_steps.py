@@ -223,3 +223,15 @@ def test_records_that_cannot_be_decoded_are_refused_with_their_place(
     with pytest.raises(KafkaError, match=rf"{path.name}, position {second}, offset 2: "):
         clean(tmp_path / "t-0", Way(steps), 0, writer.end_ms, LogConfig())
     assert contents(tmp_path / "t-0") == before
+
+
+@pytest.mark.parametrize("steps", [PlainSteps, CompiledSteps])
+def test_thousands_of_small_batches_are_written_at_a_time(tmp_path: Path, steps: Callable[[], RecordSteps]) -> None:
+    """The system takes 1024 parts in one write; every second batch goes, so that each that stays is a part."""
+    writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
+    for number in range(3000):
+        writer.append_records([(b"key-%d" % number if number % 2 else b"same", b"v")])
+    writer.roll()
+    writer.close()
+    result = clean(tmp_path / "t-0", Way(steps), 0, writer.end_ms, LogConfig())
+    assert result.records_kept == 1501
