@@ -18,6 +18,16 @@ NOT_DONE = 3
 FAIL_ON = ("warning", "error", "never")
 
 
+class _ListFindings(argparse.Action):
+    """Prints the catalogue and ends, as --help does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from .documentation import catalogue_text
+
+        print(catalogue_text(), end="")
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of ``odradek audit``."""
     options = argparse.ArgumentParser(
