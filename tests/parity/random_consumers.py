@@ -138,7 +138,7 @@ class RandomConsumers:
         if self.random.random() < 0.7:
             fields["owned"] = self.owned.get(who, {}) if self.random.random() < 0.9 else {TOPIC: [0]}
         if self.random.random() < 0.15:
-            fields |= self._subscription([])
+            fields |= self._subscription(*([[]] if epoch > 0 else []))
         return f"{who} heartbeat {epoch} {fields}", lambda members: members.heartbeat(who, max(epoch, 0), **fields)
 
     def _classic(self) -> tuple[str, Command]:
