@@ -17,7 +17,7 @@ from odradek.pipeline.tables.registry import TABLES
 from support.dump_log import comma_separated, kafka_dump
 from support.java import java_or_skip, run_class
 from support.kafka_tools import GROUPS
-from support.kafka_workload import SMALL, consume, produce
+from support.kafka_workload import SMALL, consume, consume_in_transactions, produce
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 
@@ -42,6 +42,7 @@ def stopped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         produce(broker.bootstrap_servers)
         for protocol in ("classic", "consumer"):
             consume(broker.bootstrap_servers, protocol)
+        consume_in_transactions(broker.bootstrap_servers, "exactly-once")
         arguments = ("--bootstrap-server", broker.bootstrap_servers, "--describe", "--all-groups")
         described = run_class(GROUPS, *arguments).stdout
     finally:
@@ -120,7 +121,8 @@ def test_batches(log_dir: Path) -> None:
 
 
 def test_offsets_and_groups(log_dir: Path) -> None:
-    theirs = dumped_records(logs(log_dir, "__consumer_offsets-*/*.log"), "--offsets-decoder")
+    lines = dumped_records(logs(log_dir, "__consumer_offsets-*/*.log"), "--offsets-decoder")
+    theirs = {key: line for key, line in lines.items() if line["control"] is None}
     offsets, groups = rows_of(log_dir, "offsets"), rows_of(log_dir, "groups")
     assert {(row["file"], row["offset"]) for row in offsets + groups} == set(theirs)
     for row in offsets + groups:
@@ -143,7 +145,11 @@ def test_offsets_and_groups(log_dir: Path) -> None:
             if row["topicId"] is not None:
                 data["topicId"] = row["topicId"]
             assert json.loads(line["payload"]) == {"version": str(row["valueVersion"]), "data": data}
-    assert {row["group"] for row in offsets} == {"classic", "consumer"}
+    assert {row["group"] for row in offsets} == {"classic", "consumer", "exactly-once"}
+    endings = {(row["group"], row["transaction"]) for row in offsets}
+    assert endings == {("classic", None), ("consumer", None)} | {
+        ("exactly-once", ended) for ended in ("aborted", "committed")
+    }
     kinds = {row["kind"] for row in groups}
     assert kinds >= {"GroupMetadata", "ConsumerGroupMetadata", "ConsumerGroupMemberMetadata"}
     assert [member["instanceId"] for row in groups for member in row["members"] or []][:1] == ["first"]
@@ -166,10 +172,12 @@ def test_transactions(log_dir: Path) -> None:
             (found["topic"], one) for found in data["transactionPartitions"] or [] for one in found["partitionIds"]
         ]
         assert [(found["topic"], found["partition"]) for found in row["partitions"]] == partitions
-    assert [row["state"] for row in states if row["state"].startswith("Complete")] == [
-        "CompleteAbort",
-        "CompleteCommit",
-    ] * 2
+    ended = [
+        row["state"]
+        for row in states
+        if row["state"].startswith("Complete") and row["transactionalId"] == "transactions"
+    ]
+    assert ended == ["CompleteAbort", "CompleteCommit"] * 2
 
 
 def test_transactions_of_a_log(log_dir: Path) -> None:

@@ -46,3 +46,26 @@ def consume(bootstrap_servers: str, protocol: str) -> None:
         consumer.commit(asynchronous=False)
     finally:
         consumer.close()
+
+
+def consume_in_transactions(bootstrap_servers: str, group: str) -> None:
+    """A group whose offsets are committed by a producer: one transaction is aborted, the next one committed."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap_servers, "group.id": group, "auto.offset.reset": "earliest"}
+        | {"enable.auto.commit": False}
+    )
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "transactional.id": group})
+    producer.init_transactions(30)
+    try:
+        consumer.subscribe(["t"])
+        for is_committed in (False, True):
+            assert len(consumer.consume(20, 30)) == 20
+            producer.begin_transaction()
+            positions = consumer.position(consumer.assignment())
+            producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), 30)
+            if is_committed:
+                producer.commit_transaction(30)
+            else:
+                producer.abort_transaction(30)
+    finally:
+        consumer.close()
