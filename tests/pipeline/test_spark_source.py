@@ -8,6 +8,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import pyspark_odradek
+from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, decode_records
 from support.log_histories import HistoryWriter
@@ -214,3 +216,22 @@ def test_the_pushed_filters_change_no_row(spark: SparkSession, directory: Path) 
             assert sorted(frame.collect()) == rows_without, text
     finally:
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+@pytest.mark.ci
+def test_register_does_what_spark_does_by_itself(spark: SparkSession, directory: Path) -> None:
+    pyspark_odradek.register(spark)
+    assert pyspark_odradek.DefaultSource.name() == "kafkalog"
+    frame = spark.read.format("kafkalog").schema("offset long").option("subscribe", "other").load(str(directory))
+    assert frame.count() == len(data_records(directory / "other-0"))
+
+
+@pytest.mark.ci
+def test_a_view_has_the_columns_of_its_table(spark: SparkSession, directory: Path) -> None:
+    for name, table in TABLES.items():
+        frame = spark.read.format("kafkalog").option("view", name).load(str(directory))
+        assert frame.columns == table.schema.names, name
+    batches = spark.read.format("kafkalog").option("view", "batches").option("subscribe", "t").load(str(directory))
+    [total] = batches.selectExpr("sum(recordsCount) records", "sum(if(isControl, 1, 0)) control").collect()
+    records = sum(len(data_records(directory / name)) for name in ("t-0", "t-1"))
+    assert total.records == records + total.control
