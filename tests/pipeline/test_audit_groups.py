@@ -246,6 +246,17 @@ def test_unknown_records_are_counted(tmp_path: Path) -> None:
     assert found.occurrences == 5
 
 
+def test_of_many_findings_the_last_one_counts_the_rest(tmp_path: Path) -> None:
+    directory = GroupsDirectory()
+    for number in range(50):
+        directory.commit(f"ahead-{number}", RECORDS + 1)
+        directory.records(1, [(struct.pack(">hB", 1, 0xFF) + b"%d" % number, b"")])
+    found = group_findings(audited(directory.write(tmp_path)))
+    for name in ("committed-offset-beyond-log", "group-record-undecodable"):
+        counts = [one.occurrences for one in found if one.name == name]
+        assert (len(counts), sum(counts)) == (min(len(counts), 20), 50), name
+
+
 # Healthy groups -----------------------------------------------------------------
 
 

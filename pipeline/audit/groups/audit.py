@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...cluster_metadata import ClusterMetadata
 from ..findings import Finding
-from ..tasks import AuditTask, PartitionReport
+from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .checks import group_findings
 from .expiry import retention_ms
 from .facts import GroupGrowth
@@ -40,5 +40,20 @@ def audit_groups(
     told = answers(questions(found, is_past=at_ms is not None), engine)
     retention = retention_ms(metadata.broker_configs)
     rows = lag_rows(found, told, retention)
-    findings = group_findings(found, rows, told, metadata, retention)
+    findings = limited(group_findings(found, rows, told, metadata, retention))
     return GroupsAudit(rows, [one for facts in found.facts for one in facts.growth], findings)
+
+
+def limited(findings: Sequence[Finding]) -> list[Finding]:
+    """Of a name and partition as many as are listed; the last of them counts the rest."""
+    kept: list[Finding] = []
+    listed: dict[tuple[str, str, int], list[int]] = {}
+    for finding in findings:
+        same = listed.setdefault((finding.name, finding.topic, finding.partition), [])
+        if len(same) < MAX_FINDINGS_OF_A_KIND:
+            same.append(len(kept))
+            kept.append(finding)
+        else:
+            last = kept[same[-1]]
+            kept[same[-1]] = last._replace(occurrences=last.occurrences + finding.occurrences)
+    return kept

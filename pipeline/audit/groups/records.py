@@ -14,7 +14,7 @@ from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, commit_value, group_message, kind_of
 from ..findings import Finding
-from ..tasks import AuditTask, PartitionReport
+from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .facts import Commit, CommittedOffset, GroupFacts, GroupState, PendingCommit, Place
 from .growth import growth_of
 from .record_store import Kept, KeyRecords, RecordStore, records_wanted
@@ -88,13 +88,16 @@ class GroupRecords:
         self._find(name, report, place, detail, records)
 
     def _find(self, name: str, report: PartitionReport, place: Place, detail: str, records: int) -> None:
-        for index, found in enumerate(report.findings):
-            if found.name == name and found.detail.endswith(detail):
-                report.findings[index] = found._replace(occurrences=found.occurrences + records)
-                return
         text = f"the record at offset {place.offset}: {detail}"
         finding = Finding(name, report.topic, report.partition, place.file, place.position, place.offset, text, records)
-        report.findings.append(finding)
+        same = [index for index, found in enumerate(report.findings) if found.name == name]
+        alike = [index for index in same if report.findings[index].detail.endswith(detail)]
+        if alike or len(same) >= MAX_FINDINGS_OF_A_KIND:
+            index = (alike or same)[-1]
+            known = report.findings[index]
+            report.findings[index] = known._replace(occurrences=known.occurrences + records)
+        else:
+            report.findings.append(finding)
 
     def _take_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, Place]]) -> None:
         by_group = {state.group: state for state in facts.states}
