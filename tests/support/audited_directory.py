@@ -10,9 +10,11 @@ topic and its configs; everything as a broker leaves it that was stopped cleanly
 """
 
 import base64
+import functools
 import os
 import random
 import struct
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -49,6 +51,21 @@ def header_of(batch: bytes | bytearray) -> BatchHeader:
     return next(iterate_headers(bytes(batch)))[1]
 
 
+@functools.cache
+def history_files(seed: int) -> tuple[dict[str, bytes], int]:
+    """(the files of a partition by name, its log end offset); written once for all tests."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "t-0"
+        writer = HistoryWriter(random.Random(seed), path, keys=500, is_rolling=False, with_null_keys=False)
+        for steps in (STEPS, 30):
+            writer.write(steps)
+            writer.roll()
+        writer.write(10)
+        end = writer.log.log_end_offset
+        writer.close()
+        return {file.name: file.read_bytes() for file in path.iterdir()}, end
+
+
 class AuditedDirectory:
     """See the module. `root` is the log directory, `partition` the partition's."""
 
@@ -70,16 +87,12 @@ class AuditedDirectory:
         self.set_times(NOW_MS)
 
     def _write_partition(self, partition: int, seed: int) -> None:
-        writer = HistoryWriter(
-            random.Random(seed), self.root / f"t-{partition}", keys=500, is_rolling=False, with_null_keys=False
-        )
-        for steps in (STEPS, 30):
-            writer.write(steps)
-            writer.roll()
-        writer.write(10)
-        self.ends["t", partition] = writer.log.log_end_offset
-        writer.close()
-        write_partition_metadata(Files(), self.root / f"t-{partition}", TOPIC_ID)
+        files, self.ends["t", partition] = history_files(seed)
+        path = self.root / f"t-{partition}"
+        path.mkdir()
+        for name, data in files.items():
+            (path / name).write_bytes(data)
+        write_partition_metadata(Files(), path, TOPIC_ID)
 
     def write_metadata(
         self,
