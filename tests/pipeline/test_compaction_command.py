@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from odradek.pipeline import engines
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.compact.reach import why_out_of_reach
 from odradek.protocol.codec import encode
@@ -224,16 +225,33 @@ def test_an_executor_must_see_what_was_locked(tmp_path: Path) -> None:
     assert run.stdout.strip() == ""
 
 
-@pytest.mark.ci
-@pytest.mark.java
-def test_spark_leaves_the_bytes_that_the_local_engine_leaves(
-    directory: Path, tmp_path: Path, spark: SparkSession
-) -> None:
+def seven_partitions(directory: Path) -> None:
+    """Six more of the topic `latest`."""
     rng = random.Random(1)
     for number in range(6):
         partition(directory, f"latest-{number + 1}", keys=rng.randrange(1, 50))
     ends = {("latest", number): CompactionLog(directory / f"latest-{number}").end for number in range(7)}
     write_offset_checkpoint(Files(), directory / "replication-offset-checkpoint", ends)
+
+
+def test_a_pool_of_processes_leaves_the_bytes_that_one_does(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seven_partitions(directory)
+    other = tmp_path / "other"
+    shutil.copytree(directory, other)
+    assert compact([str(directory), "--topic", "latest", *NOW]) == 0
+    monkeypatch.setattr(engines, "SMALL_BYTES", 0)
+    assert compact([str(other), "--topic", "latest", *NOW]) == 0
+    assert segment_bytes(other) == segment_bytes(directory)
+
+
+@pytest.mark.ci
+@pytest.mark.java
+def test_spark_leaves_the_bytes_that_the_local_engine_leaves(
+    directory: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    seven_partitions(directory)
     other = tmp_path / "other"
     shutil.copytree(directory, other)
     assert spark.version
