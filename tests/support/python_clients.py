@@ -8,6 +8,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from support.group_journal import Journal
@@ -85,8 +86,10 @@ class KafkaPython:
         # between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, nobody
         # takes the answer, and heartbeats stay off until something else changes. So they are known before the first
         # poll; with the broker it has nothing to do.
-        while not consumer.partitions_for_topic(topic):
-            pass
+        is_known = False
+        while not is_known and not leave.is_set():
+            with suppress(KafkaError):  # on a busy machine its requests run out of their time
+                is_known = bool(consumer.partitions_for_topic(topic))
         while not leave.is_set():
             polled = consumer.poll(timeout_ms=POLL_MS)
             for partition, records in polled.items():
