@@ -11,6 +11,7 @@ from ..engines import ENGINES, LOCAL, SPARK, EngineError
 
 if TYPE_CHECKING:
     from .findings import Finding
+    from .job import AuditResult
 
 NOT_DONE = 3
 """Exit code where the audit could not be made; else 0, 1 (warnings) or 2 (errors)."""
@@ -87,8 +88,6 @@ def run(options: argparse.Namespace) -> int:
     from .findings import CHECKS
     from .job import audit_directories
     from .report.summary import print_summary
-    from .report.tables import tables_of
-    from .report.write import DEFAULT_FORMATS, write_report
 
     unknown = sorted(set(options.ignore) - set(CHECKS))
     if unknown:
@@ -111,10 +110,18 @@ def run(options: argparse.Namespace) -> int:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
     result.findings = [found for found in result.findings if found.name not in options.ignore]
-    tables = tables_of(result)
-    written = [] if options.output is None else write_report(tables, options.output, options.format or DEFAULT_FORMATS)
-    print_summary(tables, console, written)
+    written = _write(result, options.output, options.format)
+    print_summary(result, console, written)
     return exit_code(result.findings, options.fail_on)
+
+
+def _write(result: "AuditResult", output: Path | None, formats: Sequence[str] | None) -> list[Path]:
+    """Tables and page where an output is given; without one, what writes them is not even imported."""
+    if output is None:
+        return []
+    from .report.write import DEFAULT_FORMATS, write_report
+
+    return write_report(result, output, formats or DEFAULT_FORMATS)
 
 
 def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:

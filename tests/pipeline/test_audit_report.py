@@ -18,7 +18,6 @@ from odradek.pipeline.audit.report import page_data
 from odradek.pipeline.audit.report.figures import volume_over_time
 from odradek.pipeline.audit.report.page_parts import bytes_text, count_text, duration_text
 from odradek.pipeline.audit.report.summary import print_summary
-from odradek.pipeline.audit.report.tables import tables_of
 from odradek.pipeline.audit.report.write import write_report
 from support.audit_results import random_result
 
@@ -97,7 +96,7 @@ def rows_of(table: dict[str, Any]) -> list[Row]:
 
 def written(result: AuditResult, output: Path) -> tuple[Page, dict[str, list[Row]], str]:
     """The page, the rows of the Parquet files by table, the page's text."""
-    write_report(tables_of(result), output, ["parquet", "html", "jsonl"])
+    write_report(result, output, ["parquet", "html", "jsonl"])
     tables = {path.stem: pyarrow.parquet.read_table(path).to_pylist() for path in output.glob("*.parquet")}
     text = (output / "index.html").read_text("utf-8")
     return Page(text), tables, text
@@ -263,16 +262,15 @@ def test_an_empty_audit_has_a_page_too(tmp_path: Path) -> None:
 
 
 def test_years_are_shown_by_month() -> None:
-    periods = volume_over_time(tables_of(random_result(4, 50, days=1000))["volume"])
+    periods = volume_over_time(random_result(4, 50, days=1000).partitions)
     assert all(re.fullmatch(r"\d{4}-\d{2}", period.name) for period in periods)
     assert [period.name for period in periods] == sorted(period.name for period in periods)
 
 
 def test_the_summary_begins_with_the_worst_and_ends_with_what_to_do(tmp_path: Path) -> None:
     result = random_result(5, 300)
-    tables = tables_of(result)
     console = Console(width=200, record=True, markup=False, file=(tmp_path / "out").open("w"))
-    print_summary(tables, console, [tmp_path / "index.html"])
+    print_summary(result, console, [tmp_path / "index.html"])
     text = console.export_text()
     errors = {found.name for found in result.findings if found.check.severity is Severity.ERROR}
     first = next(line for line in text.splitlines() if line.startswith("│"))

@@ -1,21 +1,28 @@
-"""The numbers of the page, out of the tables: what the plots show, most of it aggregated so that it stays readable.
+"""The numbers of the page and of the summary, out of what an audit found; most are aggregated, to stay readable.
 
-Pure: tables in, plain values out. Source of every number: the tables that are written as Parquet.
+Pure: the audit's result in, plain values out. No pyarrow here: it would be half of a small audit's start.
 """
 
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.compute
+from datetime import UTC, date, datetime
+from itertools import groupby
+from typing import NamedTuple, TypeVar
 
 from ..check import Severity
+from ..findings import Finding
+from ..groups.facts import GroupGrowth
+from ..groups.rows import GroupLag
+from ..job import AuditResult
+from ..tasks import PartitionReport
 
 MOST_BARS = 30
 MOST_DAYS = 366
 """With more days than these, volume is shown by month."""
 LEAST_SKEWED_PARTITIONS = 2
+
+Row = TypeVar("Row")
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Bar(NamedTuple):
@@ -43,7 +50,7 @@ class KindOfFinding(NamedTuple):
     partitions: int
     meaning: str
     action: str
-    first: dict[str, Any]
+    first: Finding
 
 
 @dataclass(slots=True)
@@ -60,122 +67,116 @@ class Totals:
     notes: int = 0
 
 
-def totals(tables: dict[str, Any]) -> Totals:
+def totals(result: AuditResult) -> Totals:
     """The sums."""
-    partitions, findings = tables["partitions"], tables["findings"]
-    counts = {
-        severity: _sum(findings.filter(pa.compute.field("severity") == severity.name), "occurrences")
-        for severity in Severity
-    }
+    counts = dict.fromkeys(Severity, 0)
+    for found in result.findings:
+        counts[found.check.severity] += found.occurrences
     return Totals(
-        partitions=partitions.num_rows,
-        topics=len(partitions.column("topic").unique()),
-        size=_sum(partitions, "size"),
-        records=_sum(partitions, "records"),
-        groups=len(tables["groups"].column("group").unique()),
+        partitions=len(result.partitions),
+        topics=len({report.topic for report in result.partitions}),
+        size=sum(report.size for report in result.partitions),
+        records=sum(report.records for report in result.partitions),
+        groups=len({row.group for row in result.groups}),
         errors=counts[Severity.ERROR],
         warnings=counts[Severity.WARNING],
         notes=counts[Severity.INFO],
     )
 
 
-def _sum(table: Any, name: str) -> int:
-    return int(pa.compute.sum(table.column(name)).as_py() or 0)
+def _by(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
+    """The rows of each key, in the order of the keys' first rows."""
+    found: dict[Key, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
-def kinds_of_findings(findings: Any) -> list[KindOfFinding]:
+def kinds_of_findings(findings: Iterable[Finding]) -> list[KindOfFinding]:
     """Findings by name, the worst and most frequent first."""
-    by_name: dict[str, list[dict[str, Any]]] = {}
-    for row in findings.to_pylist():
-        by_name.setdefault(row["name"], []).append(row)
     kinds = [
         KindOfFinding(
-            rows[0]["severity"],
+            rows[0].check.severity.name,
             name,
-            sum(row["occurrences"] for row in rows),
-            len({(row["topic"], row["partition"]) for row in rows if row["topic"]}),
-            rows[0]["meaning"],
-            rows[0]["action"],
+            sum(row.occurrences for row in rows),
+            len({(row.topic, row.partition) for row in rows if row.topic}),
+            rows[0].check.meaning,
+            rows[0].check.action,
             rows[0],
         )
-        for name, rows in by_name.items()
+        for name, rows in _by(findings, lambda found: found.name).items()
     ]
     return sorted(kinds, key=lambda kind: (-Severity[kind.severity], -kind.occurrences, kind.name))
 
 
-def severity_of_partitions(findings: Any) -> dict[tuple[str, int], tuple[int, int]]:
+def severity_of_partitions(findings: Iterable[Finding]) -> dict[tuple[str, int], tuple[int, int]]:
     """(topic, partition) -> (worst severity, findings), for those that have any."""
     worst: dict[tuple[str, int], tuple[int, int]] = {}
-    columns = (findings.column(name).to_pylist() for name in ("topic", "partition", "severity", "occurrences"))
-    for topic, partition, severity, occurrences in zip(*columns, strict=True):
-        known, count = worst.get((topic, partition), (0, 0))
-        worst[topic, partition] = max(known, int(Severity[severity])), count + occurrences
+    for found in findings:
+        known, count = worst.get((found.topic, found.partition), (0, 0))
+        severity = max(known, int(found.check.severity))
+        worst[found.topic, found.partition] = severity, count + found.occurrences
     return worst
 
 
-def health_of_topics(tables: dict[str, Any]) -> list[tuple[str, dict[str, int]]]:
+def health_of_topics(result: AuditResult) -> list[tuple[str, dict[str, int]]]:
     """Topic -> replicas, those with errors, with warnings, size, records; the worst first."""
-    worst = severity_of_partitions(tables["findings"])
+    worst = severity_of_partitions(result.findings)
     topics: dict[str, dict[str, int]] = {}
-    columns = (tables["partitions"].column(name).to_pylist() for name in ("topic", "partition", "size", "records"))
-    for topic, partition, size, records in zip(*columns, strict=True):
-        sums = topics.setdefault(topic, dict.fromkeys(("replicas", "errors", "warnings", "size", "records"), 0))
-        severity = worst.get((topic, partition), (0, 0))[0]
+    for report in result.partitions:
+        names = ("replicas", "errors", "warnings", "size", "records")
+        sums = topics.setdefault(report.topic, dict.fromkeys(names, 0))
+        severity = worst.get((report.topic, report.partition), (0, 0))[0]
         sums["replicas"] += 1
         sums["errors"] += severity == Severity.ERROR
         sums["warnings"] += severity == Severity.WARNING
-        sums["size"] += size
-        sums["records"] += records
+        sums["size"] += report.size
+        sums["records"] += report.records
     return sorted(topics.items(), key=lambda item: (-item[1]["errors"], -item[1]["warnings"], item[0]))
 
 
-def volume_over_time(volume: Any) -> list[Period]:
+def volume_over_time(partitions: Iterable[PartitionReport]) -> list[Period]:
     """Records and bytes by day, in order; by month where there are many days."""
-    if not volume.num_rows:
+    days = _by((day for report in partitions for day in report.volume), lambda day: day.day_ms)
+    if not days:
         return []
-    days = volume.group_by("day").aggregate([("records", "sum"), ("size", "sum")]).sort_by("day")
-    rows = [(row["day"], row["records_sum"], row["size_sum"]) for row in days.to_pylist()]
-    first, last = rows[0][0], rows[-1][0]
-    if (last - first).days < MOST_DAYS:
-        return [Period(day.isoformat(), records, size) for day, records, size in rows]
-    months: dict[str, Period] = {}
-    for day, records, size in rows:
-        name = _month(day)
-        known = months.get(name, Period(name, 0, 0))
-        months[name] = Period(name, known.records + records, known.size + size)
-    return list(months.values())
+    periods = [
+        Period(
+            datetime.fromtimestamp(day_ms // 1000, UTC).date().isoformat(),
+            sum(day.records for day in days[day_ms]),
+            sum(day.size for day in days[day_ms]),
+        )
+        for day_ms in sorted(days)
+    ]
+    if (date.fromisoformat(periods[-1].name) - date.fromisoformat(periods[0].name)).days < MOST_DAYS:
+        return periods
+    months = [(name, list(found)) for name, found in groupby(periods, key=lambda period: period.name[:7])]
+    return [Period(name, sum(day.records for day in found), sum(day.size for day in found)) for name, found in months]
 
 
-def _month(day: date) -> str:
-    return day.isoformat()[:7]
-
-
-def lag_of_groups(groups: Any) -> list[Bar]:
+def lag_of_groups(groups: Iterable[GroupLag]) -> list[Bar]:
     """The groups that lag most, in records over all their partitions."""
-    if not groups.num_rows:
-        return []
-    known = groups.filter(pa.compute.field("lag") >= 0)
-    sums = known.group_by("group").aggregate([("lag", "sum"), ("lag", "max"), ("lag_ms", "max"), ("lag", "count")])
     bars = [
         Bar(
-            row["group"],
-            row["lag_sum"],
-            {"partitions": row["lag_count"], "worst_partition": row["lag_max"], "lag_ms": row["lag_ms_max"]},
+            group,
+            sum(row.lag for row in rows),
+            {
+                "partitions": len(rows),
+                "worst_partition": max(row.lag for row in rows),
+                "lag_ms": max(row.lag_ms for row in rows),
+            },
         )
-        for row in sums.to_pylist()
+        for group, rows in _by((row for row in groups if row.lag >= 0), lambda row: row.group).items()
     ]
     return _longest(bars)
 
 
-def skew_of_topics(partitions: Any) -> list[Bar]:
+def skew_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
     """Topics by the size of their largest partition over the mean, those with several partitions and data only."""
-    largest: dict[str, dict[int, int]] = {}
-    columns = (partitions.column(name).to_pylist() for name in ("topic", "partition", "size"))
-    for topic, partition, size in zip(*columns, strict=True):
-        sizes = largest.setdefault(topic, {})
-        sizes[partition] = max(size, sizes.get(partition, 0))
     bars = []
-    for topic, sizes in largest.items():
+    for topic, reports in _by(partitions, lambda report: report.topic).items():
+        replicas = _by(reports, lambda report: report.partition)
+        sizes = {index: max(report.size for report in found) for index, found in replicas.items()}
         total = sum(sizes.values())
         if len(sizes) >= LEAST_SKEWED_PARTITIONS and total:
             partition = max(sizes, key=lambda index: sizes[index])
@@ -185,79 +186,72 @@ def skew_of_topics(partitions: Any) -> list[Bar]:
     return _longest(bars)
 
 
-def skew_of_keys(partitions: Any) -> list[Bar]:
+def skew_of_keys(partitions: Iterable[PartitionReport]) -> list[Bar]:
     """Partitions by the share of their most frequent key, in percent, where keys were counted."""
-    columns = ("topic", "partition", "records", "distinct_keys", "largest_key_records")
-    counted = partitions.select(columns).filter(
-        (pa.compute.field("largest_key_records") > 0) & (pa.compute.field("distinct_keys") > 1)
-    )
     return _longest(
         [
             Bar(
-                f"{row['topic']}-{row['partition']}",
-                round(100 * row["largest_key_records"] / max(row["records"], 1), 2),
-                {"largest_key_records": row["largest_key_records"], "distinct_keys": row["distinct_keys"]},
+                f"{report.topic}-{report.partition}",
+                round(100 * report.largest_key_records / max(report.records, 1), 2),
+                {"largest_key_records": report.largest_key_records, "distinct_keys": report.distinct_keys},
             )
-            for row in counted.to_pylist()
+            for report in partitions
+            if report.largest_key_records > 0 and report.distinct_keys > 1
         ]
     )
 
 
-def batches_of_topics(partitions: Any) -> list[Bar]:
+def batches_of_topics(partitions: Iterable[PartitionReport]) -> list[Bar]:
     """Topics by their bytes on disk, with what compression leaves of them and how full batches are."""
-    known = partitions.filter((pa.compute.field("decoded_size") > 0) & (pa.compute.field("batches") > 0))
-    if not known.num_rows:
-        return []
-    names = ("size", "decoded_size", "batches", "records")
-    sums = known.group_by("topic").aggregate([(name, "sum") for name in names])
-    return _longest(
-        [
-            Bar(
-                row["topic"],
-                row["size_sum"],
-                {
-                    "percent": round(100 * row["size_sum"] / row["decoded_size_sum"]),
-                    "batch_bytes": row["size_sum"] // row["batches_sum"],
-                    "batch_records": row["records_sum"] // row["batches_sum"],
-                },
-            )
-            for row in sums.to_pylist()
-        ]
-    )
+    known = [report for report in partitions if report.decoded_size > 0 and report.batches > 0]
+    bars = []
+    for topic, reports in _by(known, lambda report: report.topic).items():
+        size = sum(report.size for report in reports)
+        batches = sum(report.batches for report in reports)
+        facts = {
+            "percent": round(100 * size / sum(report.decoded_size for report in reports)),
+            "batch_bytes": size // batches,
+            "batch_records": sum(report.records for report in reports) // batches,
+        }
+        bars.append(Bar(topic, size, facts))
+    return _longest(bars)
 
 
-def compaction_debt(partitions: Any) -> list[Bar]:
+def compaction_debt(partitions: Iterable[PartitionReport]) -> list[Bar]:
     """Partitions by the bytes that no cleaner has been over."""
-    columns = ("directory", "topic", "partition", "dirty_bytes", "cleanable_bytes")
-    dirty = partitions.select(columns).filter(pa.compute.field("dirty_bytes") > 0)
     return _longest(
         [
             Bar(
-                f"{row['topic']}-{row['partition']}",
-                row["dirty_bytes"],
+                f"{report.topic}-{report.partition}",
+                report.dirty_bytes,
                 {
-                    "cleanable_bytes": row["cleanable_bytes"],
-                    "dirty_percent": round(100 * row["dirty_bytes"] / max(row["cleanable_bytes"], 1)),
+                    "cleanable_bytes": report.cleanable_bytes,
+                    "dirty_percent": round(100 * report.dirty_bytes / max(report.cleanable_bytes, 1)),
                 },
             )
-            for row in dirty.to_pylist()
+            for report in partitions
+            if report.dirty_bytes > 0
         ]
     )
 
 
-def growth_of_groups(growth: Any) -> list[Bar]:
+def growth_of_groups(growth: Iterable[GroupGrowth]) -> list[Bar]:
     """Groups by the bytes that they have in the offsets topic."""
-    if not growth.num_rows:
-        return []
-    names = ("bytes", "commits", "tombstones", "dirty_bytes")
-    sums = growth.group_by("group").aggregate([(name, "sum") for name in names])
     return _longest(
         [
-            Bar(row["group"], row["bytes_sum"], {name: row[f"{name}_sum"] for name in names[1:]})
-            for row in sums.to_pylist()
+            Bar(
+                group,
+                sum(row.bytes for row in rows),
+                {
+                    "commits": sum(row.commits for row in rows),
+                    "tombstones": sum(row.tombstones for row in rows),
+                    "dirty_bytes": sum(row.dirty_bytes for row in rows),
+                },
+            )
+            for group, rows in _by(growth, lambda row: row.group).items()
         ]
     )
 
 
-def _longest(bars: list[Bar]) -> list[Bar]:
+def _longest(bars: Sequence[Bar]) -> list[Bar]:
     return sorted(bars, key=lambda bar: (-bar.value, bar.label))[:MOST_BARS]

@@ -1,13 +1,13 @@
 """The page of an audit: one HTML file that needs nothing else, opens at once and stays below a few MB.
 
-Pure: tables in, text out. Summary, plots and their numbers are HTML and SVG, there without scripts; the map of
+Pure: the audit's result in, text out. Summary, plots and numbers are HTML and SVG, there without scripts; the map of
 partitions and the long tables are drawn by page.js out of the JSON inside. A policy in the page forbids every request.
 """
 
 from html import escape
 from importlib.resources import files
-from typing import Any
 
+from ..job import AuditResult
 from . import figures
 from .page_data import json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart
@@ -17,7 +17,7 @@ MOST_TOPICS = 200
 """Topics in the table beside the map; the worst ones."""
 
 
-def page(tables: dict[str, Any], title: str = "Audit") -> str:
+def page(result: AuditResult, title: str = "Audit") -> str:
     """The whole file."""
     folder = files(__package__)
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
@@ -28,19 +28,19 @@ def page(tables: dict[str, Any], title: str = "Audit") -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="color-scheme" content="light dark">\n',
             f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<header>",
-            f"<h1>{escape(title)}</h1>{_tiles(tables)}</header>\n<main>\n",
+            f"<h1>{escape(title)}</h1>{_tiles(result)}</header>\n<main>\n",
             *(
                 f'<section id="{name}"><h2>{heading}</h2>\n{body}\n</section>\n'
-                for name, heading, body in _parts(tables)
+                for name, heading, body in _parts(result)
             ),
-            f'</main>\n<script type="application/json" id="data">{json_in_html(page_data(tables))}</script>\n',
+            f'</main>\n<script type="application/json" id="data">{json_in_html(page_data(result))}</script>\n',
             f"<script>\n{script}</script>\n</body>\n</html>\n",
         ]
     )
 
 
-def _tiles(tables: dict[str, Any]) -> str:
-    sums = figures.totals(tables)
+def _tiles(result: AuditResult) -> str:
+    sums = figures.totals(result)
     worst = "error" if sums.errors else "warning" if sums.warnings else "fine"
     shown = [
         ("errors", number(sums.errors), "error" if sums.errors else ""),
@@ -61,30 +61,30 @@ def _tiles(tables: dict[str, Any]) -> str:
     return f'<p class="verdict {worst}">{sentence}</p><dl class="tiles">{tiles}</dl>'
 
 
-def _parts(tables: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
     """(id, heading, HTML) of each section."""
     return [
-        ("worst", "What is wrong, the worst first", _kinds(tables)),
+        ("worst", "What is wrong, the worst first", _kinds(result)),
         ("all-findings", "Every finding", _long_table("findings")),
-        ("health", "Health by partition", _health(tables)),
-        ("volume", "Volume over time", volume_chart(figures.volume_over_time(tables["volume"]))),
-        ("lag", "Lag of groups", _lag(tables)),
-        ("skew", "Skew of topics", _skew(tables)),
-        ("debt", "Compaction debt", _debt(tables)),
-        ("batches", "Compression and size of batches", _batches(tables)),
-        ("growth", "Who writes the offsets topic", _growth(tables)),
+        ("health", "Health by partition", _health(result)),
+        ("volume", "Volume over time", volume_chart(figures.volume_over_time(result.partitions))),
+        ("lag", "Lag of groups", _lag(result)),
+        ("skew", "Skew of topics", _skew(result)),
+        ("debt", "Compaction debt", _debt(result)),
+        ("batches", "Compression and size of batches", _batches(result)),
+        ("growth", "Who writes the offsets topic", _growth(result)),
         ("all-partitions", "Every partition", _long_table("partitions")),
     ]
 
 
-def _kinds(tables: dict[str, Any]) -> str:
-    kinds = figures.kinds_of_findings(tables["findings"])
+def _kinds(result: AuditResult) -> str:
+    kinds = figures.kinds_of_findings(result.findings)
     if not kinds:
         return '<p class="none">No finding.</p>'
     rows = []
     for kind in kinds:
         first = kind.first
-        where = first["file"] + (f" at {first['position']}" if first["position"] >= 0 else "")
+        where = first.file + (f" at {first.position}" if first.position >= 0 else "")
         advice = f"{escape(kind.meaning)} <b>{escape(kind.action)}</b>"
         rows.append(
             [
@@ -92,14 +92,14 @@ def _kinds(tables: dict[str, Any]) -> str:
                 number(kind.occurrences),
                 number(kind.partitions),
                 advice,
-                f"<code>{escape(where)}</code><br>{escape(first['detail'])}",
+                f"<code>{escape(where)}</code><br>{escape(first.detail)}",
             ]
         )
     return table("Findings by name", ["check", "findings", "partitions", "what it means, what to do", "first"], rows)
 
 
-def _health(tables: dict[str, Any]) -> str:
-    topics = figures.health_of_topics(tables)
+def _health(result: AuditResult) -> str:
+    topics = figures.health_of_topics(result)
     names = ("replicas", "errors", "warnings", "records")
     rows = [
         [escape(topic), *(number(sums[name]) for name in names), number(sums["size"], "bytes")]
@@ -119,23 +119,23 @@ def _health(tables: dict[str, Any]) -> str:
     )
 
 
-def _lag(tables: dict[str, Any]) -> str:
+def _lag(result: AuditResult) -> str:
     facts = [
         ("lag_ms", "time behind", "duration"),
         ("worst_partition", "in one partition", "count"),
         ("partitions", "partitions", "count"),
     ]
-    plot = bars("The groups that lag most", "records behind", "count", figures.lag_of_groups(tables["groups"]), facts)
+    plot = bars("The groups that lag most", "records behind", "count", figures.lag_of_groups(result.groups), facts)
     return f"{plot}<h3>Every group and partition</h3>{_long_table('groups')}"
 
 
-def _skew(tables: dict[str, Any]) -> str:
+def _skew(result: AuditResult) -> str:
     facts = [
         ("partitions", "partitions", "count"),
         ("largest_partition", "largest partition", "count"),
         ("largest_size", "its bytes", "bytes"),
     ]
-    plot = figures.skew_of_topics(tables["partitions"])
+    plot = figures.skew_of_topics(result.partitions)
     keys = [("largest_key_records", "its records", "count"), ("distinct_keys", "keys", "count")]
     return (
         bars("The largest partition against the mean", "times the mean", "count", plot, facts)
@@ -144,35 +144,35 @@ def _skew(tables: dict[str, Any]) -> str:
             "The most frequent key of a partition",
             "percent of the records",
             "count",
-            figures.skew_of_keys(tables["partitions"]),
+            figures.skew_of_keys(result.partitions),
             keys,
         )
     )
 
 
-def _batches(tables: dict[str, Any]) -> str:
+def _batches(result: AuditResult) -> str:
     facts = [
         ("percent", "percent of the uncompressed bytes", "count"),
         ("batch_bytes", "bytes of a batch", "bytes"),
         ("batch_records", "records of a batch", "count"),
     ]
-    plot = figures.batches_of_topics(tables["partitions"])
+    plot = figures.batches_of_topics(result.partitions)
     return bars("The largest topics", "bytes", "bytes", plot, facts)
 
 
-def _debt(tables: dict[str, Any]) -> str:
+def _debt(result: AuditResult) -> str:
     facts = [("dirty_percent", "percent of what can be cleaned", "count"), ("cleanable_bytes", "in all", "bytes")]
-    plot = figures.compaction_debt(tables["partitions"])
+    plot = figures.compaction_debt(result.partitions)
     return bars("Bytes that no cleaner has been over", "dirty bytes", "bytes", plot, facts)
 
 
-def _growth(tables: dict[str, Any]) -> str:
+def _growth(result: AuditResult) -> str:
     facts = [
         ("commits", "commits", "count"),
         ("tombstones", "tombstones", "count"),
         ("dirty_bytes", "dirty bytes", "bytes"),
     ]
-    return bars("Groups in the offsets topic", "bytes", "bytes", figures.growth_of_groups(tables["growth"]), facts)
+    return bars("Groups in the offsets topic", "bytes", "bytes", figures.growth_of_groups(result.growth), facts)
 
 
 def _long_table(name: str) -> str:

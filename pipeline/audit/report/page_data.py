@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..check import Severity
+from ..job import AuditResult
 from .figures import severity_of_partitions
+from .tables import tables_of
 
 MOST_PARTITIONS = 20_000
 MOST_FINDINGS = 5_000
@@ -53,23 +55,22 @@ LAG_COLUMNS = (
 )
 
 
-def page_data(tables: dict[str, Any]) -> dict[str, Any]:
+def page_data(result: AuditResult) -> dict[str, Any]:
     """Table -> how many rows there are in all, and the columns of those that are shown."""
+    tables = tables_of(result)
     findings = tables["findings"]
     order = pa.array([-Severity[name] for name in findings.column("severity").to_pylist()], pa.int64())
     worst_first = pa.compute.sort_indices(pa.table({"worst": order}), [("worst", "ascending")])
     lags = tables["groups"].sort_by([("lag", "descending"), ("group", "ascending")])
     return {
         "findings": _columns(findings.take(worst_first), FINDING_COLUMNS, MOST_FINDINGS),
-        "partitions": _partitions(tables),
+        "partitions": _partitions(tables["partitions"], severity_of_partitions(result.findings)),
         "groups": _columns(lags, LAG_COLUMNS, MOST_LAGS),
     }
 
 
-def _partitions(tables: dict[str, Any]) -> dict[str, Any]:
+def _partitions(partitions: Any, worst: dict[tuple[str, int], tuple[int, int]]) -> dict[str, Any]:
     """All of them by name; where there are too many, those with the worst findings and the largest ones."""
-    partitions = tables["partitions"]
-    worst = severity_of_partitions(tables["findings"])
     keys = zip(partitions.column("topic").to_pylist(), partitions.column("partition").to_pylist(), strict=True)
     states = [worst.get(key, (-1, 0)) for key in keys]
     partitions = partitions.append_column("severity", pa.array([state for state, _ in states], pa.int64()))

@@ -5,10 +5,11 @@ Pure but for the console that it prints to. The worst comes first.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..check import Severity
 from ..findings import Finding
+from ..job import AuditResult
 from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
 from .page_parts import bytes_text, count_text, duration_text
 
@@ -24,9 +25,9 @@ def worst_severity(findings: Sequence[Finding]) -> Severity:
     return max((found.check.severity for found in findings), default=Severity.INFO)
 
 
-def sentence(tables: dict[str, Any]) -> str:
+def sentence(result: AuditResult) -> str:
     """What was read and how much was found."""
-    sums = totals(tables)
+    sums = totals(result)
     return (
         f"{sums.partitions} replicas of {sums.topics} topics, {bytes_text(sums.size)}, {count_text(sums.records)} "
         f"records, {sums.groups} groups with offsets; findings: {sums.errors} errors, {sums.warnings} warnings, "
@@ -34,27 +35,27 @@ def sentence(tables: dict[str, Any]) -> str:
     )
 
 
-def print_summary(tables: dict[str, Any], console: "Console", written: Sequence[Path]) -> None:
+def print_summary(result: AuditResult, console: "Console", written: Sequence[Path]) -> None:
     """The summary; `written` are the files to look at next."""
-    console.print(sentence(tables), highlight=False)
-    kinds = kinds_of_findings(tables["findings"])
+    console.print(sentence(result), highlight=False)
+    kinds = kinds_of_findings(result.findings)
     if kinds:
         rows = []
         for kind in kinds[:MOST_KINDS]:
             first = kind.first
-            where = first["file"] + (f" at {first['position']}" if first["position"] >= 0 else "")
-            rows.append((kind.severity, kind.name, str(kind.occurrences), f"{where}: {first['detail']}"))
+            where = first.file + (f" at {first.position}" if first.position >= 0 else "")
+            rows.append((kind.severity, kind.name, str(kind.occurrences), f"{where}: {first.detail}"))
         _print_table(console, "Findings", ("SEVERITY", "NAME", "COUNT", "FIRST"), rows)
         if len(kinds) > MOST_KINDS:
             console.print(f"… {len(kinds) - MOST_KINDS} more kinds of findings")
-    lags = [bar for bar in lag_of_groups(tables["groups"]) if bar.value]
+    lags = [bar for bar in lag_of_groups(result.groups) if bar.value]
     if lags:
         rows = [
             (bar.label, count_text(bar.value), duration_text(bar.facts["lag_ms"]), str(bar.facts["partitions"]))
             for bar in lags[:MOST_GROUPS]
         ]
         _print_table(console, "Groups by lag", ("GROUP", "LAG", "TIME BEHIND", "PARTITIONS"), rows)
-    debts = compaction_debt(tables["partitions"])[:MOST_DEBTORS]
+    debts = compaction_debt(result.partitions)[:MOST_DEBTORS]
     if debts:
         shares = [(bar.label, bytes_text(bar.value), f"{bar.facts['dirty_percent']} %") for bar in debts]
         _print_table(console, "Compaction debt", ("PARTITION", "DIRTY", "OF WHAT CAN BE CLEANED"), shares)

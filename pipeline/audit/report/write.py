@@ -6,10 +6,10 @@ OUT/<table>.parquet, .jsonl   the tables (tables.py)
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
+from ..job import AuditResult
 from .page import page
-from .tables import JSON_LINES, PARQUET, write_json_lines, write_parquet
+from .tables import JSON_LINES, PARQUET, tables_of, write_json_lines, write_parquet
 
 HTML = "html"
 FORMATS = (PARQUET, JSON_LINES, HTML)
@@ -17,9 +17,10 @@ DEFAULT_FORMATS = (PARQUET, HTML)
 PAGE = "index.html"
 
 
-def write_report(tables: dict[str, Any], output: Path, formats: Collection[str] = DEFAULT_FORMATS) -> list[Path]:
-    """Writes the tables of `tables_of` and the page; the paths to tell. Raises OSError."""
+def write_report(result: AuditResult, output: Path, formats: Collection[str] = DEFAULT_FORMATS) -> list[Path]:
+    """Writes the tables and the page; the paths to tell. Raises OSError."""
     output.mkdir(parents=True, exist_ok=True)
+    tables = tables_of(result)
     written = []
     if PARQUET in formats:
         write_parquet(tables, output)
@@ -28,6 +29,6 @@ def write_report(tables: dict[str, Any], output: Path, formats: Collection[str] 
         write_json_lines(tables, output)
         written.append(output / "*.jsonl")
     if HTML in formats:
-        (output / PAGE).write_text(page(tables), encoding="utf-8")
+        (output / PAGE).write_text(page(result), encoding="utf-8")
         written.append(output / PAGE)
     return written
