@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from odradek.pipeline.compact.compiled_map import CompiledOffsetMap
 from odradek.pipeline.compact.compiled_steps import CompiledSteps
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import HEADER
 from odradek.protocol.records.builder import assemble_batch, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
+from odradek.storage.compaction.batch_chunk import read_chunks
 from odradek.storage.compaction.cleaning import PartitionCleaner, RoundResult
 from odradek.storage.compaction.grouping import CleanableRange, cleanable_range
-from odradek.storage.compaction.offset_map import UNLIMITED
+from odradek.storage.compaction.offset_map import UNLIMITED, KeyLimit, KeyRange
+from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.partition_facts import PartitionFacts, read_partition
 from odradek.storage.compaction.record_steps import PlainSteps, RecordSteps
 from odradek.storage.descriptors import DescriptorCache
@@ -141,6 +144,27 @@ def test_a_map_of_few_keys_ends_a_round_at_the_record(
     cleaner = PartitionCleaner(UnsyncedFiles(), tmp_path / "t-0", LogConfig(), writer.end_ms, steps=steps())
     result = cleaner.clean(facts, offsets, max_map_entries=max_entries)
     assert result.cleaned_up_to == {1: 1, 2: 2, 3: 5, 4: 6}[max_entries]
+
+
+def test_the_compiled_map_keeps_within_its_bytes(tmp_path: Path) -> None:
+    """Full, it holds no more than it may, and narrowed to half the keys it goes on."""
+    writer = HistoryWriter(random.Random(1), tmp_path / "t-0")
+    for number in range(60):
+        writer.append_records([(b"key-%d-%d" % (number, record), b"v") for record in range(100)])
+    writer.close()
+    path = tmp_path / "t-0" / f"{0:020d}.log"
+    [chunk] = read_chunks(UnsyncedFiles(), path, 0, path.stat().st_size, 1 << 20, full_speed())
+    limit = 100_000
+    offset_map = CompiledOffsetMap(KeyLimit(size=limit), KeyRange(), seed=3)
+    batches = list(range(len(chunk.headers)))
+    taken = offset_map.put(chunk, batches, 0)
+    assert 0 < taken < len(batches)
+    assert limit / 2 < offset_map.size <= limit
+    held = len(offset_map)
+    offset_map.narrow(KeyRange().halves[0])
+    assert held / 3 < len(offset_map) < held * 2 / 3
+    assert offset_map.put(chunk, batches[taken:], 0) > 0
+    assert offset_map.size <= limit
 
 
 def unusual_batches() -> list[bytes]:
