@@ -20,6 +20,7 @@ from .tasks import AuditTask, DayVolume, PartitionReport
 CLOCK_TOLERANCE_MS = 1000
 """How far append times may go back without a finding: the clocks of two leaders differ."""
 _DAY_MS = 86_400_000
+_NO_DATE_MS = 253_402_300_800_000  # the year 10,000, which neither Python nor ISO 8601 has a date for
 _TINY_BATCHES = 1000
 
 
@@ -149,6 +150,7 @@ class BatchChecks:
         report.max_timestamp = max(report.max_timestamp, int(times.max()))
         low = int(times[known].min())
         report.min_timestamp = low if report.min_timestamp < 0 else min(report.min_timestamp, low)
+        known &= times < _NO_DATE_MS
         days, slots = numpy.unique(times[known] // _DAY_MS, return_inverse=True)
         counts = numpy.bincount(slots, weights=records[known]).astype(numpy.int64).tolist()
         sizes = numpy.bincount(slots, weights=batches.sizes[known]).astype(numpy.int64).tolist()

@@ -16,7 +16,8 @@ from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engines import LOCAL, SPARK
 from odradek.protocol.records.batch import iterate_headers
-from support.audited_directory import NOW_MS, AuditedDirectory
+from support.audited_directory import NOW_MS, AuditedDirectory, stamp
+from support.damaged_batches import MAX_TIME
 from support.log_directories import compactable_directory, flip_a_byte, history_directory
 from support.log_histories import HISTORY_START_MS
 
@@ -116,6 +117,20 @@ def test_the_command_writes_tables_and_a_report(tmp_path: Path, capsys: pytest.C
     assert parquet.read_table(output / "partitions.parquet").num_rows == 1
     assert "batch-crc-mismatch" in capsys.readouterr().out
     assert audit([str(tmp_path / "nowhere"), "--output", str(output)]) == 3
+
+
+def test_times_beyond_all_dates_are_findings_and_no_end(tmp_path: Path) -> None:
+    directory = AuditedDirectory(tmp_path / "logs")
+    batches = directory.batches()
+    index, _, header = directory.find(after=0, is_control=False)
+    stamp(batches[index], MAX_TIME, ">q", 1 << 62)
+    directory.write_batches(batches)
+    output = tmp_path / "out"
+    formats = [part for name in ("parquet", "jsonl", "html") for part in ("--format", name)]
+    assert audit([str(directory.root), "--now", str(NOW_MS), "--output", str(output), *formats]) >= 1
+    rows = parquet.read_table(output / "findings.parquet").to_pylist()
+    assert ("timestamp-in-future", header.base_offset) in {(row["name"], row["offset"]) for row in rows}
+    assert (output / "index.html").exists()
 
 
 def test_the_exit_code_tells_what_is_asked_for(tmp_path: Path) -> None:
