@@ -80,10 +80,6 @@ test-long-group-scale: LONG = tests/scale/test_group_scale.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-## test-large: the pipeline over SCALE_BYTES of logs (by default half of the free disk, 50 GB at most), on one worker and two
-test-large: $(VENV)/.installed-dev
-	$(PYTEST) -s -m long tests/scale/test_pipeline_scale.py
-
 LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
@@ -149,4 +145,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-pipeline run test test-ci test-long test-large $(LONG_PARTS) check format messages protocol-docs config-keys config-docs wheel clean help
+.PHONY: bench bench-pipeline run test test-ci test-long $(LONG_PARTS) check format messages protocol-docs config-keys config-docs wheel clean help
