@@ -41,7 +41,6 @@ def random_config(rng: random.Random) -> LogConfig:
         COMPACTED,
         segment_bytes=rng.choice((6000, 20_000, 1 << 20)),
         index_interval_bytes=rng.choice((1, 200, 4096)),
-        segment_index_bytes=1 << 17,
         delete_retention_ms=rng.choice((0, HOUR_MS, DAY_MS)),
         min_compaction_lag_ms=rng.choice((0, 0, HOUR_MS)),
         producer_id_expiration_ms=rng.choice((HOUR_MS, DAY_MS, 20 * DAY_MS)),
@@ -154,7 +153,7 @@ class Comparison:
         rng = self.rng
         history = RandomHistory(rng, self.log)
         for _ in range(rng.randrange(1, PERIODS)):
-            history.write(rng.choice((10, 30, 80)))
+            history.write(rng.choice((10, 40, 150)))
             self.log.close()
             shutil.rmtree(self.kafkas, ignore_errors=True)
             shutil.copytree(self.ours, self.kafkas)
