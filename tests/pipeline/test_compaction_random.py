@@ -23,7 +23,7 @@ def test_every_file_equals_kafkas(tmp_path: Path, cleaner_oracle: CleanerOracle,
 
 @pytest.mark.ci
 @pytest.mark.java
-@pytest.mark.parametrize("first", (20, 40, *range(100, 280, 20)))
+@pytest.mark.parametrize("first", [20, 40, *range(100, 280, 20)])
 def test_every_file_of_220_partitions_equals_kafkas(tmp_path: Path, cleaner_oracle: CleanerOracle, first: int) -> None:
     names = list(CLEANERS)
     for seed in range(first, first + 20):
