@@ -11,7 +11,8 @@ from struct import Struct
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from ..file_access import RangeReader, open_ranges
-from .batch_table import BatchTable, ScanEnd
+from .batch_hop import ScanEnd
+from .batch_table import BatchTable
 from .damage import Damage, DamageKind
 
 DEFAULT_CHUNK_BYTES = 4 << 20

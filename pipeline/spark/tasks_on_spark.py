@@ -69,7 +69,7 @@ class _Work:
 
 def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
     """(index, result) of each task as it finishes. Raises EngineMissingError, EngineError, TaskError."""
-    with _session(job.name) as spark:
+    with spark_session(job.name) as spark:
         context = spark.sparkContext
         finished = _Finished()
         work = _Work(job.function, context.accumulator(finished, _Collecting()))
@@ -124,8 +124,8 @@ def _job_error(error: Exception) -> EngineError:
 
 
 @contextmanager
-def _session(name: str) -> Iterator[Any]:
-    """The running session, or one that ends with the job."""
+def spark_session(name: str) -> Iterator[Any]:
+    """The running session, or one that ends with the block. Raises EngineMissingError, EngineError."""
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as parquet
@@ -131,6 +133,17 @@ def test_times_beyond_all_dates_are_findings_and_no_end(tmp_path: Path) -> None:
     rows = parquet.read_table(output / "findings.parquet").to_pylist()
     assert ("timestamp-in-future", header.base_offset) in {(row["name"], row["offset"]) for row in rows}
     assert (output / "index.html").exists()
+
+
+def test_a_small_audit_of_batches_imports_neither_numba_nor_pandas(tmp_path: Path) -> None:
+    AuditedDirectory(tmp_path)
+    program = (
+        "import sys; from odradek.pipeline.audit.command import audit; "
+        f"audit([{str(tmp_path)!r}, '--level', 'batches']); "
+        "sys.exit(' '.join({'numba', 'pandas', 'pyspark'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "\n")
 
 
 def test_the_exit_code_tells_what_is_asked_for(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The vectorised decoder against the protocol room's, on random, mutated and truncated batches."""
 
 import random
+import struct
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from odradek.pipeline.decode.arrow_columns import RECORD_COLUMNS
 from odradek.pipeline.decode.batch_columns import BATCH_COLUMNS
+from odradek.pipeline.decode.batch_hop import hop_compiled, hop_in_python
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage, DamageKind
 from odradek.pipeline.decode.records import check_crcs, decode_chunk
@@ -206,6 +208,20 @@ def test_random_bytes_are_damage_and_nothing_else(seed: int, tmp_path: Path) -> 
             decode_all(item, is_compiled=True)
             decode_all(item, is_compiled=False)
             assert check_crcs(item)[1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_both_ways_to_hop_end_at_the_same_place_for_the_same_reason(seed: int) -> None:
+    rng = random.Random(seed)
+    data = bytearray(random_log(rng))
+    for _ in range(rng.randrange(3)):
+        places = [position for position, _ in iterate_headers(random_log(random.Random(seed)))]
+        struct.pack_into(">i", data, rng.choice(places) + 8, rng.choice((-1, 0, 48, 49, 500, len(data), 2**31 - 1)))
+        data[rng.choice(places) + 16] = rng.choice((0, 1, 2, 3))
+    view = memoryview(bytes(data[: rng.randrange(len(data) + 1)]))
+    positions, stopped_at, end = hop_in_python(view)
+    others, other_stopped_at, other_end = hop_compiled(view)
+    assert (positions.tolist(), stopped_at, end) == (others.tolist(), other_stopped_at, other_end)
 
 
 @pytest.mark.parametrize("chunk_bytes", [1, 100, 4096, 1 << 20])
