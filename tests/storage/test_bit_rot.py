@@ -132,7 +132,7 @@ def test_compaction_finds_a_flipped_bit_and_leaves_the_log_as_it_was(tmp_path: P
     path = sorted((root / "t-0").glob("*.log"))[0]
     flip(path, 65, 3)
     before = {p.name: p.read_bytes() for p in (root / "t-0").iterdir()}
-    with pytest.raises(CorruptRecordError, match=f"{path.name}, position 0: .*crc"):
+    with pytest.raises(CorruptRecordError, match=f"{path.name}, position 0, offset 0: .*crc"):
         compact_partition(Files(), root / "t-0", CONFIG, NOW)
     after = {p.name: p.read_bytes() for p in (root / "t-0").iterdir() if not p.name.endswith(".cleaned")}
     assert after == before
