@@ -4,6 +4,7 @@ The table says which test of Apache Kafka 4.3.1 a scenario stands for: of LogCle
 """
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.compaction.order import discard_cleaned
 from odradek.storage.files import Files
-from support.compaction_log import COMPACTED, CompactionLog
+from support.compaction_log import COMPACTED, START_MS, CompactionLog, read_batches
 from support.compaction_play import play
 from support.compaction_rounds import (
     CleanerOracle,
@@ -24,6 +25,7 @@ from support.compaction_rounds import (
     clean_live,
     clean_offline,
     contents,
+    kafka_mistakes_an_abort,
 )
 from support.compaction_scenarios import (
     Scenario,
@@ -154,6 +156,30 @@ def test_every_byte_equals_kafkas_however_it_is_cleaned(
     tmp_path: Path, cleaner_oracle: CleanerOracle, scenario: Scenario, clean: CleanOnce
 ) -> None:
     play(scenario, tmp_path, clean, cleaner_oracle)
+
+
+@pytest.mark.java
+def test_an_abort_that_ended_in_front_of_the_round_hides_no_committed_record(
+    tmp_path: Path, cleaner_oracle: CleanerOracle
+) -> None:
+    """Where ours differs from Kafka's cleaner: `kafka_mistakes_an_abort` says why, docs/differences.md what."""
+    config = replace(COMPACTED, index_interval_bytes=1)
+    ours, kafkas = tmp_path / "ours" / "t-0", tmp_path / "kafkas" / "t-0"
+    log = CompactionLog(ours, config)
+    log.send(5, transaction=7)
+    log.abort(7)
+    log.send(6)
+    log.send(8)
+    log.send(8, transaction=7)
+    log.commit(7)
+    log.roll()
+    log.close()
+    shutil.copytree(ours, kafkas)
+    order = RoundOrder(START_MS + 1, cleaned_up_to=3)
+    assert kafka_mistakes_an_abort(ours, 3)
+    assert clean_offline(ours, config, order) == cleaner_oracle.clean(kafkas, config, order) == 6
+    assert read_batches(ours).keys == [6, 8]
+    assert read_batches(kafkas).keys == [6, 8, 8]
 
 
 # What is refused ---------------------------------------------------------------------

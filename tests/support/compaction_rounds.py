@@ -19,6 +19,7 @@ from odradek.storage.compaction.record_steps import RecordSteps
 from odradek.storage.descriptors import DescriptorCache
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
+from odradek.storage.transaction_index import TransactionIndex
 from support.compaction_log import read_headers
 from support.java_program import JavaProgram
 from support.unsynced_files import UnsyncedFiles
@@ -156,6 +157,21 @@ def clean_live(directory: Path, config: LogConfig, order: RoundOrder) -> int:
     log.remove_deleted_files(order.now_ms + config.file_delete_delay_ms)
     log.close()
     return outcome.result.cleaned_up_to
+
+
+def kafka_mistakes_an_abort(directory: Path, start: int) -> bool:
+    """Whether a round of Kafka's that begins at `start`, within a segment, may take committed records for aborted ones.
+
+    It asks for the aborted transactions from the log's start on (LocalLog.collectAbortedTransactions has no use for the
+    offset where it reads), but reads from an index entry at or before `start`: of a transaction that ended in front of
+    it, it never meets the marker, and takes what its producer commits next for aborted. The keys of those records are
+    not in its map, so older records of them stay.
+    """
+    index = max((path for path in directory.glob("*.txnindex") if int(path.stem) <= start), default=None)
+    segment = max(int(path.stem) for path in directory.glob("*.log") if int(path.stem) <= start)
+    if index is None or int(index.stem) != segment:
+        return False
+    return any(entry.last_offset < start for entry in TransactionIndex(segment, index.read_bytes()).entries)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
