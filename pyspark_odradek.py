@@ -14,7 +14,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from odradek.pipeline.engines import EngineError
 from odradek.pipeline.spark.source import KafkaLogDataSource as DefaultSource
+from odradek.pipeline.spark.tasks_on_spark import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,15 +36,26 @@ JOBS = {
 }
 """The jobs that run on Spark, as the ``odradek`` commands of the same names."""
 
+NOT_DONE = 3
+"""The exit code of these commands where nothing was done."""
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs a job on Spark, with the options of its ``odradek`` command; that command's exit code."""
+    """Runs a job on Spark, with the options of its ``odradek`` command; that command's exit code.
+
+    All of its parts run in one session: one of its own for each would start the executors anew.
+    """
     if not arguments or arguments[0] not in JOBS:
         print(f"usage: spark-submit [OPTIONS] {__file__} {'|'.join(JOBS)} ARGUMENTS", file=sys.stderr)
         return 2
     module, _, name = JOBS[arguments[0]].partition(":")
     command: Callable[[Sequence[str]], int] = getattr(import_module(module), name)
-    return command(["--engine", "spark", *arguments[1:]])
+    try:
+        with spark_session(f"odradek {arguments[0]}"):
+            return command(["--engine", "spark", *arguments[1:]])
+    except EngineError as error:
+        print(f"odradek {arguments[0]}: {error}", file=sys.stderr)
+        return NOT_DONE
 
 
 if __name__ == "__main__":

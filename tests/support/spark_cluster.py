@@ -121,13 +121,19 @@ class SparkCluster:
                 process.kill()
                 process.wait()
 
+    @property
+    def applications(self) -> set[str]:
+        """The ids of the applications that had executors."""
+        return {path.name for path in self.directory.glob("worker-*/app-*")}
+
     def logs(self) -> str:
         """The ends of all logs."""
         return "\n".join(f"{path.name}:\n{path.read_text()[-2000:]}" for path in sorted(self.directory.glob("*.log")))
 
-    def executor_logs(self) -> str:
-        """What executors and their Python workers said on stderr."""
-        return "\n".join(path.read_text()[-3000:] for path in sorted(self.directory.glob("worker-*/*/*/stderr")))
+    def what_was_said(self, result: subprocess.CompletedProcess[str]) -> str:
+        """The ends of what a driver said, and of what executors and their Python workers said on stderr."""
+        executors = [path.read_text()[-3000:] for path in sorted(self.directory.glob("worker-*/*/*/stderr"))]
+        return "\n".join([result.stdout[-2000:], result.stderr[-4000:], *executors, self.logs()])
 
     def submit(
         self, program: Path, *arguments: str | Path, cores: int | None = None, configs: Mapping[str, str] | None = None
@@ -135,6 +141,8 @@ class SparkCluster:
         """Runs a program as a driver on the cluster; its exit code and output."""
         settings = {
             "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "2",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "512m",
             "spark.driver.extraJavaOptions": FAST_START,

@@ -3,11 +3,9 @@
 Everything runs outside the repository, where ``odradek`` is what pip installed.
 """
 
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
 import venv
 from collections.abc import Iterator
@@ -15,41 +13,19 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from support.wheel import ROOT, build_wheel, run
+
 QUICKSTART_ADDRESS = "127.0.0.1:9092"
 START_TIMEOUT_S = 60.0
 
 pytestmark = pytest.mark.ci
 
 
-def run(*command: str | Path, directory: Path) -> str:
-    # PYTHONPATH and friends would let the working tree in.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
-    result = subprocess.run(
-        [str(part) for part in command], cwd=directory, env=environment, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, f"{command}\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
-    return result.stdout
-
-
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the wheel and its dependencies, and nothing else."""
     directory = tmp_path_factory.mktemp("wheel")
-    # From a copy of what is committed or would be: setuptools leaves its build directory beside the sources.
-    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", directory=ROOT)
-    source = directory / "source"
-    for name in filter(None, listed.split("\0")):
-        copy = source / name
-        if not (ROOT / name).exists() and not (ROOT / name).is_symlink():
-            continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_symlink():
-            copy.symlink_to((ROOT / name).readlink())
-        else:
-            copy.write_bytes((ROOT / name).read_bytes())
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", directory / "dist", source, directory=directory)
-    (wheel,) = (directory / "dist").glob("odradek-*.whl")
+    wheel = build_wheel(directory)
     venv.create(directory / "venv", with_pip=True)
     interpreter = directory / "venv" / "bin" / "python"
     run(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, directory=directory)
