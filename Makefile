@@ -84,6 +84,10 @@ LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash stora
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 
+## test-large: the pipeline over SCALE_BYTES of logs (by default half of the free disk, 50 GB at most), on one worker and two
+test-large: $(VENV)/.installed-dev
+	$(PYTEST) -s -m long tests/scale/test_pipeline_scale.py
+
 ## check: lint, format, types, import layers
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -145,4 +149,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-pipeline run test test-ci test-long $(LONG_PARTS) check format messages protocol-docs config-keys config-docs wheel clean help
+.PHONY: bench bench-pipeline run test test-ci test-long $(LONG_PARTS) test-large check format messages protocol-docs config-keys config-docs wheel clean help
