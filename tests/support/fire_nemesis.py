@@ -101,7 +101,7 @@ class Nemesis:
             case "pause-worker":
                 victim.pause()
                 time.sleep(seconds if self._chance.random() < 0.5 else SESSION_TIMEOUT_MS / 1000 + 1)
-                victim.resume()
+                self._resume(victim)
             case "take-over":
                 self._settle(victim, self._succeed(victim))
             case "take-over-from-paused":
@@ -114,6 +114,19 @@ class Nemesis:
 
     def _victims(self, fault: str) -> tuple[str, ...]:
         return MAY_BE_TAKEN_OVER if fault.startswith("take-over") else MAY_BE_KILLED
+
+    def _resume(self, victim: FireWorker) -> None:
+        """Goes on, or is fenced and replaced: a pause may outlast the timeout of the transaction that it was in."""
+        start = victim.journal.stat().st_size
+        victim.resume()
+        deadline = time.monotonic() + PATIENCE_S
+        while victim.is_alive and not victim.has_got_on(start):
+            assert time.monotonic() < deadline, f"{victim.specification} does not go on after {self.done}"
+            time.sleep(LOOK_S)
+        if not victim.is_alive:
+            victim.wait()
+            assert '"fenced"' in victim.journal.read_text(), victim.log_file.read_text()
+            self._succeed(victim)
 
     def _replace(self, victim: FireWorker) -> None:
         victim.kill()
