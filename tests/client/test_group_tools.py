@@ -98,7 +98,8 @@ class World:
 @pytest.fixture
 async def world(bootstrap: str, name: str) -> World:
     async with Admin(bootstrap) as admin:
-        await admin.create_topics([NewTopic(name, 3, 1)])
+        kept = {"retention.ms": "-1"}  # the records are old: retention takes them half a minute after the start
+        await admin.create_topics([NewTopic(name, 3, 1, configs=kept)])
     async with Producer(bootstrap) as producer:
         for partition, count in enumerate((9, 6, 5)):
             for n in range(count):
