@@ -13,6 +13,7 @@ SETTINGS = {
     "group.min.session.timeout.ms": "500",
     "group.consumer.heartbeat.interval.ms": "300",
     "group.consumer.min.heartbeat.interval.ms": "100",
+    "log.retention.check.interval.ms": "86400000",  # some tests write old records, which it would take meanwhile
 }
 _numbers = count(1)
 
