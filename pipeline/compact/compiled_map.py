@@ -14,6 +14,7 @@ from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.offset_map import KeyLimit, KeyRange
 from ...storage.compaction.record_steps import decode
 from ..decode.batch_table import HEADER_DTYPE
+from ..decode.spans import Bytes, Flags
 from .key_table import (
     COUNT,
     DONE,
@@ -29,7 +30,7 @@ from .key_table import (
     put_rows,
     unaligned_words,
 )
-from .record_rows import COLUMNS, KEY, KEY_SIZE, LEAST_PAYLOAD, OFFSET, Bytes, Flags, RecordRows, Rows, walk
+from .record_rows import COLUMNS, KEY, KEY_SIZE, LEAST_PAYLOAD, OFFSET, RecordRows, Rows, walk
 
 LEAST_SLOTS = 1 << 5
 LEAST_WORDS = 1 << 6

@@ -45,10 +45,11 @@ from ...storage.compaction.record_steps import (
     drops_tombstones,
     latest_in_dictionary,
 )
+from ..decode.spans import Bytes, Flags, Int64s
 from .compiled_map import CompiledOffsetMap, pack
 from .key_table import unaligned_words
 from .record_copy import copy_records, first_rows, judge, read_marks, set_marks, size_of_copies
-from .record_rows import TIMESTAMP, Bytes, Flags, Int64s, walk
+from .record_rows import TIMESTAMP, walk
 
 _KEPT_FLAGS = COMPRESSION_TYPE_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG
 

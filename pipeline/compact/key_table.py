@@ -15,7 +15,8 @@ import numpy
 from numpy.typing import NDArray
 
 from ..compiled import compiled, inlined
-from .record_rows import Bytes, Flags, Int64s, Rows
+from ..decode.spans import Bytes, Flags, Int64s
+from .record_rows import Rows
 
 Word = numpy.uint64
 Words = NDArray[numpy.uint64]

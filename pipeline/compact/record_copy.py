@@ -9,8 +9,10 @@ import numpy
 from ...protocol.records.batch import BATCH_HEADER_SIZE
 from ...storage.compaction.record_steps import record_stays
 from ..compiled import compiled, inlined
+from ..decode.spans import Bytes, Flags, Int64s
+from ..zigzag import number_size, put_number
 from .key_table import Words
-from .record_rows import Bytes, Flags, Int64s, Rows
+from .record_rows import Rows
 
 _stays = inlined(record_stays)
 """Who changes the rule touches this file too: numba's cache of machine code goes by the time of the caller's file."""
@@ -73,28 +75,6 @@ def first_rows(bounds: Int64s, batches: Int64s, stays: Flags) -> Int64s:
 
 
 @inlined
-def _write_number(out: Bytes, position: int, value: int) -> int:
-    """Writes a zigzag number; the position behind it."""
-    rest = numpy.uint64((value << 1) ^ (value >> 63))
-    while rest >= numpy.uint64(0x80):
-        out[position] = numpy.uint8((rest & numpy.uint64(0x7F)) | numpy.uint64(0x80))
-        rest >>= numpy.uint64(7)
-        position += 1
-    out[position] = numpy.uint8(rest)
-    return position + 1
-
-
-@inlined
-def _size_of_number(value: int) -> int:
-    rest = numpy.uint64((value << 1) ^ (value >> 63))
-    size = 1
-    while rest >= numpy.uint64(0x80):
-        rest >>= numpy.uint64(7)
-        size += 1
-    return size
-
-
-@inlined
 def _copy(data: Bytes, words: Words, start: int, end: int, out: Bytes, out_words: Words, position: int) -> int:
     """Copies bytes, eight at a time; the position behind them."""
     while end - start >= 8:
@@ -142,9 +122,9 @@ def copy_records(
             if not are_deltas_same[number]:
                 delta = rows[row, 3] - base
                 start = rows[row, 6]
-                position = _write_number(out, position, 1 + _size_of_number(delta) + end - start)
+                position = put_number(out, position, 1 + number_size(delta) + end - start)
                 out[position] = 0
-                position = _write_number(out, position + 1, delta)
+                position = put_number(out, position + 1, delta)
             position = _copy(data, words, start, end, out, out_words, position)
         places[number, 1] = position
         places[number, 2] = max_timestamp

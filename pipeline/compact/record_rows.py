@@ -24,11 +24,9 @@ from ...protocol.records.record import records_section
 from ...storage.compaction.batch_chunk import BatchChunk
 from ..compiled import compiled, inlined
 from ..decode.batch_table import HEADER_DTYPE
+from ..decode.spans import Bytes, Flags, Int64s
 
-Bytes = NDArray[numpy.uint8]
-Int64s = NDArray[numpy.int64]
-Rows = NDArray[numpy.int64]
-Flags = NDArray[numpy.bool_]
+Rows = Int64s
 
 START, END, OFFSET, TIMESTAMP, KEY, KEY_SIZE, TAIL, VALUE_SIZE = range(8)
 """Columns of a row: where the record begins and ends, its offset and timestamp (ms), where its key lies and how long it

@@ -13,6 +13,7 @@ import numpy
 
 from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
+from ..zigzag import number_size, put_number
 from .row_buffers import Fields, Rows
 
 MAX_OFFSET_DELTA = 0x7FFFFFFF
@@ -22,32 +23,9 @@ MOST_BYTES_OF_HEADER = 5 + 5
 
 
 @inlined
-def _number_size(number: int) -> int:
-    """Bytes of a zigzag varint."""
-    rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
-    size = 1
-    while rest >= numpy.uint64(128):
-        rest >>= numpy.uint64(7)
-        size += 1
-    return size
-
-
-@inlined
-def _put_number(out: Bytes, position: int, number: int) -> int:
-    """Writes a zigzag varint; the position behind it."""
-    rest = numpy.uint64(number << 1) ^ numpy.uint64(number >> 63)
-    while rest >= numpy.uint64(128):
-        out[position] = numpy.uint8((rest & numpy.uint64(127)) | numpy.uint64(128))
-        rest >>= numpy.uint64(7)
-        position += 1
-    out[position] = numpy.uint8(rest)
-    return position + 1
-
-
-@inlined
 def _put_field(out: Bytes, position: int, data: Bytes, start: int, length: int) -> int:
     """Writes a length and so many bytes (-1: null); the position behind them."""
-    position = _put_number(out, position, length)
+    position = put_number(out, position, length)
     if length > 0:
         out[position : position + length] = data[start : start + length]
         position += length
@@ -56,14 +34,14 @@ def _put_field(out: Bytes, position: int, data: Bytes, start: int, length: int) 
 
 @inlined
 def _field_size(length: int) -> int:
-    return _number_size(length) + max(length, 0)
+    return number_size(length) + max(length, 0)
 
 
 @inlined
 def _fixed_size(row: int, keys: Any, values: Any, header_bounds: Int64s, header_keys: Any, header_values: Any) -> int:
     """Bytes of a record's body without its deltas."""
     first, last = header_bounds[row], header_bounds[row + 1]
-    size = 1 + _field_size(keys[1][row]) + _field_size(values[1][row]) + _number_size(last - first)
+    size = 1 + _field_size(keys[1][row]) + _field_size(values[1][row]) + number_size(last - first)
     for index in range(first, last):
         size += _field_size(header_keys[1][index]) + _field_size(header_values[1][index])
     return size
@@ -94,10 +72,10 @@ def _encode(
         fixed = _fixed_size(row, keys, values, header_bounds, header_keys, header_values)
         offset_delta = offsets[row] - base_offset
         timestamp_delta = timestamps[row] - base_timestamp
-        body = fixed + _number_size(timestamp_delta) + _number_size(offset_delta)
+        body = fixed + number_size(timestamp_delta) + number_size(offset_delta)
         if (
             base_type != types[row]
-            or position - start + _number_size(body) + body > section_bytes
+            or position - start + number_size(body) + body > section_bytes
             or offset_delta > 0x7FFFFFFF
             or (base_type == 1 and timestamp_delta != 0)
         ):
@@ -108,13 +86,13 @@ def _encode(
             offset_delta = 0
             timestamp_delta = 0
             body = fixed + 2
-        position = _put_number(out, position, body)
+        position = put_number(out, position, body)
         out[position] = 0
-        position = _put_number(out, position + 1, timestamp_delta)
-        position = _put_number(out, position, offset_delta)
+        position = put_number(out, position + 1, timestamp_delta)
+        position = put_number(out, position, offset_delta)
         position = _put_field(out, position, keys[2], keys[0][row], keys[1][row])
         position = _put_field(out, position, values[2], values[0][row], values[1][row])
-        position = _put_number(out, position, header_bounds[row + 1] - header_bounds[row])
+        position = put_number(out, position, header_bounds[row + 1] - header_bounds[row])
         for index in range(header_bounds[row], header_bounds[row + 1]):
             position = _put_field(out, position, header_keys[2], header_keys[0][index], header_keys[1][index])
             position = _put_field(out, position, header_values[2], header_values[0][index], header_values[1][index])
