@@ -13,9 +13,8 @@ from odradek.pipeline.spark.options import OPTIONS, parse_options
 from odradek.pipeline.spark.reading import CorruptLogError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType
-from odradek.protocol.records.record import Record, decode_records
 from odradek.storage.log_config import LogConfig
-from support.kafkalog_reading import batch_reader, offsets_of, read_rows, rows_of
+from support.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of
 from support.log_histories import HISTORY_START_MS, HistoryWriter
 from support.transaction_writer import TransactionWriter
 
@@ -32,18 +31,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def records_of(partition: Path) -> list[Record]:
-    records = []
-    for path in sorted(partition.glob("*.log")):
-        data = path.read_bytes()
-        for position, header in iterate_headers(data):
-            records += [] if header.is_control else decode_records(data, header, position)
-    return records
-
-
 def test_every_split_size_gives_the_same_rows_once(directory: Path) -> None:
     for partition in ("t-0", "other-0"):
-        expected = [record.offset for record in records_of(directory / partition)]
+        expected = [record.offset for record in data_records(directory / partition)]
         topic, number = partition.split("-")
         for size in (1, 300, 1000, 5000, 1 << 20):
             rows = read_rows(directory, assign=json.dumps({topic: [int(number)]}), maxPartitionBytes=size)
@@ -51,7 +41,7 @@ def test_every_split_size_gives_the_same_rows_once(directory: Path) -> None:
 
 
 def test_any_range_of_offsets_is_cut_exactly(directory: Path) -> None:
-    expected = [record.offset for record in records_of(directory / "t-0")]
+    expected = [record.offset for record in data_records(directory / "t-0")]
     rng = random.Random(1)
     for _ in range(30):
         first, end = sorted(rng.sample(range(expected[-1] + 2), 2))
@@ -98,7 +88,7 @@ def test_timestamps_mean_the_first_record_as_young(tmp_path: Path, has_indexes: 
     if not has_indexes:
         for path in [*(tmp_path / "t-0").glob("*index")]:
             path.unlink()
-    records = records_of(tmp_path / "t-0")
+    records = data_records(tmp_path / "t-0")
     for moment in (HISTORY_START_MS, HISTORY_START_MS + 1000, HISTORY_START_MS + 7001, HISTORY_START_MS + 40_000):
         later = [record.offset for record in records if record.timestamp >= moment]
         earlier = [record.offset for record in records if record.timestamp < moment]

@@ -12,6 +12,7 @@ import pyspark_odradek
 from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, decode_records
+from support.kafkalog_reading import data_records
 from support.log_histories import HistoryWriter
 
 KAFKA_SOURCE_SCHEMA = (
@@ -29,15 +30,6 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer.write(25)
         writer.close()
     return root
-
-
-def data_records(partition: Path) -> list[Record]:
-    records = []
-    for path in sorted(partition.glob("*.log")):
-        data = path.read_bytes()
-        for position, header in iterate_headers(data):
-            records += [] if header.is_control else decode_records(data, header, position)
-    return records
 
 
 def rows(frame: DataFrame) -> list[Record]:

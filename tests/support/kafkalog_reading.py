@@ -10,6 +10,18 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from odradek.pipeline.spark.source import KafkaLogDataSource
+from odradek.protocol.records.batch import iterate_headers
+from odradek.protocol.records.record import Record, decode_records
+
+
+def data_records(partition: Path) -> list[Record]:
+    """The records of a partition's data batches, by the protocol room's decoder."""
+    records = []
+    for path in sorted(partition.glob("*.log")):
+        data = path.read_bytes()
+        for position, header in iterate_headers(data):
+            records += [] if header.is_control else decode_records(data, header, position)
+    return records
 
 
 def data_source(path: Path | str, options: Mapping[str, Any]) -> KafkaLogDataSource:
