@@ -5,6 +5,7 @@ import os
 import pytest
 
 from parity.random_consumers import RandomConsumers
+from parity.seeds import live_on
 from parity.two_brokers import TwoBrokers
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("consumers_topic")]
@@ -25,14 +26,13 @@ def live(both: TwoBrokers, seed: int, *, looks_at_records: bool) -> int:
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Seed after seed until so many requests were put; what every tenth stored is looked at."""
-    seed = first_seed
-    while requests > 0:
-        try:
-            requests -= live(both, seed, looks_at_records=seed % 10 == 0)
-        except AssertionError as failure:
-            failure.add_note(f"again: CONSUMERS_SEED={seed} pytest {os.path.relpath(__file__)} -k given_seed")
-            raise
-        seed += 1
+    live_on(
+        lambda seed: live(both, seed, looks_at_records=seed % 10 == 0),
+        first_seed,
+        requests,
+        variable="CONSUMERS_SEED",
+        file=__file__,
+    )
 
 
 def test_given_seed(both: TwoBrokers) -> None:

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from parity.random_members import RandomMembers
+from parity.seeds import live_on
 from parity.two_brokers import TwoBrokers
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("members_topic")]
@@ -22,14 +23,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Seed after seed until so many requests were put."""
-    seed = first_seed
-    while requests > 0:
-        try:
-            requests -= live(both, seed)
-        except AssertionError as failure:
-            failure.add_note(f"again: MEMBERS_SEED={seed} pytest {os.path.relpath(__file__)} -k given_seed")
-            raise
-        seed += 1
+    live_on(lambda seed: live(both, seed), first_seed, requests, variable="MEMBERS_SEED", file=__file__)
 
 
 def test_given_seed(both: TwoBrokers) -> None:
