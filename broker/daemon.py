@@ -19,6 +19,7 @@ from random import Random
 
 from ..protocol.errors import KafkaError
 from ..storage.disk_reserve import ReservedFiles
+from ..storage.errors import StorageError
 from ..storage.log_config import MAX_INT64, LogConfig
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
@@ -52,6 +53,7 @@ from .retention_warnings import RetentionWarnings
 
 logger = logging.getLogger(__name__)
 
+STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost; the next start recovers that directory"
 OPEN_AT_ONCE = 5
 OPEN_PAUSE_MS = 5
 """After a clean start so many partitions are opened, then requests have so long: 2,000 in three seconds."""
@@ -392,6 +394,7 @@ class Daemon:
     async def stop(self) -> None:
         """Closes connections, fences, flushes, writes checkpoints and the clean-shutdown marker.
 
+        A directory whose disk refuses that has no marker, and :attr:`failure` names it; the others are closed cleanly.
         Harmless where the broker has ended by itself.
         """
         if self.failure is not None:
@@ -416,11 +419,17 @@ class Daemon:
         if self._disk_watch is not None:
             self._disk_watch.finish()
         broker.metadata.stop(clock_ms())
+        refusals = []
         for directory in self._directories:
-            directory.close(broker.metadata.broker_epoch)
+            try:
+                directory.close(broker.metadata.broker_epoch)
+            except StorageError as error:
+                refusals.append(error)
         self._directories = []
         if self._log_dirs is not None:
             self._log_dirs.release_metadata()
+        if refusals:
+            self.failure = STOPPED_UNCLEANLY.format("; ".join(str(error) for error in refusals))
 
     async def crash(self) -> None:
         """Ends as a crash does: connections break, nothing is flushed, no checkpoint, no marker (for tests)."""

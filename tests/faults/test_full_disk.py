@@ -10,6 +10,8 @@ import pytest
 from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.storage.disk_reserve import RESERVE_FILE
+from odradek.storage.meta_properties import CLEAN_SHUTDOWN_FILE
 from support.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
 from support.java import java_or_skip, run_class
 from support.our_broker import OurBroker
@@ -165,7 +167,7 @@ def test_every_client_tries_again_until_there_is_room(tmp_path: Path) -> None:
         with OurBroker(tmp_path, configs, command_prefix=disk.prefix) as broker, ThreadPoolExecutor(4) as pool:
             servers = broker.bootstrap_servers
             create(servers, NewTopic("t", 1))
-            wait_until("the reserve", (disk.seen_from_here / ".odradek-reserve").exists)
+            wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
             wait_until("the disk to be full", lambda: REFUSED in broker.log())
             senders = (send_with_kafka_python, send_with_aiokafka, send_with_confluent, send_with_java)
@@ -193,6 +195,7 @@ def test_a_full_directory_leaves_the_others_alone(tmp_path: Path) -> None:
             servers = broker.bootstrap_servers
             create(servers, NewTopic("t", 2))
             (full,) = (int(path.name[2:]) for path in disk.seen_from_here.glob("t-*"))
+            wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
             wait_until("the disk to be full", lambda: REFUSED in broker.log())
             answers: dict[int, KafkaError | None] = {}
@@ -207,6 +210,29 @@ def test_a_full_directory_leaves_the_others_alone(tmp_path: Path) -> None:
             assert producer.flush(PATIENCE_S) == 0
             assert answers[1 - full] is None
             assert answers[full] is not None
+            assert broker.stop() == 0
+
+
+@pytest.mark.ci
+def test_a_stop_that_one_directory_refuses_closes_the_others_cleanly(tmp_path: Path) -> None:
+    with SmallDisk(tmp_path / "disk", 16 * MIB) as disk:
+        configs = {"log.dirs": f"{tmp_path / 'roomy'},{disk.mount_point},{tmp_path / 'roomier'}"}
+        with OurBroker(tmp_path, configs, command_prefix=disk.prefix) as broker:
+            create(broker.bootstrap_servers, NewTopic("t", 3))
+            wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
+            fill(disk.seen_from_here / "filler")
+            wait_until("the disk to be full", lambda: REFUSED in broker.log())
+            (disk.seen_from_here / RESERVE_FILE).write_bytes(b"")  # somebody made room in the wrong place
+            fill(disk.seen_from_here / "filler")
+            assert broker.stop() == 1
+            assert f"stopped, but not cleanly: KAFKA_STORAGE_ERROR: {disk.mount_point}" in broker.log()
+            assert "Traceback" not in broker.log()
+            for directory in (tmp_path / "roomy", tmp_path / "roomier"):
+                assert (directory / CLEAN_SHUTDOWN_FILE).exists()
+            assert not (disk.seen_from_here / CLEAN_SHUTDOWN_FILE).exists()
+            (disk.seen_from_here / "filler").unlink()
+            broker.start()
+            send_with_confluent(broker.bootstrap_servers)
             assert broker.stop() == 0
 
 

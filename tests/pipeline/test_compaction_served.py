@@ -16,6 +16,7 @@ from support.door_workload import wait
 from support.kafka_log import SERVING, complaints
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
+from support.transactions_ended import wait_until_transactions_end
 
 TIMEOUT_S = 60.0
 SMALL = {"internal.segment.bytes": "3000", "delete.retention.ms": "0"}
@@ -66,6 +67,7 @@ def fill(servers: str) -> None:
             transactional.abort_transaction(TIMEOUT_S)
         else:
             transactional.commit_transaction(TIMEOUT_S)
+    wait_until_transactions_end(servers, TOPICS)
     consumer = Consumer({"bootstrap.servers": servers, "group.id": GROUP, "enable.auto.commit": False})
     for offset in range(5):
         wait("the group's coordinator", partial(commit, consumer, offset))
@@ -139,6 +141,7 @@ def check_served(servers: str, expected: Contents) -> None:
     for topic, index in expected:
         producer.produce(topic, b"afterwards", b"new", index)
     producer.commit_transaction(TIMEOUT_S)
+    wait_until_transactions_end(servers, TOPICS)
     for key, records in read_all(servers).items():
         assert [record.value for record in records] == [*(record.value for record in expected[key]), b"afterwards"]
 

@@ -20,6 +20,7 @@ from odradek.storage.files import Files
 from support.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, run_class
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
+from support.transactions_ended import wait_until_transactions_end
 
 TOPIC = "latest"
 TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "1048576", "delete.retention.ms": "0"}
@@ -54,6 +55,7 @@ def produce_history(bootstrap_servers: str, codecs: tuple[str, ...], *, with_tra
             else:
                 producer.commit_transaction(60)
                 latest[key] = value
+        wait_until_transactions_end(bootstrap_servers, [TOPIC])
     producer = Producer({"bootstrap.servers": bootstrap_servers})
     for _ in range(1200):  # the active segment is not compacted: this is what it is for
         producer.produce(TOPIC, rng.randbytes(1200), b"last", partition=0)

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from support.door_snapshot import Snapshot, take_snapshot
 from support.door_topics import Plan
 from support.door_workload import TIMEOUT_S, create
+from support.transactions_ended import wait_until_transactions_end
 
 MIXED = "transactions"
 """Two partitions with committed, aborted and plain records, in every codec, in small segments."""
@@ -57,6 +58,7 @@ def fill_with_transactions(servers: str, configs: dict[str, str] | None = None) 
             _flush(producer)
             producer.commit_transaction() if ends == "commit" else producer.abort_transaction()
         _plain(servers, MIXED, codec)
+    wait_until_transactions_end(servers, [MIXED, "__consumer_offsets"])
     leave_one_open(servers)
 
 

@@ -4,6 +4,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from support.transactions_ended import wait_until_transactions_end
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 INTERNAL_TOPICS = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 SMALL = {f"{name}.num.partitions": "2" for name in INTERNAL_TOPICS} | {"log.index.interval.bytes": "500"}
@@ -34,6 +36,7 @@ def produce(bootstrap_servers: str) -> None:
             producer.commit_transaction(30)
         else:
             producer.abort_transaction(30)
+    wait_until_transactions_end(bootstrap_servers, ["t"])
 
 
 def consume(bootstrap_servers: str, protocol: str) -> None:
@@ -67,5 +70,6 @@ def consume_in_transactions(bootstrap_servers: str, group: str) -> None:
                 producer.commit_transaction(30)
             else:
                 producer.abort_transaction(30)
+            wait_until_transactions_end(bootstrap_servers, ["__consumer_offsets"])
     finally:
         consumer.close()

@@ -1,0 +1,41 @@
+"""Waits for what a broker does after it has answered the end of a transaction.
+
+Kafka answers EndTxn once the coordinator has written that the transaction is to be committed or aborted; the markers
+come afterwards (TransactionMarkerChannelManager). Until then a read_committed reader sees nothing of it, nor of what
+is behind it.
+"""
+
+import time
+from collections.abc import Iterable
+
+from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+TIMEOUT_S = 60.0
+
+
+def wait_until_transactions_end(servers: str, topics: Iterable[str]) -> None:
+    """Waits until no transaction is open in any partition of the topics; AssertionError where one stays."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    found = admin.list_topics(timeout=TIMEOUT_S).topics
+    partitions = [TopicPartition(topic, index) for topic in topics for index in found[topic].partitions]
+    deadline = time.monotonic() + TIMEOUT_S
+    while open_ones := _open(admin, partitions):
+        assert time.monotonic() < deadline, f"a transaction stays open in {open_ones}"
+        time.sleep(0.02)
+
+
+def _open(admin: AdminClient, partitions: list[TopicPartition]) -> list[str]:
+    """Where the last stable offset is before the high watermark."""
+    stable = _ends(admin, partitions, IsolationLevel.READ_COMMITTED)
+    ends = _ends(admin, partitions, IsolationLevel.READ_UNCOMMITTED)
+    return [name for name, end in ends.items() if stable[name] < end]
+
+
+def _ends(admin: AdminClient, partitions: list[TopicPartition], isolation_level: IsolationLevel) -> dict[str, int]:
+    asked = {partition: OffsetSpec.latest() for partition in partitions}
+    answers = admin.list_offsets(asked, isolation_level=isolation_level)
+    ends = {}
+    for partition, answer in answers.items():
+        ends[f"{partition.topic}-{partition.partition}"] = int(answer.result(TIMEOUT_S).offset)
+    return ends
