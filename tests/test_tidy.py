@@ -15,7 +15,7 @@ GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 # Sans-IO: no clock, no chance, no task, no socket, no file. Whatever lives here is given its time and its bytes.
 PURE = re.compile(
     r"^(protocol/(?!generate/|commands|show|table|codec\.py|api_keys)"
-    r"|broker/(groups|consumer_groups|offsets)/"
+    r"|broker/(groups|consumer_groups|offsets|group_core)/"
     r"|broker/adopt/(found|plan|records)\.py"
     r"|broker/disk_space\.py|broker/storage_tool/(explanation|release_versions|scram)\.py"
     r"|broker/(timers|fetch_session|fetch_read|fetch_wait|partition|partitions|request|internal_topics)\.py"

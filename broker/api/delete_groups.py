@@ -13,8 +13,8 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
 from ..coordinator.group_coordinator import GroupShard
-from ..groups.core import GroupCore
-from ..groups.describe import delete_groups
+from ..group_core.core import GroupCore
+from ..group_core.describe import delete_groups
 from ..groups.effects import Effects
 from ..request import RequestContext
 from .needs import HasGroupCoordinator

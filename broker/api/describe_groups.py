@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
-from ..groups.describe import DescribedGroup, describe_group
+from ..group_core.describe import DescribedGroup, describe_group
 from ..request import RequestContext
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator

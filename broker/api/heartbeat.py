@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
-from ..groups.heartbeat import heartbeat
+from ..group_core.member_requests import heartbeat
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
-from ..groups.join import join_group
+from ..group_core.member_requests import join_group
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
 

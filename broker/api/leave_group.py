@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
-from ..groups.leave import leave_group
+from ..group_core.member_requests import leave_group
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
 

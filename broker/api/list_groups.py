@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
-from ..groups.describe import list_groups
+from ..group_core.describe import list_groups
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
 

@@ -16,7 +16,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
-from ..groups.core import GroupCore
+from ..group_core.core import GroupCore
 from ..metadata.image import MetadataImage
 from ..offsets.fetch import (
     FetchedPartition,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
-from ..groups.sync import sync_group
+from ..group_core.member_requests import sync_group
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
 

@@ -56,14 +56,14 @@ from .subscription import (
 from .target_assignment import update_target_assignment
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
 DISABLED = "disabled"
 
 
-def join(core: "GroupCore", group: ConsumerGroup, joining: Joining) -> None:
+def join(core: "HasConsumerGroups", group: ConsumerGroup, joining: Joining) -> None:
     """Handles a JoinGroup to a group that has members. Raises KafkaError."""
     if core.config.group_consumer_migration_policy == DISABLED:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -106,7 +106,7 @@ def _member_of(group: ConsumerGroup, joining: Joining, member_id: str, is_unknow
 
 
 def _step(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -176,7 +176,9 @@ def _set_session(group_id: str, member: ConsumerGroupMember, effects: Effects) -
     effects.set_timer(consumer_session_key(group_id, member.member_id), member.classic.session_timeout_ms, event)
 
 
-def sync(core: "GroupCore", group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: Effects) -> None:
+def sync(
+    core: "HasConsumerGroups", group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: Effects
+) -> None:
     """Handles a SyncGroup: the member is told what it owns. Raises KafkaError."""
     member, classic = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
@@ -237,7 +239,10 @@ def _classic_member(
 
 
 def leave(
-    core: "GroupCore", group: ConsumerGroup, identities: list[LeaveGroupRequest.MemberIdentity], effects: Effects
+    core: "HasConsumerGroups",
+    group: ConsumerGroup,
+    identities: list[LeaveGroupRequest.MemberIdentity],
+    effects: Effects,
 ) -> None:
     """Handles a LeaveGroup: by members themselves, or by an administrator who names instance ids."""
     responses = []

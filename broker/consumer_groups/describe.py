@@ -14,7 +14,7 @@ from .member import ConsumerGroupMember
 from .topics import GroupTopics
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 DescribedGroup = ConsumerGroupDescribeResponse.DescribedGroup
 Assignment = ConsumerGroupDescribeResponse.Assignment
@@ -24,7 +24,7 @@ CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 
 
-def describe_consumer_group(core: "GroupCore", group_id: str) -> DescribedGroup:
+def describe_consumer_group(core: "HasConsumerGroups", group_id: str) -> DescribedGroup:
     """A group as it is now, or GROUP_ID_NOT_FOUND where there is none of this type."""
     try:
         group = existing_group(core, group_id)

@@ -26,12 +26,12 @@ from .migration import downgrade, may_downgrade_without
 from .records import current_record, epoch_record, member_tombstones, regex_tombstone
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
 
-def leave(core: "GroupCore", request: ConsumerGroupHeartbeatRequest, effects: Effects) -> None:
+def leave(core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, effects: Effects) -> None:
     """A member leaves for good (epoch -1), or a static one for a while (-2). Raises KafkaError."""
     group = existing_group(core, request.group_id)
     if request.instance_id is None:
@@ -46,7 +46,7 @@ def leave(core: "GroupCore", request: ConsumerGroupHeartbeatRequest, effects: Ef
     fence(core, group, [member], effects)
 
 
-def existing_group(core: "GroupCore", group_id: str) -> ConsumerGroup:
+def existing_group(core: "HasConsumerGroups", group_id: str) -> ConsumerGroup:
     """The consumer group of that id. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
     if group is None:
@@ -71,7 +71,9 @@ def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effect
     )
 
 
-def fence(core: "GroupCore", group: ConsumerGroup, members: list[ConsumerGroupMember], effects: Effects) -> None:
+def fence(
+    core: "HasConsumerGroups", group: ConsumerGroup, members: list[ConsumerGroupMember], effects: Effects
+) -> None:
     """Takes members out. The group's epoch rises; where only classic members are left, it becomes a classic group."""
     if not members:
         return
@@ -118,7 +120,7 @@ def cancel_timers(group: ConsumerGroup, member_id: str, effects: Effects) -> Non
     group.rejoin_timeouts.discard(member_id)
 
 
-def member_timed_out(core: "GroupCore", event: ConsumerGroupTimerEvent, effects: Effects) -> None:
+def member_timed_out(core: "HasConsumerGroups", event: ConsumerGroupTimerEvent, effects: Effects) -> None:
     """A member's session is over, or its time to give up partitions, to join or to synchronise."""
     group = core.consumer_groups.get(event.group_id)
     member = None if group is None else group.members.get(event.member_id)

@@ -34,7 +34,7 @@ from .subscription import (
 from .target_assignment import SubscribedTopicIds, Target, update_target_assignment
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 JOINING_EPOCH = 0
 NO_TIMEOUT_MS = -1
@@ -43,7 +43,7 @@ TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
 
 
 def consumer_group_heartbeat(
-    core: "GroupCore", request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: Effects
+    core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: Effects
 ) -> None:
     """Handles a heartbeat whose fields were checked. Raises KafkaError."""
     if request.member_epoch < 0:
@@ -79,7 +79,7 @@ def consumer_group_heartbeat(
 
 
 def _group_of(
-    core: "GroupCore", group_id: str, joins: bool, effects: Effects, records: list[CoordinatorRecord]
+    core: "HasConsumerGroups", group_id: str, joins: bool, effects: Effects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """The group, as it is or as the records will make it. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
@@ -96,7 +96,7 @@ def _group_of(
 
 
 def _member_of(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
     owned: OwnedPartitions | None,
@@ -140,7 +140,7 @@ def _updated(
 
 
 def _step(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -163,7 +163,7 @@ def _step(
 
 
 def reconcile(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     target: Target,
@@ -191,7 +191,7 @@ def reconcile(
     return updated
 
 
-def set_session_timer(core: "GroupCore", group_id: str, member_id: str, effects: Effects) -> None:
+def set_session_timer(core: "HasConsumerGroups", group_id: str, member_id: str, effects: Effects) -> None:
     """Gives a member a full session."""
     event = ConsumerSessionExpired(group_id, member_id)
     effects.set_timer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event)

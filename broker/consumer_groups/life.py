@@ -13,10 +13,10 @@ from .member import MemberState
 from .subscription import resolve_regular_expressions
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 
-def begin_sessions(core: "GroupCore", effects: Effects) -> None:
+def begin_sessions(core: "HasConsumerGroups", effects: Effects) -> None:
     """The groups were loaded: each member has a full session ahead of it, and its time to give up partitions."""
     for group in core.consumer_groups.values():
         for member in group.members.values():
@@ -25,7 +25,9 @@ def begin_sessions(core: "GroupCore", effects: Effects) -> None:
                 set_rebalance_timer(group.group_id, member, effects)
 
 
-def handle_timer(core: "GroupCore", event: ConsumerGroupTimerEvent | RegularExpressionsDue, effects: Effects) -> None:
+def handle_timer(
+    core: "HasConsumerGroups", event: ConsumerGroupTimerEvent | RegularExpressionsDue, effects: Effects
+) -> None:
     """A timer of a consumer group has fired."""
     if isinstance(event, RegularExpressionsDue):
         resolve_regular_expressions(core, event, effects)
@@ -33,7 +35,7 @@ def handle_timer(core: "GroupCore", event: ConsumerGroupTimerEvent | RegularExpr
         member_timed_out(core, event, effects)
 
 
-def topics_changed(core: "GroupCore", names: set[str]) -> None:
+def topics_changed(core: "HasConsumerGroups", names: set[str]) -> None:
     """Topics came, changed or went: groups that subscribe to them look at them with their next heartbeat."""
     for group in core.consumer_groups.values():
         if not names.isdisjoint(group.subscribed_topics):

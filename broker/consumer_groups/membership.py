@@ -15,12 +15,12 @@ from .reconciliation import OwnedPartitions
 from .records import current_record, member_record, member_tombstones, target_record
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
 
-def refuse_if_full(core: "GroupCore", group: ConsumerGroup, member_id: str) -> None:
+def refuse_if_full(core: "HasConsumerGroups", group: ConsumerGroup, member_id: str) -> None:
     """Raises KafkaError GROUP_MAX_SIZE_REACHED to whoever would be one too many."""
     max_size = core.config.group_consumer_max_size
     if len(group.members) >= max_size and member_id not in group.members:

@@ -39,7 +39,7 @@ from .records import current_record, epoch_record, group_tombstones, member_reco
 from .topics import GroupTopics
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ Installation = Callable[[Effects], None]
 
 
 def upgraded(
-    core: "GroupCore", classic: ClassicGroup, effects: Effects, records: list[CoordinatorRecord]
+    core: "HasConsumerGroups", classic: ClassicGroup, effects: Effects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """The consumer group that a classic one becomes by ``records``. Raises KafkaError GROUP_ID_NOT_FOUND."""
     records.append(group_tombstone(classic.group_id))
@@ -82,7 +82,7 @@ def _refuse_upgrade(classic: ClassicGroup, why: str) -> NoReturn:
     )
 
 
-def _validate_upgrade(core: "GroupCore", classic: ClassicGroup) -> None:
+def _validate_upgrade(core: "HasConsumerGroups", classic: ClassicGroup) -> None:
     if core.config.group_consumer_migration_policy not in UPGRADES:
         _refuse_upgrade(classic, "online upgrade is disabled.")
     if not classic.uses_consumer_protocol:
@@ -155,7 +155,9 @@ def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
 # --- and back
 
 
-def may_downgrade_without(core: "GroupCore", group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]) -> bool:
+def may_downgrade_without(
+    core: "HasConsumerGroups", group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]
+) -> bool:
     """Whether only members of the classic protocol are left when these are gone, and a classic group may be made."""
     gone = list(leaving)
     left = len(group.members) - len(gone)
@@ -164,14 +166,14 @@ def may_downgrade_without(core: "GroupCore", group: ConsumerGroup, leaving: Iter
     return _may_downgrade(core, group, left)
 
 
-def may_downgrade_replacing(core: "GroupCore", group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
+def may_downgrade_replacing(core: "HasConsumerGroups", group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
     """Whether ``replaced`` is the last of the new protocol, so that a classic member in its place ends the group."""
     if replaced.classic is not None or group.classic_members != len(group.members) - 1:
         return False
     return _may_downgrade(core, group, len(group.members))
 
 
-def _may_downgrade(core: "GroupCore", group: ConsumerGroup, member_count: int) -> bool:
+def _may_downgrade(core: "HasConsumerGroups", group: ConsumerGroup, member_count: int) -> bool:
     if core.config.group_consumer_migration_policy not in DOWNGRADES:
         logger.info("group %s stays a consumer group: downgrades are disabled", group.group_id)
         return False
@@ -182,7 +184,7 @@ def _may_downgrade(core: "GroupCore", group: ConsumerGroup, member_count: int) -
 
 
 def downgrade(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     leaving: list[ConsumerGroupMember],
     joining: ConsumerGroupMember | None,

@@ -30,12 +30,12 @@ from .member import (
 )
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
 
-def replay(core: "GroupCore", key: Any, value: Any) -> None:
+def replay(core: "HasConsumerGroups", key: Any, value: Any) -> None:
     """Takes in a record of a consumer group; ``value`` None is a tombstone."""
     group = core.consumer_groups.get(key.group_id)
     if group is None:

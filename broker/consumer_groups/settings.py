@@ -7,10 +7,10 @@ bounds that have changed since.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 
-def session_timeout_ms(core: "GroupCore", group_id: str) -> int:
+def session_timeout_ms(core: "HasConsumerGroups", group_id: str) -> int:
     """How long a member may be silent (``consumer.session.timeout.ms``)."""
     config = core.config
     own = core.group_configs(group_id).get("consumer.session.timeout.ms")
@@ -19,7 +19,7 @@ def session_timeout_ms(core: "GroupCore", group_id: str) -> int:
     return _within(own, config.group_consumer_min_session_timeout_ms, config.group_consumer_max_session_timeout_ms)
 
 
-def heartbeat_interval_ms(core: "GroupCore", group_id: str) -> int:
+def heartbeat_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
     """How often members are told to send heartbeats (``consumer.heartbeat.interval.ms``)."""
     config = core.config
     own = core.group_configs(group_id).get("consumer.heartbeat.interval.ms")
@@ -30,7 +30,7 @@ def heartbeat_interval_ms(core: "GroupCore", group_id: str) -> int:
     )
 
 
-def assignment_interval_ms(core: "GroupCore", group_id: str) -> int:
+def assignment_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
     """How long a target assignment stands at least (``consumer.assignment.interval.ms``)."""
     config = core.config
     own = core.group_configs(group_id).get("consumer.assignment.interval.ms")

@@ -19,7 +19,7 @@ from .metadata_hash import group_hash
 from .records import epoch_record, member_record, partition_metadata_tombstone, regex_record, regex_tombstone
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def store_member(
 
 
 def update_regular_expression(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -99,7 +99,7 @@ def validate_regular_expression(pattern: str) -> None:
 
 
 def _resolve_when_due(
-    core: "GroupCore", group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: Effects
+    core: "HasConsumerGroups", group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: Effects
 ) -> None:
     """Asks for the event, unless one is under way or the last was less than ten seconds ago."""
     if group.group_id in core.resolving_groups:
@@ -120,7 +120,7 @@ def _resolve_when_due(
         effects.set_timer(regular_expressions_key(group.group_id), 0, event)
 
 
-def resolve_regular_expressions(core: "GroupCore", event: RegularExpressionsDue, effects: Effects) -> None:
+def resolve_regular_expressions(core: "HasConsumerGroups", event: RegularExpressionsDue, effects: Effects) -> None:
     """Finds the topics of a group's regular expressions; the group's epoch rises where they have changed."""
     core.resolving_groups.discard(event.group_id)
     group = core.consumer_groups.get(event.group_id)
@@ -149,7 +149,7 @@ def resolve_regular_expressions(core: "GroupCore", event: RegularExpressionsDue,
 
 
 def update_subscription(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     bump: bool,
     member: ConsumerGroupMember,

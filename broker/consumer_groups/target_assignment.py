@@ -28,7 +28,7 @@ from .settings import assignment_interval_ms
 from .topics import GroupTopics
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class SubscribedTopicIds:
 
 
 def update_target_assignment(
-    core: "GroupCore",
+    core: "HasConsumerGroups",
     group: ConsumerGroup,
     group_epoch: int,
     member: ConsumerGroupMember,
@@ -85,7 +85,7 @@ def update_target_assignment(
     return group_epoch, assignment.get(updated.member_id, NO_ASSIGNMENT)
 
 
-def _is_due(core: "GroupCore", group: ConsumerGroup, now_ms: int) -> bool:
+def _is_due(core: "HasConsumerGroups", group: ConsumerGroup, now_ms: int) -> bool:
     """Whether the last target assignment has stood long enough; one of an unknown age always has."""
     interval_ms = assignment_interval_ms(core, group.group_id)
     return not group.assignment_timestamp_ms or not interval_ms or now_ms >= group.assignment_timestamp_ms + interval_ms
@@ -121,7 +121,7 @@ def _changes(
     ]
 
 
-def _assignor(core: "GroupCore", name: str) -> Assignor:
+def _assignor(core: "HasConsumerGroups", name: str) -> Assignor:
     # A member of a stored group may name one that is not configured any more.
     if name not in core.config.group_consumer_assignors:
         name = core.config.group_consumer_assignors[0]

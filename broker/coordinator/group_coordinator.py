@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from ...protocol.records.compression import CompressionType
 from ..consumer_groups.topics import GroupTopics, no_topics
+from ..group_core.core import GroupCore
 from ..groups.config import GroupCoordinatorConfig
-from ..groups.core import GroupCore
 from ..groups.effects import Effects
 from ..internal_topics import OFFSETS_TOPIC
 from .coordinator import Coordinator, LogOpener

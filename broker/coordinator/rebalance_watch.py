@@ -7,8 +7,8 @@ takes long, and one when the group has left it.
 import logging
 from collections.abc import Iterable
 
-from ..groups.core import GroupCore
-from ..groups.slow_rebalances import SlowRebalance, slow_rebalances
+from ..group_core.core import GroupCore
+from ..group_core.slow_rebalances import SlowRebalance, slow_rebalances
 
 logger = logging.getLogger(__name__)
 

@@ -1,27 +1,14 @@
 """Heartbeat of a classic group. Source: ``GroupMetadataManager.classicGroupHeartbeatToClassicGroup``."""
 
-from typing import TYPE_CHECKING
-
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from .effects import Effects
+from .group import ClassicGroup
 from .states import GroupState
 
-if TYPE_CHECKING:
-    from .core import GroupCore
 
-
-def heartbeat(core: "GroupCore", request: HeartbeatRequest, effects: Effects) -> None:
+def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects: Effects) -> None:
     """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
-    group = core.groups.get(request.group_id)
-    if group is None:
-        consumer_group = core.consumer_groups.get(request.group_id)
-        if consumer_group is not None:
-            from ..consumer_groups.classic_members import heartbeat as heartbeat_in_consumer_group
-
-            heartbeat_in_consumer_group(consumer_group, request, effects)
-            return
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     group.validate_member(request.member_id, request.group_instance_id)

@@ -23,11 +23,11 @@ from .rebalance import (
     refuse_join,
     refuse_parked_sync,
 )
-from .records import empty_group_metadata_record, group_metadata_record
+from .records import CoordinatorRecord, empty_group_metadata_record, group_metadata_record
 from .states import GroupState
 
 if TYPE_CHECKING:
-    from .core import GroupCore
+    from .needs import HasClassicGroups
 
 logger = logging.getLogger(__name__)
 
@@ -65,25 +65,17 @@ class Joining:
         refuse_join(self.token, self.member_id if member_id is None else member_id, error, self.effects)
 
 
-def join_group(
-    core: "GroupCore", request: JoinGroupRequest, context: RequestContext, token: Token, effects: Effects
-) -> None:
-    """Handles a JoinGroup: answered at once, or parked under ``token``."""
-    joining = Joining(request, context, token, effects)
-    group = core.groups.get(request.group_id)
+def join_classic_group(core: "HasClassicGroups", joining: Joining, replaced: list[CoordinatorRecord]) -> None:
+    """Handles a JoinGroup: answered at once, or parked. ``replaced``: what a new group's record takes the place of."""
+    group_id = joining.request.group_id
+    group = core.groups.get(group_id)
     is_new_group = group is None
     if group is None:
-        consumer_group = core.consumer_groups.get(request.group_id)
-        if consumer_group is not None and consumer_group.members:
-            from ..consumer_groups.classic_members import join
-
-            join(core, consumer_group, joining)
-            return
         if joining.member_id:
             joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
             return
-        group = ClassicGroup(request.group_id, effects.now_ms)
-        core.groups[request.group_id] = group
+        group = ClassicGroup(group_id, joining.effects.now_ms)
+        core.groups[group_id] = group
     if not _accepts(core, group, joining.member_id):
         group.remove(joining.member_id)
         joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, "")
@@ -91,11 +83,13 @@ def join_group(
         _join_existing_member(core, group, joining)
     else:
         _join_new_member(core, group, joining)
-    if is_new_group and not effects.records:
-        _remember_new_group(core, group, joining)
+    if is_new_group and not joining.effects.records:
+        _remember_new_group(core, group, joining, replaced)
 
 
-def _remember_new_group(core: "GroupCore", group: ClassicGroup, joining: Joining) -> None:
+def _remember_new_group(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, replaced: list[CoordinatorRecord]
+) -> None:
     def appended(error: ErrorCode, follow: Effects) -> None:
         if not error:
             return
@@ -109,17 +103,10 @@ def _remember_new_group(core: "GroupCore", group: ClassicGroup, joining: Joining
             if token is not None:
                 refuse_join(token, "", error, follow)
 
-    records = [empty_group_metadata_record(group)]
-    consumer_group = core.consumer_groups.get(group.group_id)
-    if consumer_group is not None:
-        # Nobody is left in it: it becomes this one.
-        from ..consumer_groups.records import group_tombstones
-
-        records = [*group_tombstones(consumer_group), *records]
-    joining.effects.append(records, appended)
+    joining.effects.append([*replaced, empty_group_metadata_record(group)], appended)
 
 
-def _accepts(core: "GroupCore", group: ClassicGroup, member_id: str) -> bool:
+def _accepts(core: "HasClassicGroups", group: ClassicGroup, member_id: str) -> bool:
     """Whether group.max.size leaves room for the member."""
     max_size = core.config.group_max_size
     member = group.members.get(member_id)
@@ -131,7 +118,7 @@ def _accepts(core: "GroupCore", group: ClassicGroup, member_id: str) -> bool:
     return True
 
 
-def _join_new_member(core: "GroupCore", group: ClassicGroup, joining: Joining) -> None:
+def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
         return
@@ -152,7 +139,9 @@ def _join_new_member(core: "GroupCore", group: ClassicGroup, joining: Joining) -
         _replace_static_member(core, group, joining, existing_member_id, new_member_id)
 
 
-def _join_new_dynamic_member(core: "GroupCore", group: ClassicGroup, joining: Joining, new_member_id: str) -> None:
+def _join_new_dynamic_member(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, new_member_id: str
+) -> None:
     if joining.context.api_version < MEMBER_ID_REQUIRED_SINCE:
         _add_member(core, group, joining, new_member_id)
         return
@@ -166,7 +155,7 @@ def _join_new_dynamic_member(core: "GroupCore", group: ClassicGroup, joining: Jo
     joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
 
 
-def _join_existing_member(core: "GroupCore", group: ClassicGroup, joining: Joining) -> None:
+def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
@@ -190,7 +179,7 @@ def _join_existing_member(core: "GroupCore", group: ClassicGroup, joining: Joini
     _rejoin(core, group, joining, group.members[joining.member_id])
 
 
-def _rejoin(core: "GroupCore", group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
     """A known member joins again: a rebalance only where something has changed, or the leader asks for one."""
     unchanged = member.protocols == joining.protocols
     if group.state is GroupState.PREPARING_REBALANCE:
@@ -212,7 +201,9 @@ def _rejoin(core: "GroupCore", group: ClassicGroup, joining: Joining, member: Cl
         joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
-def _update_member(core: "GroupCore", group: ClassicGroup, joining: Joining, member: ClassicMember, what: str) -> None:
+def _update_member(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member: ClassicMember, what: str
+) -> None:
     _refuse_older_join(group, joining, member)
     group.update_member(
         member,
@@ -235,7 +226,7 @@ def _refuse_older_join(group: ClassicGroup, joining: Joining, member: ClassicMem
         refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, joining.effects)
 
 
-def _add_member(core: "GroupCore", group: ClassicGroup, joining: Joining, member_id: str) -> None:
+def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member_id: str) -> None:
     request = joining.request
     member = ClassicMember(
         group.group_id,
@@ -260,7 +251,7 @@ def _add_member(core: "GroupCore", group: ClassicGroup, joining: Joining, member
 
 
 def _replace_static_member(
-    core: "GroupCore", group: ClassicGroup, joining: Joining, old_member_id: str, new_member_id: str
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, old_member_id: str, new_member_id: str
 ) -> None:
     """A static member came back without its member id: it gets a new one, and what it had (KIP-345)."""
     assert joining.group_instance_id is not None

@@ -4,34 +4,24 @@ Source: ``GroupMetadataManager.classicGroupLeaveToClassicGroup``; KIP-345, KIP-8
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+from .config import GroupCoordinatorConfig
 from .effects import Effects, session_key
 from .group import ClassicGroup
 from .rebalance import complete_join_if_all_joined, prepare_or_complete, refuse_parked_join, refuse_parked_sync
 from .states import GroupState
-
-if TYPE_CHECKING:
-    from .core import GroupCore
 
 logger = logging.getLogger(__name__)
 
 MemberIdentity = LeaveGroupRequest.MemberIdentity
 
 
-def leave_group(core: "GroupCore", group_id: str, identities: list[MemberIdentity], effects: Effects) -> None:
-    """Takes members out, each with an error of its own. Raises KafkaError where there is no such group."""
-    group = core.groups.get(group_id)
-    if group is None:
-        consumer_group = core.consumer_groups.get(group_id)
-        if consumer_group is not None:
-            from ..consumer_groups.classic_members import leave
-
-            leave(core, consumer_group, identities, effects)
-            return
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+def leave_classic_group(
+    config: GroupCoordinatorConfig, group: ClassicGroup, identities: list[MemberIdentity], effects: Effects
+) -> None:
+    """Takes members out, each with an error of its own. Raises KafkaError where the group is being unloaded."""
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     responses = []
@@ -49,7 +39,7 @@ def leave_group(core: "GroupCore", group_id: str, identities: list[MemberIdentit
     if not left:
         return
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare_or_complete(core.config, group, effects, f"members {left} have left")
+        prepare_or_complete(config, group, effects, f"members {left} have left")
     elif group.state is GroupState.PREPARING_REBALANCE:
         complete_join_if_all_joined(group, effects)
 

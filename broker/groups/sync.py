@@ -4,36 +4,25 @@ Source: ``GroupMetadataManager.classicGroupSyncToClassicGroup``.
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ..effects import Token
+from .config import GroupCoordinatorConfig
 from .effects import Effects, sync_key
 from .group import ClassicGroup
 from .rebalance import answer_parked_syncs, assignment_response, prepare_or_complete, reset_assignments
 from .records import group_metadata_record
 from .states import GroupState
 
-if TYPE_CHECKING:
-    from .core import GroupCore
-
 logger = logging.getLogger(__name__)
 
 
-def sync_group(core: "GroupCore", request: SyncGroupRequest, token: Token, effects: Effects) -> None:
-    """Handles a SyncGroup: answered at once, or parked under ``token`` until the leader's assignment is stored."""
-    try:
-        consumer_group = core.consumer_groups.get(request.group_id)
-        if consumer_group is not None:
-            from ..consumer_groups.classic_members import sync
-
-            sync(core, consumer_group, request, token, effects)
-            return
-        group = _validated_group(core, request)
-    except KafkaError as error:
-        effects.reply(token, SyncGroupResponse(error_code=error.error_code))
-        return
+def sync_classic_group(
+    config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, token: Token, effects: Effects
+) -> None:
+    """Answers at once, or parks ``token`` until the leader's assignment is stored. Raises KafkaError: not a member."""
+    _validate(group, request)
     member = group.members[request.member_id]
     if group.state is GroupState.PREPARING_REBALANCE:
         effects.reply(token, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
@@ -47,13 +36,10 @@ def sync_group(core: "GroupCore", request: SyncGroupRequest, token: Token, effec
         member.sync_token = token
         _has_synced(group, member.member_id, effects)
         if group.is_leader(member.member_id):
-            _store_assignment(core, group, request, effects)
+            _store_assignment(config, group, request, effects)
 
 
-def _validated_group(core: "GroupCore", request: SyncGroupRequest) -> ClassicGroup:
-    group = core.groups.get(request.group_id)
-    if group is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+def _validate(group: ClassicGroup, request: SyncGroupRequest) -> None:
     if group.state is GroupState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     group.validate_member(request.member_id, request.group_instance_id)
@@ -61,7 +47,6 @@ def _validated_group(core: "GroupCore", request: SyncGroupRequest) -> ClassicGro
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol_name):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    return group
 
 
 def _differs(requested: str | None, known: str | None) -> bool:
@@ -74,7 +59,9 @@ def _has_synced(group: ClassicGroup, member_id: str, effects: Effects) -> None:
         effects.cancel_timer(sync_key(group.group_id))
 
 
-def _store_assignment(core: "GroupCore", group: ClassicGroup, request: SyncGroupRequest, effects: Effects) -> None:
+def _store_assignment(
+    config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, effects: Effects
+) -> None:
     given = {assignment.member_id: bytes(assignment.assignment) for assignment in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     generation_id = group.generation_id
@@ -85,7 +72,7 @@ def _store_assignment(core: "GroupCore", group: ClassicGroup, request: SyncGroup
         if error:
             reset_assignments(group, follow, error)
             reason = f"{error.name} when storing the assignment of {request.member_id}"
-            prepare_or_complete(core.config, group, follow, reason)
+            prepare_or_complete(config, group, follow, reason)
             return
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")

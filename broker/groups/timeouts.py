@@ -15,12 +15,12 @@ from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_c
 from .states import GroupState
 
 if TYPE_CHECKING:
-    from .core import GroupCore
+    from .needs import HasClassicGroups
 
 logger = logging.getLogger(__name__)
 
 
-def member_expired(core: "GroupCore", event: MemberExpired, effects: Effects) -> None:
+def member_expired(core: "HasClassicGroups", event: MemberExpired, effects: Effects) -> None:
     """No sign of life in the session timeout: the member is out, unless a parked request speaks for it."""
     group = core.groups.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
@@ -48,21 +48,21 @@ def _complete_if_last(group: ClassicGroup, effects: Effects) -> None:
         complete_join(group, effects)
 
 
-def join_due(core: "GroupCore", event: JoinDue, effects: Effects) -> None:
+def join_due(core: "HasClassicGroups", event: JoinDue, effects: Effects) -> None:
     """The rebalance timeout is over: the generation starts with those who are there."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         complete_join(group, effects)
 
 
-def initial_join_due(core: "GroupCore", event: InitialJoinDue, effects: Effects) -> None:
+def initial_join_due(core: "HasClassicGroups", event: InitialJoinDue, effects: Effects) -> None:
     """The initial delay is over."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         extend_initial_join(core.config, group, effects, event.delay_ms, event.remaining_ms)
 
 
-def sync_due(core: "GroupCore", event: SyncDue, effects: Effects) -> None:
+def sync_due(core: "HasClassicGroups", event: SyncDue, effects: Effects) -> None:
     """The rebalance timeout is over after the joining phase: whoever never asked for its assignment is out."""
     group = core.groups.get(event.group_id)
     if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:

@@ -1,1 +1,1 @@
-"""Committed offsets: the store, commits, fetches, deletions and their expiry. Pure, like :mod:`..groups`."""
+"""Committed offsets: the store, commits, fetches, deletions and their expiry. Pure; who may commit, the groups say."""

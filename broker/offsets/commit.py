@@ -21,7 +21,7 @@ from ..groups.states import GroupState
 
 if TYPE_CHECKING:
     from ..consumer_groups.group import ConsumerGroup
-    from ..groups.core import GroupCore
+    from .needs import HasOffsets
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 NO_RETENTION = -1
@@ -41,7 +41,7 @@ class TopicCommit:
 
 
 def commit_offsets(
-    core: "GroupCore", request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
+    core: "HasOffsets", request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
 ) -> None:
     """Commits; the response's topics carry both name and id. Raises KafkaError for who may not commit."""
     validate_partition = _validate_commit(core, request, api_version, effects)
@@ -89,7 +89,7 @@ def commit_offsets(
 
 
 def _validate_commit(
-    core: "GroupCore", request: OffsetCommitRequest, api_version: int, effects: Effects
+    core: "HasOffsets", request: OffsetCommitRequest, api_version: int, effects: Effects
 ) -> Callable[[bytes, int], None] | None:
     """What further has to be asked of each partition, if anything. Raises KafkaError."""
     group = core.groups.get(request.group_id)
@@ -132,7 +132,7 @@ def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: s
 
 
 def delete_offsets(
-    core: "GroupCore", group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
+    core: "HasOffsets", group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
 ) -> None:
     """Forgets offsets of topics that the group does not read. Raises KafkaError where the group forbids it."""
     group = _group_to_delete_from(core, group_id)
@@ -153,7 +153,7 @@ def delete_offsets(
     effects.response = OffsetDeleteResponse(topics=response_topics)
 
 
-def _group_to_delete_from(core: "GroupCore", group_id: str) -> Union[ClassicGroup, "ConsumerGroup"]:
+def _group_to_delete_from(core: "HasOffsets", group_id: str) -> Union[ClassicGroup, "ConsumerGroup"]:
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is not None:
         return consumer_group

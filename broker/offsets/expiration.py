@@ -15,7 +15,6 @@ An Empty group without offsets is forgotten too. Source: ``OffsetMetadataManager
 
 from typing import TYPE_CHECKING, Union
 
-from ..groups.describe import tombstones_of
 from ..groups.group import NO_TIMESTAMP, ClassicGroup
 from ..groups.records import CoordinatorRecord, group_tombstone, offset_tombstone
 from ..groups.states import GroupState
@@ -23,12 +22,12 @@ from .partition_offsets import CommittedOffset
 
 if TYPE_CHECKING:
     from ..consumer_groups.group import ConsumerGroup
-    from ..groups.core import GroupCore
+    from .needs import HasOffsets
 
 AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
 
 
-def expired_records(core: "GroupCore", now_ms: int) -> list[CoordinatorRecord]:
+def expired_records(core: "HasOffsets", now_ms: int) -> list[CoordinatorRecord]:
     """The tombstones due at ``now_ms``."""
     records: list[CoordinatorRecord] = []
     for group in core.groups.values():
@@ -36,11 +35,13 @@ def expired_records(core: "GroupCore", now_ms: int) -> list[CoordinatorRecord]:
             records.append(group_tombstone(group.group_id))
     for consumer_group in core.consumer_groups.values():
         if _expire_offsets(core, consumer_group, now_ms, records) and not consumer_group.members:
-            records += tombstones_of(core, consumer_group.group_id)
+            from ..consumer_groups.records import group_tombstones
+
+            records += group_tombstones(consumer_group)
     return records
 
 
-def _expire_offsets(core: "GroupCore", group: AnyGroup, now_ms: int, records: list[CoordinatorRecord]) -> bool:
+def _expire_offsets(core: "HasOffsets", group: AnyGroup, now_ms: int, records: list[CoordinatorRecord]) -> bool:
     """Adds the tombstones of one group; whether nothing of its offsets remains."""
     offsets = core.offsets.topics_of(group.group_id)
     if not offsets:
@@ -73,13 +74,13 @@ def _may_expire(group: AnyGroup) -> bool:
     return group.uses_consumer_protocol and group.subscribed_topics is not None and group.state is GroupState.STABLE
 
 
-def _is_expired(core: "GroupCore", group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
+def _is_expired(core: "HasOffsets", group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         return now_ms >= committed.expire_timestamp_ms
     return _is_old(core, group, committed.commit_timestamp_ms, now_ms)
 
 
-def _is_old(core: "GroupCore", group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
+def _is_old(core: "HasOffsets", group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
     """Whether what was committed at a time, without an expiry of its own, has been kept for long enough."""
     since_ms = commit_timestamp_ms
     if isinstance(group, ClassicGroup):

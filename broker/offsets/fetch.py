@@ -13,7 +13,7 @@ from .partition_offsets import CommittedOffset
 from .store import ZERO_UUID, TopicOffsets
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasOffsets
 
 NO_OFFSET = -1
 NO_LEADER_EPOCH = -1
@@ -33,7 +33,7 @@ class TopicFetch:
         self.partition_indexes = partition_indexes
 
 
-def validate_fetch(core: "GroupCore", group_id: str, member_id: str | None, member_epoch: int) -> None:
+def validate_fetch(core: "HasOffsets", group_id: str, member_id: str | None, member_epoch: int) -> None:
     """Raises KafkaError where a member of a consumer group says who it is, and is not (KIP-848)."""
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is not None and (member_id is not None or member_epoch >= 0):
@@ -43,7 +43,7 @@ def validate_fetch(core: "GroupCore", group_id: str, member_id: str | None, memb
 
 
 def fetch_offsets(
-    core: "GroupCore", group_id: str, topics: list[TopicFetch], require_stable: bool
+    core: "HasOffsets", group_id: str, topics: list[TopicFetch], require_stable: bool
 ) -> list[FetchedTopic]:
     """The offsets asked for. ``require_stable``: a partition with an open transaction is an error instead (KIP-447)."""
     known = _offsets_of(core, group_id)
@@ -62,7 +62,7 @@ def fetch_offsets(
     return fetched
 
 
-def fetch_all_offsets(core: "GroupCore", group_id: str, require_stable: bool) -> list[FetchedTopic]:
+def fetch_all_offsets(core: "HasOffsets", group_id: str, require_stable: bool) -> list[FetchedTopic]:
     """Every offset that the group has; topic ids are the caller's to fill in."""
     return [
         FetchedTopic(
@@ -76,7 +76,7 @@ def fetch_all_offsets(core: "GroupCore", group_id: str, require_stable: bool) ->
     ]
 
 
-def _offsets_of(core: "GroupCore", group_id: str) -> TopicOffsets:
+def _offsets_of(core: "HasOffsets", group_id: str) -> TopicOffsets:
     group = core.groups.get(group_id)
     if (group is None or group.state is GroupState.DEAD) and group_id not in core.consumer_groups:
         return {}

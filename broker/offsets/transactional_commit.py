@@ -15,7 +15,7 @@ from ..groups.records import offset_commit_record
 from ..groups.states import GroupState
 
 if TYPE_CHECKING:
-    from ..groups.core import GroupCore
+    from .needs import HasOffsets
 
 TopicResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
@@ -35,7 +35,7 @@ class TransactionalTopicCommit:
 
 
 def commit_transactional_offsets(
-    core: "GroupCore",
+    core: "HasOffsets",
     request: TxnOffsetCommitRequest,
     topics: list[TransactionalTopicCommit],
     effects: Effects,
@@ -69,7 +69,7 @@ def commit_transactional_offsets(
 
 
 def _commit(
-    core: "GroupCore",
+    core: "HasOffsets",
     request: TxnOffsetCommitRequest,
     topic: TransactionalTopicCommit,
     partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
@@ -90,7 +90,7 @@ def _commit(
     return PartitionResponse(partition.partition_index)
 
 
-def _is_too_large(core: "GroupCore", partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
+def _is_too_large(core: "HasOffsets", partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
     return len(partition.committed_metadata or "") > core.config.offset_metadata_max_bytes
 
 

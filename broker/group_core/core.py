@@ -18,10 +18,8 @@ from ...protocol.messages.group_records import (
 )
 from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
 from ..consumer_groups.topics import GroupTopics, no_topics
-from ..offsets.expiration import expired_records
-from ..offsets.store import OffsetStore
-from .config import GroupCoordinatorConfig
-from .effects import (
+from ..groups.config import GroupCoordinatorConfig
+from ..groups.effects import (
     EXPIRATION_KEY,
     Effects,
     ExpirationDue,
@@ -31,12 +29,14 @@ from .effects import (
     SyncDue,
     TimerEvent,
 )
-from .group import ClassicGroup
-from .member import ClassicMember
-from .rebalance import prepare
-from .records import CoordinatorRecord, decode_record
-from .states import GroupState
-from .timeouts import initial_join_due, join_due, member_expired, sync_due
+from ..groups.group import ClassicGroup
+from ..groups.member import ClassicMember
+from ..groups.rebalance import prepare
+from ..groups.records import CoordinatorRecord, decode_record
+from ..groups.states import GroupState
+from ..groups.timeouts import initial_join_due, join_due, member_expired, sync_due
+from ..offsets.expiration import expired_records
+from ..offsets.store import OffsetStore
 
 if TYPE_CHECKING:
     from ..consumer_groups.group import ConsumerGroup

@@ -3,18 +3,14 @@
 Source: ``GroupMetadataManager.describeGroups``, ``listGroups``, ``GroupCoordinatorShard.deleteGroups``.
 """
 
-from typing import TYPE_CHECKING
-
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
-from .effects import Effects
-from .group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
-from .member import ClassicMember
-from .records import CoordinatorRecord, group_tombstone
-from .states import GroupState
-
-if TYPE_CHECKING:
-    from .core import GroupCore
+from ..groups.effects import Effects
+from ..groups.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from ..groups.member import ClassicMember
+from ..groups.records import CoordinatorRecord, group_tombstone
+from ..groups.states import GroupState
+from .core import GroupCore
 
 CLASSIC_TYPE = "classic"
 CONSUMER_TYPE = "consumer"
@@ -24,7 +20,7 @@ DescribedGroup = DescribeGroupsResponse.DescribedGroup
 DescribedGroupMember = DescribeGroupsResponse.DescribedGroupMember
 
 
-def describe_group(core: "GroupCore", group_id: str, api_version: int) -> DescribedGroup:
+def describe_group(core: GroupCore, group_id: str, api_version: int) -> DescribedGroup:
     """A group as it is now. One that is not there is Dead, from version 6 on with GROUP_ID_NOT_FOUND too."""
     group = core.groups.get(group_id)
     if group is None:
@@ -60,7 +56,7 @@ def _describe_member(group: ClassicGroup, member: ClassicMember) -> DescribedGro
 
 
 def list_groups(
-    core: "GroupCore", states_filter: list[str], types_filter: list[str]
+    core: GroupCore, states_filter: list[str], types_filter: list[str]
 ) -> list[ListGroupsResponse.ListedGroup]:
     """The groups in one of the states and of one of the types; an empty filter lets all through."""
     states = {state.strip().lower() for state in states_filter}
@@ -84,7 +80,7 @@ def _listed(
     )
 
 
-def delete_groups(core: "GroupCore", group_ids: list[str], effects: Effects) -> None:
+def delete_groups(core: GroupCore, group_ids: list[str], effects: Effects) -> None:
     """Deletes empty groups with their offsets, each with an error of its own."""
     results = []
     for group_id in group_ids:
@@ -95,12 +91,12 @@ def delete_groups(core: "GroupCore", group_ids: list[str], effects: Effects) -> 
             error = refusal.error_code
         else:
             effects.records += core.offsets.tombstones_of_group(group_id)
-            effects.records += tombstones_of(core, group_id)
+            effects.records += _tombstones_of(core, group_id)
         results.append(DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=error))
     effects.response = results
 
 
-def tombstones_of(core: "GroupCore", group_id: str) -> list[CoordinatorRecord]:
+def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
     """The records that forget a group of either type, without its offsets."""
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is None:
@@ -110,7 +106,7 @@ def tombstones_of(core: "GroupCore", group_id: str) -> list[CoordinatorRecord]:
     return group_tombstones(consumer_group)
 
 
-def _validate_delete(core: "GroupCore", group_id: str) -> None:
+def _validate_delete(core: GroupCore, group_id: str) -> None:
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is not None:
         if consumer_group.members:

@@ -7,14 +7,14 @@ Owns: reading it off the groups of one partition. Never does: changing them, log
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from .group import ClassicGroup
-from .member import ClassicMember
-from .states import GroupState
+from ..groups.group import ClassicGroup
+from ..groups.member import ClassicMember
+from ..groups.states import GroupState
+from .core import GroupCore
 
 if TYPE_CHECKING:
     from ..consumer_groups.group import ConsumerGroup
     from ..consumer_groups.member import ConsumerGroupMember
-    from .core import GroupCore
 
 MAX_NAMED_MEMBERS = 10
 """So many members are named; of the others only their number."""
@@ -30,7 +30,7 @@ class SlowRebalance(NamedTuple):
     limit_ms: int
 
 
-def slow_rebalances(core: "GroupCore", now_ms: int, longer_than_ms: int) -> list[SlowRebalance]:
+def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> list[SlowRebalance]:
     """Rebalances that wait for members for ``longer_than_ms``. One that only waits for more to come is none."""
     found = []
     for group in core.groups.values():

@@ -1,0 +1,18 @@
+"""What the classic protocol needs of whoever keeps the groups of a partition (:class:`..group_core.core.GroupCore`).
+
+Owns: the shape. Never does: anything.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from .config import GroupCoordinatorConfig
+from .group import ClassicGroup
+
+
+class HasClassicGroups(Protocol):
+    """Keeps classic groups: ``groups`` by their ids; ``new_uuid`` gives a fresh UUID's text for each new member id."""
+
+    config: GroupCoordinatorConfig
+    groups: dict[str, ClassicGroup]
+    new_uuid: Callable[[], str]
