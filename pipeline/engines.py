@@ -166,7 +166,9 @@ def _outcome(future: "Future[Result]", job: Job[Task, Result], index: int) -> Re
 
 
 def task_error(task_name: str, error: Exception) -> TaskError:
-    """The error that names the task."""
+    """The error that names the task; one that the task has named itself stays as it is."""
+    if isinstance(error, TaskError):
+        return error
     return TaskError(f"{task_name}: {type(error).__name__}: {error}")
 
 

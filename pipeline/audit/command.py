@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from .findings import Finding
     from .job import AuditResult
 
@@ -41,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--engine",
         choices=ENGINES,
-        help="local: processes here (default for one DIR); spark: a task for each partition (default for several)",
+        help="local: processes here (default for one DIR); spark: tasks on a cluster (default for several)",
     )
     options.add_argument(
         "--format",
@@ -86,42 +89,46 @@ def run(options: argparse.Namespace) -> int:
 
     from ..log_directories import LogDirectoryError
     from .findings import CHECKS
-    from .job import audit_directories
     from .report.summary import print_summary
 
     unknown = sorted(set(options.ignore) - set(CHECKS))
     if unknown:
         print(f"odradek audit: --ignore: no finding is named {', '.join(unknown)}", file=sys.stderr)
         return NOT_DONE
-    engine = options.engine or (SPARK if len(options.directories) > 1 else LOCAL)
-    console = Console(markup=False)
     try:
-        with console.status("auditing …") as status:
-            result = audit_directories(
-                options.directories,
-                engine,
-                topics=options.topic,
-                now_ms=options.now,
-                at_ms=options.at,
-                level=options.level,
-                progress=lambda done, total: status.update(f"auditing … {done} of {total} partitions"),
-            )
+        result, written = _audit(options, console := Console(markup=False))
     except LogDirectoryError as error:
         print(f"odradek audit: {error}", file=sys.stderr)
         return NOT_DONE
-    result.findings = [found for found in result.findings if found.name not in options.ignore]
-    written = _write(result, options.output, options.format)
     print_summary(result, console, written)
     return exit_code(result.findings, options.fail_on)
 
 
-def _write(result: "AuditResult", output: Path | None, formats: Sequence[str] | None) -> list[Path]:
-    """Tables and page where an output is given; without one, what writes them is not even imported."""
-    if output is None:
-        return []
-    from .report.write import DEFAULT_FORMATS, write_report
+def _audit(options: argparse.Namespace, console: "Console") -> tuple["AuditResult", list[Path]]:
+    """What was found, and what was written where an output is given; else what writes is not even imported."""
+    from .job import audit_directories
 
-    return write_report(result, output, formats or DEFAULT_FORMATS)
+    engine = options.engine or (SPARK if len(options.directories) > 1 else LOCAL)
+    with console.status("auditing …") as status:
+        run = partial(
+            audit_directories,
+            options.directories,
+            engine,
+            topics=options.topic,
+            now_ms=options.now,
+            at_ms=options.at,
+            level=options.level,
+            ignored=options.ignore,
+            progress=lambda done, total: status.update(f"auditing … {done} of {total} partitions"),
+        )
+        if options.output is None:
+            return run(), []
+        from .report.table_files import tables_of_a_run
+        from .report.write import DEFAULT_FORMATS, write_report
+
+        with tables_of_a_run(options.output) as tables:
+            result = run(tables=tables)
+            return result, write_report(result, tables, options.output, options.format or DEFAULT_FORMATS)
 
 
 def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:

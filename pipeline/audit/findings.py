@@ -3,6 +3,7 @@
 Pure. A finding names topic-partition, file, position and offset.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .catalogue_groups import GROUP_CHECKS
@@ -30,3 +31,13 @@ class Finding(NamedTuple):
     def check(self) -> Check:
         """What it means and what to do."""
         return CHECKS[self.name]
+
+
+def first_of_each_name(findings: Iterable[Finding]) -> list[Finding]:
+    """Of each name the first one, which then counts all of them: what is told of a replica whose rows are written."""
+    first: dict[str, Finding] = {}
+    for found in findings:
+        known = first.get(found.name)
+        count = found.occurrences if known is None else known.occurrences + found.occurrences
+        first[found.name] = (known or found)._replace(occurrences=count)
+    return list(first.values())

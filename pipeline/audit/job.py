@@ -1,35 +1,41 @@
-"""The audit of log directories: plan, one task for each replica, replicas against each other, what only the whole says.
+"""The audit of log directories: plan, a task for each portion of replicas, replicas against each other, the whole.
 
 Reads only, and needs no lock: of a running broker it sees the files as they are. Source: docs/audit.md.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..engines import run_tasks
+from ..engines import Job, finished_tasks, run_tasks
 from .findings import Finding
 from .groups.audit import audit_groups
 from .groups.facts import GroupGrowth
 from .groups.rows import GroupLag
-from .partition_audit import audit_partition
 from .plan import AuditOptions, plan_audit
+from .portions import Portion, PortionReport, audit_portion, portions_of
 from .replicas import ReplicaTask, compare_replicas
-from .tasks import RECORDS, AuditTask, PartitionReport
+from .tasks import RECORDS, AuditTask, DayVolume, PartitionReport, sum_of_days
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
 
 @dataclass(slots=True)
 class AuditResult:
-    """Everything that an audit found."""
+    """What an audit found. Where workers wrote rows, findings of a replica are the first of each name, counted."""
 
     partitions: list[PartitionReport] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    findings_of_the_whole: list[Finding] = field(default_factory=list)
+    """Those among the findings that no worker knows: of directories, replicas against each other, topics, groups."""
     groups: list[GroupLag] = field(default_factory=list)
     growth: list[GroupGrowth] = field(default_factory=list)
     """Who writes the offsets topic."""
+    volume: list[DayVolume] = field(default_factory=list)
+    """The sum of all replicas by day."""
+    portions: int = 0
+    """How many tasks have written rows, or would have."""
 
 
 def audit_directories(
@@ -40,35 +46,55 @@ def audit_directories(
     now_ms: int | None = None,
     at_ms: int | None = None,
     level: str = RECORDS,
+    ignored: Collection[str] = (),
+    tables: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> AuditResult:
     """Audits log directories; `progress` gets (replicas done, replicas in all).
 
     `now_ms` is the clock (by default when each directory was last in use), `at_ms` the moment as of which groups are
-    told, `level` one of LEVELS. Raises LogDirectoryError, EngineError, OSError.
+    told, `level` one of LEVELS, `ignored` names of findings to leave out; `tables` is a run's directory
+    (report/table_files.py) where workers write their rows. Raises LogDirectoryError, EngineError, OSError.
     """
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
-    result = AuditResult(findings=plan.findings)
-    sizes = [sum(segment.size for segment in task.replica.segments) for task in plan.tasks]
-    reports = run_tasks(
-        engine, plan.tasks, audit_partition, "odradek audit", place=_place, sizes=sizes, progress=progress
-    )
-    for report in reports:
-        result.partitions.append(report)
-        result.findings += report.findings
+    portions = portions_of(plan.tasks, tables, frozenset(ignored))
+    result = AuditResult(portions=len(portions))
+    whole = plan.findings
+    reports = list(_reports(engine, portions, progress))
+    result.partitions = [report for found in reports for report in found.partitions]
+    result.volume = sum_of_days(day for found in reports for day in found.volume)
     pairs = _pairs(plan.tasks, result.partitions)
     sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
     for found in run_tasks(engine, pairs, compare_replicas, "odradek audit: replicas", sizes=sizes):
-        result.findings += found
-    result.findings += _skewed(result.partitions)
+        whole += found
+    whole += _skewed(result.partitions)
     groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
     result.groups, result.growth = groups.rows, groups.growth
-    result.findings += groups.findings
+    whole += groups.findings
+    result.findings_of_the_whole = [finding for finding in whole if finding.name not in ignored]
+    result.findings = [finding for report in result.partitions for finding in report.findings]
+    result.findings += result.findings_of_the_whole
     return result
 
 
-def _place(task: AuditTask) -> Path:
-    return task.replica.path
+def _reports(
+    engine: str, portions: Sequence[Portion], progress: Callable[[int, int], None] | None
+) -> Iterator[PortionReport]:
+    """The portions' reports, in the portions' order."""
+    job = Job(portions, audit_portion, "odradek audit", place=_place, sizes=[portion.size for portion in portions])
+    reports: dict[int, PortionReport] = {}
+    done, total = 0, sum(len(portion.tasks) for portion in portions)
+    for index, report in finished_tasks(engine, job):
+        reports[index] = report
+        done += len(report.partitions)
+        if progress is not None:
+            progress(done, total)
+    for index in range(len(portions)):
+        yield reports.pop(index)
+
+
+def _place(portion: Portion) -> Path:
+    return portion.directory
 
 
 def _pairs(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport]) -> list[ReplicaTask]:

@@ -1,5 +1,6 @@
 """What one task of an audit gets and gives back: values that travel to executors."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -48,6 +49,15 @@ class DayVolume(NamedTuple):
     day_ms: int
     records: int
     size: int
+
+
+def sum_of_days(days: Iterable[DayVolume]) -> list[DayVolume]:
+    """One row for each day, in order."""
+    sums: dict[int, DayVolume] = {}
+    for day in days:
+        known = sums.get(day.day_ms, DayVolume(day.day_ms, 0, 0))
+        sums[day.day_ms] = DayVolume(day.day_ms, known.records + day.records, known.size + day.size)
+    return [sums[day_ms] for day_ms in sorted(sums)]
 
 
 @dataclass(slots=True)

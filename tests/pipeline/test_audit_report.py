@@ -18,6 +18,7 @@ from odradek.pipeline.audit.report import page_data
 from odradek.pipeline.audit.report.figures import volume_over_time
 from odradek.pipeline.audit.report.page_parts import bytes_text, count_text, duration_text
 from odradek.pipeline.audit.report.summary import print_summary
+from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
 from support.audit_results import random_result
 
@@ -96,7 +97,12 @@ def rows_of(table: dict[str, Any]) -> list[Row]:
 
 def written(result: AuditResult, output: Path) -> tuple[Page, dict[str, list[Row]], str]:
     """The page, the rows of the Parquet files by table, the page's text."""
-    write_report(result, output, ["parquet", "html", "jsonl"])
+    with tables_of_a_run(output) as directory:
+        middle = len(result.partitions) // 2
+        for number, reports in enumerate((result.partitions[:middle], result.partitions[middle:])):
+            write_partition_rows(directory, number, reports)
+        result.portions = 2
+        write_report(result, directory, output, ["parquet", "html", "jsonl"])
     tables = {path.stem: pyarrow.parquet.read_table(path).to_pylist() for path in output.glob("*.parquet")}
     text = (output / "index.html").read_text("utf-8")
     return Page(text), tables, text
@@ -262,7 +268,7 @@ def test_an_empty_audit_has_a_page_too(tmp_path: Path) -> None:
 
 
 def test_years_are_shown_by_month() -> None:
-    periods = volume_over_time(random_result(4, 50, days=1000).partitions)
+    periods = volume_over_time(random_result(4, 50, days=1000).volume)
     assert all(re.fullmatch(r"\d{4}-\d{2}", period.name) for period in periods)
     assert [period.name for period in periods] == sorted(period.name for period in periods)
 

@@ -6,7 +6,7 @@ from odradek.pipeline.audit.findings import CHECKS, Finding
 from odradek.pipeline.audit.groups.facts import GroupGrowth
 from odradek.pipeline.audit.groups.rows import GroupLag
 from odradek.pipeline.audit.job import AuditResult
-from odradek.pipeline.audit.tasks import DayVolume, PartitionReport
+from odradek.pipeline.audit.tasks import DayVolume, PartitionReport, sum_of_days
 
 DAY_MS = 86_400_000
 FIRST_DAY_MS = 19_700 * DAY_MS
@@ -26,9 +26,11 @@ def random_result(seed: int, partitions: int, *, days: int = 30) -> AuditResult:
                 file = f"{report.directory}/{report.topic}-{report.partition}/00.log"
                 detail = "it says </script> & <b>"
                 found = Finding(name, report.topic, report.partition, file, rng.randrange(-1, 1 << 31), 5, detail)
-                result.findings.append(found._replace(occurrences=rng.choice((1, 1, 300))))
+                report.findings.append(found._replace(occurrences=rng.choice((1, 1, 300))))
+        result.findings += report.findings
         if rng.random() < 0.5:
             result.groups.append(_lag(rng, report))
+    result.volume = sum_of_days(day for report in result.partitions for day in report.volume)
     for number in range(min(partitions, 40)):
         result.growth.append(
             GroupGrowth(f"group-{number}", number % 50, rng.randrange(9000), bytes=rng.randrange(1 << 40))

@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..groups.facts import GroupGrowth
 from ..groups.rows import GroupLag
 from ..job import AuditResult
-from ..tasks import PartitionReport
+from ..tasks import DayVolume, PartitionReport
 
 MOST_BARS = 30
 MOST_DAYS = 366
@@ -135,18 +135,13 @@ def health_of_topics(result: AuditResult) -> list[tuple[str, dict[str, int]]]:
     return sorted(topics.items(), key=lambda item: (-item[1]["errors"], -item[1]["warnings"], item[0]))
 
 
-def volume_over_time(partitions: Iterable[PartitionReport]) -> list[Period]:
+def volume_over_time(volume: Sequence[DayVolume]) -> list[Period]:
     """Records and bytes by day, in order; by month where there are many days."""
-    days = _by((day for report in partitions for day in report.volume), lambda day: day.day_ms)
-    if not days:
+    if not volume:
         return []
     periods = [
-        Period(
-            datetime.fromtimestamp(day_ms // 1000, UTC).date().isoformat(),
-            sum(day.records for day in days[day_ms]),
-            sum(day.size for day in days[day_ms]),
-        )
-        for day_ms in sorted(days)
+        Period(datetime.fromtimestamp(day.day_ms // 1000, UTC).date().isoformat(), day.records, day.size)
+        for day in volume
     ]
     if (date.fromisoformat(periods[-1].name) - date.fromisoformat(periods[0].name)).days < MOST_DAYS:
         return periods

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from ..job import AuditResult
 from . import figures
-from .page_data import json_in_html, page_data
+from .page_data import WorstFindings, json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -17,9 +17,10 @@ MOST_TOPICS = 200
 """Topics in the table beside the map; the worst ones."""
 
 
-def page(result: AuditResult, title: str = "Audit") -> str:
+def page(result: AuditResult, findings: WorstFindings, title: str = "Audit") -> str:
     """The whole file."""
     folder = files(__package__)
+    data = json_in_html(page_data(result, findings))
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     return "".join(
         [
@@ -33,7 +34,7 @@ def page(result: AuditResult, title: str = "Audit") -> str:
                 f'<section id="{name}"><h2>{heading}</h2>\n{body}\n</section>\n'
                 for name, heading, body in _parts(result)
             ),
-            f'</main>\n<script type="application/json" id="data">{json_in_html(page_data(result))}</script>\n',
+            f'</main>\n<script type="application/json" id="data">{data}</script>\n',
             f"<script>\n{script}</script>\n</body>\n</html>\n",
         ]
     )
@@ -67,7 +68,7 @@ def _parts(result: AuditResult) -> list[tuple[str, str, str]]:
         ("worst", "What is wrong, the worst first", _kinds(result)),
         ("all-findings", "Every finding", _long_table("findings")),
         ("health", "Health by partition", _health(result)),
-        ("volume", "Volume over time", volume_chart(figures.volume_over_time(result.partitions))),
+        ("volume", "Volume over time", volume_chart(figures.volume_over_time(result.volume))),
         ("lag", "Lag of groups", _lag(result)),
         ("skew", "Skew of topics", _skew(result)),
         ("debt", "Compaction debt", _debt(result)),

@@ -5,7 +5,8 @@ how many there are in all.
 """
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute
@@ -13,7 +14,7 @@ import pyarrow.compute
 from ..check import Severity
 from ..job import AuditResult
 from .figures import severity_of_partitions
-from .tables import tables_of
+from .tables import FINDINGS_SCHEMA, groups_table, partitions_table
 
 MOST_PARTITIONS = 20_000
 MOST_FINDINGS = 5_000
@@ -55,16 +56,31 @@ LAG_COLUMNS = (
 )
 
 
-def page_data(result: AuditResult) -> dict[str, Any]:
+class WorstFindings(NamedTuple):
+    """The rows of findings that are shown, the worst first, and how many there are in all."""
+
+    total: int
+    rows: Any
+
+
+def worst_findings(parts: Iterable[Any], most: int) -> WorstFindings:
+    """Out of a table's parts, of which one at a time is held; of the same severity those that came first."""
+    total, worst = 0, FINDINGS_SCHEMA.empty_table()
+    for part in parts:
+        total += part.num_rows
+        rows = pa.concat_tables([worst, part])
+        order = pa.array([-Severity[name] for name in rows.column("severity").to_pylist()], pa.int64())
+        worst_first = pa.compute.sort_indices(pa.table({"worst": order}), [("worst", "ascending")])
+        worst = rows.take(worst_first[:most])
+    return WorstFindings(total, worst)
+
+
+def page_data(result: AuditResult, findings: WorstFindings) -> dict[str, Any]:
     """Table -> how many rows there are in all, and the columns of those that are shown."""
-    tables = tables_of(result)
-    findings = tables["findings"]
-    order = pa.array([-Severity[name] for name in findings.column("severity").to_pylist()], pa.int64())
-    worst_first = pa.compute.sort_indices(pa.table({"worst": order}), [("worst", "ascending")])
-    lags = tables["groups"].sort_by([("lag", "descending"), ("group", "ascending")])
+    lags = groups_table(result.groups).sort_by([("lag", "descending"), ("group", "ascending")])
     return {
-        "findings": _columns(findings.take(worst_first), FINDING_COLUMNS, MOST_FINDINGS),
-        "partitions": _partitions(tables["partitions"], severity_of_partitions(result.findings)),
+        "findings": _columns(findings.rows, FINDING_COLUMNS, MOST_FINDINGS) | {"total": findings.total},
+        "partitions": _partitions(partitions_table(result.partitions), severity_of_partitions(result.findings)),
         "groups": _columns(lags, LAG_COLUMNS, MOST_LAGS),
     }
 

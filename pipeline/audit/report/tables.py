@@ -6,8 +6,8 @@
     groups       one row for each group and partition: committed offset and lag
     growth       one row for each group and partition of the offsets topic
 
-Columns are the fields of the values that an audit gives; -1 stays -1 (not known). Workers send these values back, since
-replicas are compared and groups are told from all of them: what is written is small beside the logs.
+Columns are the fields of the values that an audit gives; -1 stays -1 (not known). Where the files lie, and who writes
+them: table_files.py.
 """
 
 import json
@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from ..findings import Finding
 from ..groups.facts import GroupGrowth
 from ..groups.rows import GroupLag
-from ..job import AuditResult
 from ..tasks import PartitionReport
 
-PARQUET, JSON_LINES = "parquet", "jsonl"
+FINDINGS, PARTITIONS, VOLUME, GROUPS, GROWTH = "findings", "partitions", "volume", "groups", "growth"
+TABLES = (FINDINGS, PARTITIONS, VOLUME, GROUPS, GROWTH)
 _TYPES: dict[Any, Any] = {
     int: pa.int64(),
     str: pa.string(),
@@ -74,15 +73,24 @@ GROUPS_SCHEMA = _schema_of(GroupLag)
 GROWTH_SCHEMA = _schema_of(GroupGrowth)
 
 
-def tables_of(result: AuditResult) -> dict[str, Any]:
-    """The tables by name."""
-    return {
-        "findings": pa.Table.from_pylist([_finding_row(found) for found in result.findings], FINDINGS_SCHEMA),
-        "partitions": _table(result.partitions, PARTITIONS_SCHEMA),
-        "volume": _volume(result.partitions),
-        "groups": _table(result.groups, GROUPS_SCHEMA),
-        "growth": _table(result.growth, GROWTH_SCHEMA),
-    }
+def findings_table(findings: Iterable[Finding]) -> Any:
+    """Rows of findings."""
+    return pa.Table.from_pylist([_finding_row(found) for found in findings], FINDINGS_SCHEMA)
+
+
+def partitions_table(reports: Sequence[PartitionReport]) -> Any:
+    """A row for each replica."""
+    return _table(reports, PARTITIONS_SCHEMA)
+
+
+def groups_table(groups: Sequence[GroupLag]) -> Any:
+    """A row for each group and partition."""
+    return _table(groups, GROUPS_SCHEMA)
+
+
+def growth_table(growth: Sequence[GroupGrowth]) -> Any:
+    """A row for each group and partition of the offsets topic."""
+    return _table(growth, GROWTH_SCHEMA)
 
 
 def _finding_row(found: Finding) -> dict[str, Any]:
@@ -95,7 +103,8 @@ def _table(rows: Sequence[Any], schema: Any) -> Any:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _volume(partitions: Iterable[PartitionReport]) -> Any:
+def volume_table(partitions: Iterable[PartitionReport]) -> Any:
+    """A row for each replica and day."""
     rows = [
         (report.directory, report.topic, report.partition, day.day_ms // _MS_IN_A_DAY, day.records, day.size)
         for report in partitions
@@ -106,15 +115,9 @@ def _volume(partitions: Iterable[PartitionReport]) -> Any:
     return pa.Table.from_arrays(arrays, schema=VOLUME_SCHEMA)
 
 
-def write_parquet(tables: dict[str, Any], output: Path) -> None:
-    """OUT/<table>.parquet. Raises OSError."""
-    for name, table in tables.items():
-        pyarrow.parquet.write_table(table, output / f"{name}.parquet")
-
-
-def write_json_lines(tables: dict[str, Any], output: Path) -> None:
-    """OUT/<table>.jsonl: an object for each row. Raises OSError."""
-    for name, table in tables.items():
-        with (output / f"{name}.jsonl").open("w", encoding="utf-8") as file:
-            for batch in table.to_batches(max_chunksize=10_000):
+def write_json_lines(parts: Iterable[Any], path: Path) -> None:
+    """An object for each row. Raises OSError."""
+    with path.open("w", encoding="utf-8") as file:
+        for part in parts:
+            for batch in part.to_batches(max_chunksize=10_000):
                 file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist())

@@ -1,7 +1,8 @@
 """Writes what an audit leaves behind, in the formats that were asked for.
 
-OUT/index.html                one page with everything
-OUT/<table>.parquet, .jsonl   the tables (tables.py)
+OUT/index.html         one page with everything
+OUT/<table>.parquet/   the tables (tables.py), most of whose rows the workers have written (table_files.py)
+OUT/<table>.jsonl      the same rows as lines of JSON
 """
 
 from collections.abc import Collection
@@ -9,26 +10,34 @@ from pathlib import Path
 
 from ..job import AuditResult
 from .page import page
-from .tables import JSON_LINES, PARQUET, tables_of, write_json_lines, write_parquet
+from .page_data import MOST_FINDINGS, worst_findings
+from .table_files import file_name, parts_of, put_in_place, write_rows_of_the_whole
+from .tables import FINDINGS, TABLES, write_json_lines
 
-HTML = "html"
-FORMATS = (PARQUET, JSON_LINES, HTML)
+PARQUET, JSON_LINES, HTML = FORMATS = ("parquet", "jsonl", "html")
 DEFAULT_FORMATS = (PARQUET, HTML)
 PAGE = "index.html"
 
 
-def write_report(result: AuditResult, output: Path, formats: Collection[str] = DEFAULT_FORMATS) -> list[Path]:
-    """Writes the tables and the page; the paths to tell. Raises OSError."""
-    output.mkdir(parents=True, exist_ok=True)
-    tables = tables_of(result)
-    written = []
+def write_report(
+    result: AuditResult, directory: Path, output: Path, formats: Collection[str] = DEFAULT_FORMATS
+) -> list[Path]:
+    """Ends the tables in the run's directory and puts what was asked for in its place; the paths to tell.
+
+    Raises OSError.
+    """
+    write_rows_of_the_whole(directory, result)
+    written: dict[str, Path] = {}
     if PARQUET in formats:
-        write_parquet(tables, output)
-        written.append(output / "*.parquet")
+        written |= {file_name(table): output / "*.parquet" for table in TABLES}
     if JSON_LINES in formats:
-        write_json_lines(tables, output)
-        written.append(output / "*.jsonl")
+        for table in TABLES:
+            write_json_lines(parts_of(directory, table, result.portions), directory / f"{table}.jsonl")
+            written[f"{table}.jsonl"] = output / "*.jsonl"
     if HTML in formats:
-        (output / PAGE).write_text(page(result), encoding="utf-8")
-        written.append(output / PAGE)
-    return written
+        findings = worst_findings(parts_of(directory, FINDINGS, result.portions), MOST_FINDINGS)
+        (directory / PAGE).write_text(page(result, findings), encoding="utf-8")
+        written[PAGE] = output / PAGE
+    for name in written:
+        put_in_place(directory / name, output / name)
+    return list(dict.fromkeys(written.values()))

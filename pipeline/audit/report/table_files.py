@@ -1,0 +1,106 @@
+"""The tables of an audit as files while it runs, and how they take their places.
+
+    OUT/.audit-<random>/<table>.parquet/part-00000.parquet …   rows of replicas, written by the task that read them
+                                        part-whole.parquet     rows that only the whole tells, written by the driver
+    OUT/<table>.parquet/…                                      the same when the audit is done
+
+A file appears under its name when it is whole, so a task that runs twice leaves its rows once. The random name also
+tells an executor that it sees the driver's directory and not another one of the same path. Readers take a table's
+directory as one table (Spark, pyarrow, pandas), or its files (DuckDB: ``*.parquet/*.parquet``).
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+
+from ..job import AuditResult
+from ..tasks import PartitionReport
+from .tables import (
+    FINDINGS,
+    GROUPS,
+    GROWTH,
+    PARTITIONS,
+    TABLES,
+    VOLUME,
+    findings_table,
+    groups_table,
+    growth_table,
+    partitions_table,
+    volume_table,
+)
+
+_WHOLE = "whole"
+
+
+@contextmanager
+def tables_of_a_run(output: Path) -> Iterator[Path]:
+    """Makes OUT and in it the directory of one run, which is gone behind the block, whatever ended it.
+
+    An OUT that it has made and that stayed empty goes too. Raises OSError.
+    """
+    is_new = not output.exists()
+    directory = output.absolute() / f".audit-{uuid.uuid4().hex}"
+    for name in TABLES:
+        (directory / file_name(name)).mkdir(parents=True)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        if is_new:
+            with suppress(OSError):  # it holds what was written
+                output.rmdir()
+
+
+def file_name(table: str) -> str:
+    """A table's directory."""
+    return f"{table}.parquet"
+
+
+def write_partition_rows(directory: Path, portion: int, reports: Sequence[PartitionReport]) -> None:
+    """A portion's rows, in the worker. Raises OSError."""
+    part = f"{portion:05d}"
+    _write(directory, PARTITIONS, part, partitions_table(reports))
+    _write(directory, VOLUME, part, volume_table(reports))
+    _write(directory, FINDINGS, part, findings_table(found for report in reports for found in report.findings))
+
+
+def write_rows_of_the_whole(directory: Path, result: AuditResult) -> None:
+    """The rows that no worker knows, in the driver. Raises OSError."""
+    _write(directory, FINDINGS, _WHOLE, findings_table(result.findings_of_the_whole))
+    _write(directory, GROUPS, _WHOLE, groups_table(result.groups))
+    _write(directory, GROWTH, _WHOLE, growth_table(result.growth))
+
+
+def _write(directory: Path, table: str, part: str, rows: Any) -> None:
+    path = directory / file_name(table) / f"part-{part}.parquet"
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        pyarrow.parquet.write_table(rows, temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def parts_of(directory: Path, table: str, portions: int) -> Iterator[Any]:
+    """A table's rows part by part, as Arrow tables. Raises OSError.
+
+    The files are known by name: a listing of a directory on NFS may be older than what executors have just written.
+    """
+    names = [] if table in (GROUPS, GROWTH) else [f"{number:05d}" for number in range(portions)]
+    if table in (FINDINGS, GROUPS, GROWTH):
+        names.append(_WHOLE)
+    for name in names:
+        yield pyarrow.parquet.ParquetFile(directory / file_name(table) / f"part-{name}.parquet").read()
+
+
+def put_in_place(new: Path, place: Path) -> None:
+    """Gives a file or directory its place; what was there goes away with the run's directory. Raises OSError."""
+    if place.exists():
+        os.rename(place, new.with_name(f".replaced-{new.name}"))
+    os.rename(new, place)
