@@ -5,9 +5,9 @@ KIP-98, KIP-890.
 """
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.transaction_states import TransactionState
 from .core import TransactionCore
 from .effects import TransactionEffects
-from .states import TransactionState
 from .transaction import TopicPartition, Transaction, with_partitions
 
 

@@ -11,6 +11,7 @@ decision, its append and its replay are one step, so only the time in which mark
 
 from collections.abc import Callable
 
+from ...protocol.transaction_states import TransactionState
 from .config import TransactionCoordinatorConfig
 from .effects import (
     ID_EXPIRATION_KEY,
@@ -21,7 +22,6 @@ from .effects import (
     TransactionEffects,
 )
 from .records import TransactionRecord, decode_record, value_version
-from .states import TransactionState
 from .transaction import EPOCH_BUMP_SINCE, Transaction, completed, fenced, prepared
 
 

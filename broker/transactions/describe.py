@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
+from ...protocol.transaction_states import BY_LABEL, TransactionState
 from .core import TransactionCore
 from .records import by_topic
-from .states import BY_LABEL, TransactionState
 
 
 def describe(core: TransactionCore, transactional_id: str) -> DescribeTransactionsResponse.TransactionState:

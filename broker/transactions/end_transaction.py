@@ -14,10 +14,10 @@ transaction, and an epoch less by one the repetition of a request whose answer w
 """
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.transaction_states import TransactionState
 from .core import TransactionCore
 from .effects import TransactionEffects
 from .init_producer_id import ProducerIdAndEpoch
-from .states import TransactionState
 from .transaction import (
     EPOCH_BUMP_SINCE,
     LAST_USABLE_EPOCH,

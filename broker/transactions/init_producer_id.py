@@ -6,9 +6,9 @@ Pure. Source: ``TransactionCoordinator.handleInitProducerId``, ``prepareInitProd
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.transaction_states import TransactionState
 from .core import TransactionCore
 from .effects import TransactionEffects
-from .states import TransactionState
 from .transaction import (
     NO_PRODUCER_EPOCH,
     Transaction,

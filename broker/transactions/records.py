@@ -11,7 +11,7 @@ from struct import Struct
 from ...protocol.codec import decode, encode
 from ...protocol.errors import ProtocolError
 from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
-from .states import TransactionState
+from ...protocol.transaction_states import TransactionState
 from .transaction import TopicPartition, Transaction
 
 KEY_TYPE = 0

@@ -8,7 +8,8 @@ with, under transaction version 2. Source: ``TransactionMetadata``; KIP-98, KIP-
 from dataclasses import dataclass, replace
 
 from ...protocol.errors import ErrorCode, KafkaError
-from .states import SETTLED, VALID_PREVIOUS, TransactionState
+from ...protocol.transaction_states import SETTLED, TransactionState
+from .states import VALID_PREVIOUS
 
 TopicPartition = tuple[str, int]
 

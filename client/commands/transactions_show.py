@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.transaction_states import BY_LABEL
 from ..errors import AdminError
 from ..types import TopicPartition
 from .output import print_json, print_tabbed
@@ -21,26 +22,16 @@ if TYPE_CHECKING:
     from ..admin_transactions import ProducerState
     from .transactions_admin import TransactionsAdmin
 
-STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
 NONE = "None"
 
 
 def check_states(texts: Iterable[str]) -> list[str]:
     """State names, with commas or one by one, as Kafka spells them. Raises UsageError."""
-    known = {name.lower(): name for name in STATES}
+    known = {name.lower(): name for name in BY_LABEL}
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     for part in wanted:
         if part.lower() not in known:
-            raise click.UsageError(f"--state {part}: must be one of {', '.join(STATES)}")
+            raise click.UsageError(f"--state {part}: must be one of {', '.join(BY_LABEL)}")
     return [known[part.lower()] for part in wanted]
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ...protocol.errors import KafkaError
 from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from ...protocol.records.batch import read_header
+from ...protocol.transaction_states import BY_NUMBER
 from ...storage.dump.decoders import Typed, transaction_record
 from ...storage.transaction_markers import read_marker
 from ..decode.records import check_crcs
@@ -34,17 +35,6 @@ from .log_reading import (
 from .task import TableTask
 
 TRANSACTION_TOPIC = "__transaction_state"
-STATES = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""Kafka's TransactionState by its number."""
 
 PARTITIONS_TYPE = pa.list_(
     pa.field("element", pa.struct([pa.field("topic", pa.string()), pa.field("partition", pa.int32())]))
@@ -154,8 +144,9 @@ def _state_row(fixed: dict[str, Any], record: LogRecord) -> tuple[Any, ...]:
 
 def _state(value: TransactionLogValue) -> dict[str, Any]:
     status = value.transaction_status
+    state = BY_NUMBER.get(status)
     return {
-        "state": STATES[status] if 0 <= status < len(STATES) else f"unknown({status})",
+        "state": f"unknown({status})" if state is None else state.label,
         "producerId": value.producer_id,
         "producerEpoch": value.producer_epoch,
         "firstTimestamp": microseconds(value.transaction_start_timestamp_ms),

@@ -4,7 +4,6 @@ import pytest
 
 from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.broker.transactions.records import decode_record
-from odradek.broker.transactions.states import TransactionState
 from odradek.broker.transactions.transaction import LAST_USABLE_EPOCH, MAX_EPOCH
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
@@ -12,6 +11,7 @@ from odradek.protocol.messages import groups, transactions
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
+from odradek.protocol.transaction_states import TransactionState
 from support.transaction_harness import TransactionHarness
 
 TIMEOUT_MS = 60_000
