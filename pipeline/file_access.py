@@ -3,7 +3,8 @@
 A directory is a ``pathlib.Path``, or for a URL a path of universal-pathlib, which has the same methods on fsspec's file
 systems; both are what the type ``Path`` says here. Owns how files are listed with their sizes and read in ranges: by
 one system call each locally, without any layer between; by one request each in object storage. Never writes. fsspec is
-imported with the first URL only. Source: pathlib, fsspec's AbstractFileSystem.
+imported with the first URL only. For what `storage` reads whole there is a file layer. Source: pathlib, fsspec's
+AbstractFileSystem.
 """
 
 import os
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, cast
+
+from ..storage.files import Files
 
 URL_MARK = "://"
 
@@ -112,6 +115,34 @@ def list_directory(directory: Path) -> list[FileEntry]:
             with suppress(FileNotFoundError):  # a running broker deletes files
                 found.append(FileEntry(entry.name, entry.stat().st_size, entry.is_dir()))
     return found
+
+
+def modified_ms(path: Path) -> int:
+    """When a file was last written, ms since 1970; in object storage when it was put there. Raises OSError."""
+    if is_local(path):
+        return os.stat(path).st_mtime_ns // 1_000_000
+    remote: Any = path
+    return int(remote.fs.modified(remote.path).timestamp() * 1000)
+
+
+def check_reachable(directory: Path) -> None:
+    """Asks an object store for a directory once. Raises OSError where it can't be asked: no credentials, no network."""
+    if is_local(directory):
+        return
+    try:
+        directory.is_dir()
+    except OSError:
+        raise
+    except Exception as error:  # each store's client has errors of its own, which are no OSError
+        raise OSError(f"{directory}: {type(error).__name__}: {error}") from error
+
+
+class PathFiles(Files):
+    """The file layer of `storage` for reading whole files by the path's own method, which URLs have, too."""
+
+    def read_file(self, path: Path) -> bytes:
+        """All bytes of a file. Raises OSError."""
+        return path.read_bytes()
 
 
 def identity(path: Path) -> int:
