@@ -10,6 +10,7 @@ file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochChe
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from .errors import CorruptCheckpointError
 from .files import Files
@@ -18,6 +19,13 @@ RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
 REPLICATION_OFFSET_CHECKPOINT = "replication-offset-checkpoint"
 CLEANER_OFFSET_CHECKPOINT = "cleaner-offset-checkpoint"
+ROOT_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT,
+)
+"""The files of offsets in the root of a log directory."""
 
 VERSION = 0
 
@@ -30,6 +38,26 @@ def read_offset_checkpoint(files: Files, path: Path) -> dict[TopicPartition, int
     for topic, partition, offset in _read_lines(files, path, 3):
         offsets[topic, _number(path, partition)] = _number(path, offset)
     return offsets
+
+
+class RootCheckpoints(NamedTuple):
+    """The offsets of each of :data:`ROOT_CHECKPOINTS`; one that can't be read has none, and ``damage`` says why."""
+
+    offsets: dict[str, dict[TopicPartition, int]]
+    damage: dict[str, CorruptCheckpointError]
+
+
+def read_root_checkpoints(files: Files, directory: Path) -> RootCheckpoints:
+    """The checkpoints of a log directory. Raises OSError."""
+    found = RootCheckpoints({}, {})
+    for name in ROOT_CHECKPOINTS:
+        try:
+            found.offsets[name] = read_offset_checkpoint(files, directory / name)
+        except CorruptCheckpointError as damage:
+            # As Kafka: the offsets are taken as 0, so that more is recovered, never less.
+            found.offsets[name] = {}
+            found.damage[name] = damage
+    return found
 
 
 def write_offset_checkpoint(files: Files, path: Path, offsets: Mapping[TopicPartition, int]) -> None:

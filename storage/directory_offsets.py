@@ -15,10 +15,9 @@ from .checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     TopicPartition,
-    read_offset_checkpoint,
+    read_root_checkpoints,
     write_offset_checkpoint,
 )
-from .errors import CorruptCheckpointError
 from .file_names import METADATA_TOPIC
 from .files import Files
 from .log import Log
@@ -33,20 +32,15 @@ class DirectoryOffsets:
         """Reads the four files; one that says nothing sensible counts as empty."""
         self._files = files
         self._directory = directory
-        self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
-        self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
-        self._high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
-        self.cleaner = self._read(CLEANER_OFFSET_CHECKPOINT)
+        offsets, damage = read_root_checkpoints(files, directory)
+        for fault in damage.values():
+            logger.warning("%s; it is taken as empty", fault)
+        self.recovery_points = offsets[RECOVERY_POINT_CHECKPOINT]
+        self.log_start_offsets = offsets[LOG_START_OFFSET_CHECKPOINT]
+        self._high_watermarks = offsets[REPLICATION_OFFSET_CHECKPOINT]
+        self.cleaner = offsets[CLEANER_OFFSET_CHECKPOINT]
         """Up to where each compacted partition has been cleaned; the cleaner writes it."""
         self._on_disk = {*self.recovery_points, *self.log_start_offsets}
-
-    def _read(self, name: str) -> dict[TopicPartition, int]:
-        try:
-            return read_offset_checkpoint(self._files, self._directory / name)
-        except CorruptCheckpointError as damage:
-            # As Kafka: the offsets are taken as 0, so that more is recovered, never less.
-            logger.warning("%s; it is taken as empty", damage)
-            return {}
 
     def may_be_written(self, key: TopicPartition) -> bool:
         """Whether the files on disk may say something of a partition."""

@@ -9,14 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...storage.checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    TopicPartition,
-    read_offset_checkpoint,
-)
+from ...storage.checkpoints import ROOT_CHECKPOINTS, TopicPartition, read_root_checkpoints
 from ...storage.errors import CorruptCheckpointError
 from ...storage.file_names import (
     DELETE_DIRECTORY_SUFFIX,
@@ -24,7 +17,6 @@ from ...storage.file_names import (
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
 )
-from ...storage.files import Files
 from ...storage.meta_properties import (
     CLEAN_SHUTDOWN_FILE,
     META_PROPERTIES,
@@ -32,17 +24,12 @@ from ...storage.meta_properties import (
     read_meta_properties,
 )
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..file_access import PathFiles, list_directory, modified_ms
 from ..log_directories import find_partitions
 from .findings import Finding
 from .policy import topic_policy
 from .tasks import RECORDS, AuditTask
 
-CHECKPOINTS = (
-    RECOVERY_POINT_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    CLEANER_OFFSET_CHECKPOINT,
-)
 _LEFTOVERS = {
     DELETE_DIRECTORY_SUFFIX: "leftover-delete-directory",
     FUTURE_DIRECTORY_SUFFIX: "leftover-future-directory",
@@ -90,9 +77,9 @@ def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
 
 def last_use_ms(directory: Path) -> int:
     """When a broker last wrote a checkpoint there (a running one does every minute): the clock of its audit."""
-    names = (*CHECKPOINTS, CLEAN_SHUTDOWN_FILE)
-    times = [(directory / name).stat().st_mtime_ns for name in names if (directory / name).exists()]
-    return max(times, default=time.time_ns()) // 1_000_000
+    names = (*ROOT_CHECKPOINTS, CLEAN_SHUTDOWN_FILE)
+    times = [modified_ms(directory / name) for name in names if (directory / name).exists()]
+    return max(times, default=time.time_ns() // 1_000_000)
 
 
 class _Directory:
@@ -104,17 +91,12 @@ class _Directory:
         self.options = options
         self.plan = plan
         self.is_clean = (directory / CLEAN_SHUTDOWN_FILE).exists()
-        self.checkpoints = {name: self._offsets(name) for name in CHECKPOINTS}
+        self.checkpoints, damage = read_root_checkpoints(PathFiles(), directory)
+        for name, fault in damage.items():
+            self._add("checkpoint-unreadable", "", -1, directory / name, str(fault))
 
     def _add(self, name: str, topic: str, partition: int, path: Path, detail: str, offset: int = -1) -> None:
         self.plan.findings.append(Finding(name, topic, partition, str(path), -1, offset, detail))
-
-    def _offsets(self, name: str) -> dict[TopicPartition, int]:
-        try:
-            return read_offset_checkpoint(Files(), self.directory / name)
-        except CorruptCheckpointError as error:
-            self._add("checkpoint-unreadable", "", -1, self.directory / name, str(error))
-            return {}
 
     def read(self) -> None:
         """Adds the directory's tasks and findings to the plan."""
@@ -137,17 +119,17 @@ class _Directory:
                     options.level,
                 )
             )
-        for path in sorted(self.directory.iterdir()):
+        for entry in sorted(list_directory(self.directory)):
             for suffix, name in _LEFTOVERS.items():
-                if path.name.endswith(suffix) and path.is_dir():
-                    self._add(name, "", -1, path, "")
+                if entry.name.endswith(suffix) and entry.is_directory:
+                    self._add(name, "", -1, self.directory / entry.name, "")
         if self.metadata.is_known:
             self._check_assignment({(replica.topic, replica.partition): replica.path for replica in replicas})
 
     def _check_assignment(self, paths: dict[TopicPartition, Path]) -> None:
         """The partitions that are here against those that the metadata wants here."""
         try:
-            mine = read_meta_properties(Files(), self.directory)
+            mine = read_meta_properties(PathFiles(), self.directory)
         except CorruptCheckpointError as error:
             self._add("checkpoint-unreadable", "", -1, self.directory / META_PROPERTIES, str(error))
             return

@@ -13,10 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...storage.checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
+    ROOT_CHECKPOINTS,
     read_epoch_checkpoint,
     read_offset_checkpoint,
 )
@@ -62,12 +59,6 @@ SCHEMA = schema_of(
 """`kind` is the file's name, `snapshot` for producer snapshots; `offset` is the fact's, or the snapshot's."""
 
 QUORUM_STATE = "quorum-state"
-_OFFSET_CHECKPOINTS = (
-    RECOVERY_POINT_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    CLEANER_OFFSET_CHECKPOINT,
-)
 Facts = Iterator[dict[str, Any]]
 
 
@@ -96,7 +87,7 @@ def read(task: TableTask) -> Iterator[Any]:
 
 
 def _directory_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
-    for name in _OFFSET_CHECKPOINTS:
+    for name in ROOT_CHECKPOINTS:
         yield from _rows(task, task.directory / name, _offsets)
     yield from _rows(task, task.directory / META_PROPERTIES, _properties)
     yield from _rows(task, task.directory / CLEAN_SHUTDOWN_FILE, _json)

@@ -6,14 +6,7 @@ Reads; never writes, never takes the lock. Source: Kafka's LogManager, MetaPrope
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
-    REPLICATION_OFFSET_CHECKPOINT,
-    TopicPartition,
-    read_offset_checkpoint,
-)
+from ..checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, read_root_checkpoints
 from ..dump import decoders
 from ..dump.events import Finding as DumpFinding
 from ..dump.log_dump import BOOTSTRAP_SNAPSHOT, LogOptions, dump_log
@@ -41,17 +34,9 @@ def check_root(directory: Path) -> list[Problem]:
             problems.append(Problem(Severity.ERROR, str(directory / META_PROPERTIES), None, what))
     except CorruptCheckpointError as damage:
         problems.append(Problem(Severity.ERROR, str(directory / META_PROPERTIES), None, str(damage)))
-    for name in (
-        RECOVERY_POINT_CHECKPOINT,
-        LOG_START_OFFSET_CHECKPOINT,
-        REPLICATION_OFFSET_CHECKPOINT,
-        CLEANER_OFFSET_CHECKPOINT,
-    ):
-        try:
-            read_offset_checkpoint(files, directory / name)
-        except CorruptCheckpointError as damage:
-            what = f"{damage}; a broker takes its offsets as 0"
-            problems.append(Problem(Severity.ERROR, str(directory / name), None, what))
+    for name, fault in read_root_checkpoints(files, directory).damage.items():
+        what = f"{fault}; a broker takes its offsets as 0"
+        problems.append(Problem(Severity.ERROR, str(directory / name), None, what))
     bootstrap = directory / BOOTSTRAP_SNAPSHOT
     if bootstrap.exists():
         problems += [
@@ -80,8 +65,9 @@ def partition_tasks(directory: Path, *, is_deep: bool) -> list[PartitionTask]:
     files = Files()
     is_running = lock_holder(directory) is not None
     is_clean = read_clean_shutdown(files, directory) is not None
-    recovery_points = _offsets(files, directory / RECOVERY_POINT_CHECKPOINT)
-    log_starts = _offsets(files, directory / LOG_START_OFFSET_CHECKPOINT)
+    checkpoints = read_root_checkpoints(files, directory).offsets  # check_root names what can't be read
+    recovery_points = checkpoints[RECOVERY_POINT_CHECKPOINT]
+    log_starts = checkpoints[LOG_START_OFFSET_CHECKPOINT]
     tasks = []
     for entry in files.list(directory):
         key = parse_partition_directory(entry.name)
@@ -99,13 +85,6 @@ def partition_tasks(directory: Path, *, is_deep: bool) -> list[PartitionTask]:
             )
         )
     return sorted(tasks, key=_size, reverse=True)
-
-
-def _offsets(files: Files, path: Path) -> dict[TopicPartition, int]:
-    try:
-        return read_offset_checkpoint(files, path)
-    except CorruptCheckpointError:
-        return {}  # check_root names it
 
 
 def _size(task: PartitionTask) -> int:
