@@ -33,7 +33,7 @@ def _open(admin: AdminClient, partitions: list[TopicPartition]) -> list[str]:
 
 
 def _ends(admin: AdminClient, partitions: list[TopicPartition], isolation_level: IsolationLevel) -> dict[str, int]:
-    asked = {partition: OffsetSpec.latest() for partition in partitions}
+    asked = {partition: OffsetSpec.latest() for partition in partitions}  # type: ignore[no-untyped-call]
     answers = admin.list_offsets(asked, isolation_level=isolation_level)
     ends = {}
     for partition, answer in answers.items():
