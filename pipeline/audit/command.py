@@ -7,8 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..command_paths import path_on_disk
 from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
+from ..file_access import check_reachable, path_of
+from ..log_directories import LogDirectoryError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,8 +42,8 @@ def parser() -> argparse.ArgumentParser:
         description="Checks log directories of Odradek or Kafka: batches, offsets, indexes, checkpoints, groups.",
         epilog="Exit code: 0 nothing wrong, 1 warnings, 2 errors, 3 the audit could not be made.",
     )
-    options.add_argument("directories", nargs="+", metavar="DIR", type=Path, help="log directories (log.dirs)")
-    options.add_argument("--output", metavar="OUT", type=Path, help="a directory for tables and report")
+    options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or their URLs")
+    options.add_argument("--output", metavar="OUT", type=path_on_disk, help="a directory for tables and report")
     options.add_argument(
         "--engine",
         choices=ENGINES,
@@ -87,7 +90,6 @@ def run(options: argparse.Namespace) -> int:
     """Audits, writes, prints. Raises EngineError, OSError, ImportError."""
     from rich.console import Console
 
-    from ..log_directories import LogDirectoryError
     from .findings import CHECKS
     from .report.summary import print_summary
 
@@ -112,7 +114,7 @@ def _audit(options: argparse.Namespace, console: "Console") -> tuple["AuditResul
     with console.status("auditing …") as status:
         run = partial(
             audit_directories,
-            options.directories,
+            _directories(options.directories),
             engine,
             topics=options.topic,
             now_ms=options.now,
@@ -129,6 +131,18 @@ def _audit(options: argparse.Namespace, console: "Console") -> tuple["AuditResul
         with tables_of_a_run(options.output) as tables:
             result = run(tables=tables)
             return result, write_report(result, tables, options.output, options.format or DEFAULT_FORMATS)
+
+
+def _directories(texts: Sequence[str]) -> list[Path]:
+    """Paths, of URLs too. Raises LogDirectoryError for a URL that nothing reads, OSError for a store out of reach."""
+    found = []
+    for text in texts:
+        try:
+            found.append(path_of(text))
+        except ValueError as error:
+            raise LogDirectoryError(f"{text}: {error}") from error
+        check_reachable(found[-1])
+    return found
 
 
 def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:

@@ -123,7 +123,7 @@ def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
         if topic.startswith("__") or len(sizes) < _SKEW_PARTITIONS or sizes[-1] < max(_SKEW_BYTES, 3 * median):
             continue
         report = max(partitions.values(), key=lambda report: report.size)
-        path = str(Path(report.directory) / f"{topic}-{report.partition}")
+        path = f"{report.directory}/{topic}-{report.partition}"
         detail = f"{report.size} bytes, half of the topic's {len(sizes)} partitions have {median} or less"
         found.append(Finding("partition-skew", topic, report.partition, path, -1, -1, detail))
     return found

@@ -6,7 +6,6 @@ replicas against each other, tell groups and draw the page: a line for each repl
 first, the sum of each day. Without an output nothing is written, and the reports go back whole.
 """
 
-import socket
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -103,6 +102,8 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _why_out_of_reach(output: Path) -> str:
+    import socket  # for this one sentence
+
     return (
         f"{output} can't be reached from {socket.gethostname()}: executors write their rows there, so every one must "
         "have the driver's directory under the same path. --output takes a shared one; without it only the summary is "

@@ -23,9 +23,9 @@ from ...storage.file_names import (
     SWAP_SUFFIX,
     base_offset_of,
 )
-from ...storage.files import Files
 from ...storage.log_config import LogConfig
 from ...storage.meta_properties import read_partition_metadata
+from ..file_access import PathFiles, list_directory
 from ..log_directories import SegmentFile
 from .tasks import AuditTask, PartitionReport
 
@@ -151,7 +151,7 @@ def check_compaction(
 
 def check_files(task: AuditTask, report: PartitionReport) -> None:
     """Files that deletion or the cleaner left over, and indexes without a log."""
-    names = sorted(path.name for path in task.replica.path.iterdir())
+    names = sorted(entry.name for entry in list_directory(task.replica.path))
     for name in names:
         path = task.replica.path / name
         for suffix, finding in LEFTOVERS.items():
@@ -170,7 +170,7 @@ def check_topic_id(task: AuditTask, report: PartitionReport) -> None:
     """partition.metadata against the metadata log."""
     path = task.replica.path / PARTITION_METADATA
     try:
-        topic_id = read_partition_metadata(Files(), task.replica.path)
+        topic_id = read_partition_metadata(PathFiles(), task.replica.path)
     except CorruptCheckpointError as error:
         report.add("checkpoint-unreadable", path, str(error))
         return

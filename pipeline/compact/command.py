@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from ..command_paths import path_on_disk
 from ..engines import ENGINES, LOCAL, EngineError, EngineMissingError, Progress
 from ..log_directories import LogDirectoryError
 from ..spark.options import parse_size
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Rules, offsets and files are those of Kafka's own cleaner. For directories of Odradek and of Kafka. "
         "Exit code: 0 done, 1 a partition was left as it was (with the reason), 3 nothing was begun.",
     )
-    options.add_argument("directory", metavar="DIR", type=Path, help="a log directory (log.dirs)")
+    options.add_argument("directory", metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
     options.add_argument(
         "--topic",
         action="append",

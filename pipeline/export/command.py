@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..command_paths import path_on_disk
 from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
 from ..log_directories import LogDirectoryError
@@ -29,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit code: 0 all records are exported, 2 damaged batches are missing, 3 the export did not end.",
     )
     options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or a partition's")
-    options.add_argument("--output", required=True, metavar="OUT", type=Path, help="an empty or new directory")
+    options.add_argument("--output", required=True, metavar="OUT", type=path_on_disk, help="an empty or new directory")
     options.add_argument("--overwrite", action="store_true", help="remove an earlier export of these topics from OUT")
     options.add_argument("--topic", action="append", help="only this one; may repeat (default: all but those with __)")
     options.add_argument(

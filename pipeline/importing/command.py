@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...protocol.records.compression import CompressionType
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from ..command_paths import path_on_disk
 from ..engines import EngineError
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="Topics that exist are refused. The directory may be new; `odradek serve --override log.dirs=DIR` serves"
         " it.",
     )
-    options.add_argument("inputs", nargs="+", metavar="INPUT", type=Path, help="files, or folders of files")
-    options.add_argument("--into", required=True, metavar="DIR", type=Path, help="a log directory (log.dirs)")
+    options.add_argument("inputs", nargs="+", metavar="INPUT", type=path_on_disk, help="files, or folders of files")
+    options.add_argument("--into", required=True, metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
     options.add_argument("--topic", help="the topic of all rows, whatever the input says")
     options.add_argument(
         "--partitions",

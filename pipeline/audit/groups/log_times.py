@@ -14,11 +14,11 @@ from ....protocol.records.record import iterate_records
 from ....storage.checkpoints import read_epoch_checkpoint
 from ....storage.errors import CorruptCheckpointError, CorruptIndexError
 from ....storage.file_names import LEADER_EPOCH_CHECKPOINT, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
-from ....storage.files import Files
 from ....storage.offset_index import OffsetIndex
 from ....storage.time_index import TimeIndex
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
+from ...file_access import PathFiles
 from ...log_directories import PartitionDirectory, SegmentFile
 
 CHUNK_BYTES = 64 << 10
@@ -59,7 +59,7 @@ def answer(question: Question) -> Answer:
         if written is not None:
             found.timestamps[offset] = written
     try:
-        found.epochs = read_epoch_checkpoint(Files(), question.replica.path / LEADER_EPOCH_CHECKPOINT)
+        found.epochs = read_epoch_checkpoint(PathFiles(), question.replica.path / LEADER_EPOCH_CHECKPOINT)
     except CorruptCheckpointError:
         found.epochs = []  # the audit of the partition reports it
     return found
