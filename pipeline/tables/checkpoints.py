@@ -25,7 +25,6 @@ from ...storage.file_names import (
     SNAPSHOT_SUFFIX,
     base_offset_of,
 )
-from ...storage.files import Files
 from ...storage.meta_properties import (
     CLEAN_SHUTDOWN_FILE,
     META_PROPERTIES,
@@ -33,6 +32,7 @@ from ...storage.meta_properties import (
     uuid_text,
 )
 from ...storage.producer_snapshots import decode_snapshot
+from ..file_access import PathFiles
 from ..log_directories import find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .task import TableTask
@@ -60,16 +60,6 @@ SCHEMA = schema_of(
 
 QUORUM_STATE = "quorum-state"
 Facts = Iterator[dict[str, Any]]
-
-
-class PathFiles(Files):
-    """Reads by the path's own method, which paths in object storage have, too."""
-
-    def read_file(self, path: Path) -> bytes:
-        """All bytes of a file. Raises OSError."""
-        return path.read_bytes()
-
-
 _FILES = PathFiles()
 
 
