@@ -370,8 +370,8 @@ LOG_CHECKS: dict[str, Check] = {
     "replica-keys-missing": Check(
         Severity.ERROR,
         "A key of one replica of a compacted partition is neither in the other's clean part nor later: it "
-        "was lost there.",
-        "Keep both directories; let the replica that lost it be fetched anew.",
+        "was lost there, or deleted or aborted there while the one was away, and cleaned before it came back.",
+        "Keep both directories; find out which one is right, and let the other be fetched anew.",
     ),
 }
 """Every check of a log by the name of its findings."""
