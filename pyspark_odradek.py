@@ -43,16 +43,20 @@ NOT_DONE = 3
 def main(arguments: Sequence[str]) -> int:
     """Runs a job on Spark, with the options of its ``odradek`` command; that command's exit code.
 
-    All of its parts run in one session: one of its own for each would start the executors anew.
+    All of its parts run in one session: one of its own for each would start the executors anew. None is started for
+    ``--help`` and for options that are wrong: these end here, by SystemExit.
     """
     if not arguments or arguments[0] not in JOBS:
         print(f"usage: spark-submit [OPTIONS] {__file__} {'|'.join(JOBS)} ARGUMENTS", file=sys.stderr)
         return 2
     module, _, name = JOBS[arguments[0]].partition(":")
-    command: Callable[[Sequence[str]], int] = getattr(import_module(module), name)
+    job = import_module(module)
+    command: Callable[[Sequence[str]], int] = getattr(job, name)
+    options = ["--engine", "spark", *arguments[1:]]
+    job.parser().parse_args(options)
     try:
         with spark_session(f"odradek {arguments[0]}"):
-            return command(["--engine", "spark", *arguments[1:]])
+            return command(options)
     except EngineError as error:
         print(f"odradek {arguments[0]}: {error}", file=sys.stderr)
         return NOT_DONE

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
@@ -54,6 +55,21 @@ def test_an_export_on_spark_equals_the_local_one(spark: SparkSession, tmp_path: 
     assert export([*arguments, "--output", str(tmp_path / "local")]) == 0
     assert pyspark_odradek.main(["export", *arguments, "--output", str(tmp_path / "spark")]) == 0
     assert files_in(tmp_path / "spark") == files_in(tmp_path / "local") != {}
+
+
+@pytest.mark.parametrize("job", pyspark_odradek.JOBS)
+@pytest.mark.parametrize(("option", "exit_code"), [("--help", 0), ("--no-such-option", 2)])
+def test_options_are_read_before_a_session_is_started(
+    job: str, option: str, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def start(name: str) -> NoReturn:
+        pytest.fail(f"a session for {name}")
+
+    monkeypatch.setattr(pyspark_odradek, "spark_session", start)
+    with pytest.raises(SystemExit) as ended:
+        pyspark_odradek.main([job, option])
+    assert ended.value.code == exit_code
+    assert f"usage: odradek {job}" in "".join(capsys.readouterr())
 
 
 def test_a_job_that_spark_does_not_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
