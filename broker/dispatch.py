@@ -2,7 +2,8 @@
 
 Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariant: what is not served is answered
 as Kafka answers it: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in version 0's layout, which
-every client can read; anything else closes the connection. Source: ``RequestContext.parseRequest``, ``SocketServer``.
+every client can read; anything else closes the connection. A handler that fails costs its request, not the connection.
+Source: ``RequestContext.parseRequest``, ``SocketServer``, ``KafkaApis.handle``.
 
 What a small request costs here: one header decoded, one dictionary look-up, one body decoded, one call, one response
 encoded; no task, no await.
@@ -16,11 +17,12 @@ from typing import Any
 
 from ..protocol.api_keys import ApiKey, api
 from ..protocol.codec import decoder
-from ..protocol.errors import ProtocolError
+from ..protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ..protocol.header import encode_response_parts, request_header_version
 from ..protocol.messages.headers import RequestHeader
 from .connection import Connection
 from .request import ConnectionRefusal, RequestContext
+from .response_writer import Part
 from .served import SERVED, Handler, handler, served_versions
 
 API_KEY_AND_VERSION = Struct(">hh")
@@ -50,7 +52,7 @@ class Reply:
     __slots__ = ("_connection", "_correlation_id", "_version")
 
     def __init__(self, connection: Connection, version: int, correlation_id: int) -> None:
-        self._connection: Connection | None = connection
+        self._connection: Connection | _Unheard | None = connection
         self._version = version
         self._correlation_id = correlation_id
 
@@ -58,11 +60,10 @@ class Reply:
         """Encodes and sends; a second call is an error of the handler's."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
+        # Encoded first: a response that can't be encoded is not sent, and the request failed.
+        parts = None if response is None else encode_response_parts(response, self._version, self._correlation_id)
         self._connection = None
-        if response is None:
-            connection.answered(None)
-            return
-        connection.answered(encode_response_parts(response, self._version, self._correlation_id))
+        connection.answered(parts)
 
     def refuse(self, reason: str) -> None:
         """Closes the connection in place of an answer that comes later than the handler's return."""
@@ -70,6 +71,39 @@ class Reply:
         assert connection is not None, "a request was answered twice"
         self._connection = None
         connection.refuse(reason)
+
+    def fail(self, api_key: int, request: Any, error: Exception) -> None:
+        """Answers that serving the request failed (``RequestHandlerHelper.handleError``).
+
+        Not heard any more: an answer of the handler's that is still on its way. Nothing is sent where there was one.
+        """
+        connection = self._connection
+        if connection is None:
+            return
+        from .error_responses import error_response  # the rules of all APIs: only once a handler failed
+
+        code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
+        response = error_response(api_key, self._version, request, code)
+        if response is None:
+            self.refuse(f"serving it failed ({code.name}), and it wants no answer")
+        else:
+            self(response)
+        self._connection = _UNHEARD
+
+
+class _Unheard:
+    """In place of a connection whose request was answered with an error: what comes later goes nowhere."""
+
+    __slots__ = ()
+
+    def answered(self, parts: list[Part] | None) -> None:
+        """Nobody is told."""
+
+    def refuse(self, reason: str) -> None:
+        """Nobody is told."""
+
+
+_UNHEARD = _Unheard()
 
 
 class Dispatcher:
@@ -123,6 +157,16 @@ class Dispatcher:
             route.handle(self._broker, request, context, reply)
         except ConnectionRefusal as refusal:
             connection.refuse(str(refusal))
+        except Exception as error:
+            logger.exception(
+                "%s version %d of client id %r at %s:%d failed",
+                route.name,
+                version,
+                client_id,
+                connection.client_host,
+                connection.client_port,
+            )
+            reply.fail(api_key, request, error)
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """The route of an (API, version) used for the first time, or None where it is not served."""
