@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 
 from odradek.__main__ import COMMANDS
 
+WAIT_S = 60.0
 OURS = ["topics", "produce", "consume", "groups", "transactions", "configs", "get-offsets", "health"]
 
 
@@ -43,6 +46,17 @@ class Shell:
         """The JSON that a command prints."""
         return json.loads(self.out(command, "--json", *arguments))
 
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Waits: a real Kafka's broker learns of topics and configs after its controller has answered."""
+        deadline = time.monotonic() + WAIT_S
+        while not holds():
+            assert time.monotonic() < deadline, "the broker does not learn of it"
+
+    def create(self, topic: str, *arguments: str) -> None:
+        """Makes a topic, and waits until the broker knows it."""
+        assert self.out("topics", "--create", "--topic", topic, *arguments) == f"Created topic {topic}.\n"
+        self.until(lambda: topic in self.out("topics", "--list").splitlines())
+
     def produce(self, topic: str, text: str, *arguments: str) -> None:
         """Sends the lines of a text."""
         path = self._directory / "input"
@@ -56,14 +70,11 @@ def shell(bootstrap: str, capfdbinary: pytest.CaptureFixture[bytes], tmp_path: P
 
 
 def test_topics(shell: Shell, name: str) -> None:
-    assert shell.out("topics", "--create", "--topic", name, "--partitions", "2", "--config", "retention.ms=777") == (
-        f"Created topic {name}.\n"
-    )
+    shell.create(name, "--partitions", "2", "--config", "retention.ms=777")
     code, out, err = shell.run("topics", "--create", "--topic", name)
     assert (code, out) == (1, "")
     assert err == f"odradek topics: '{name}': Topic '{name}' already exists. (TOPIC_ALREADY_EXISTS)\n"
     assert shell.run("topics", "--create", "--topic", name, "--if-not-exists")[0] == 0
-    assert name in shell.out("topics", "--list").splitlines()
     first, *partitions = shell.out("topics", "--describe", "--topic", name).splitlines()
     assert re.fullmatch(
         rf"Topic: {name}\tTopicId: [\w-]{{22}}\tPartitionCount: 2\tReplicationFactor: 1"
@@ -78,10 +89,12 @@ def test_topics(shell: Shell, name: str) -> None:
             line,
         )
     assert shell.out("topics", "--alter", "--topic", name, "--partitions", "3") == ""
+    shell.until(lambda: len(shell.json("topics", "--describe", "--topic", name)[0]["partitions"]) > 2)
     described = shell.json("topics", "--describe", "--topic", name)
     assert [p["partition"] for p in described[0]["partitions"]] == [0, 1, 2]
     assert described[0]["configs"]["retention.ms"] == "777"
     assert shell.out("topics", "--delete", "--topic", name) == ""
+    shell.until(lambda: name not in shell.out("topics", "--list").splitlines())
     code, _, err = shell.run("topics", "--describe", "--topic", name)
     assert (code, err) == (
         1,
@@ -91,7 +104,7 @@ def test_topics(shell: Shell, name: str) -> None:
 
 
 def test_produce_and_consume_with_keys_headers_and_tombstones(shell: Shell, name: str) -> None:
-    shell.out("topics", "--create", "--topic", name)
+    shell.create(name)
     shell.produce(
         name,
         "h1:a,h2:NIL\tk1:v1\nNIL\tk2:\nh3:ü\tNIL:v3\r\nNIL\tk4:NIL\n",
@@ -124,7 +137,7 @@ def test_produce_and_consume_with_keys_headers_and_tombstones(shell: Shell, name
 
 
 def test_a_line_without_its_separator_is_an_error_with_its_number(shell: Shell, name: str, tmp_path: Path) -> None:
-    shell.out("topics", "--create", "--topic", name)
+    shell.create(name)
     path = tmp_path / "lines"
     path.write_text("a:1\nnokey\n")
     properties = ("--property", "parse.key=true", "--property", "key.separator=:")
@@ -133,7 +146,7 @@ def test_a_line_without_its_separator_is_an_error_with_its_number(shell: Shell, 
 
 
 def test_consume_until_an_offset_a_time_or_so_many(shell: Shell, name: str) -> None:
-    shell.out("topics", "--create", "--topic", name)
+    shell.create(name)
     shell.produce(name, "a\nb\nc\n")
     shell.produce(name, "d\ne\n")
     records = [
@@ -148,7 +161,7 @@ def test_consume_until_an_offset_a_time_or_so_many(shell: Shell, name: str) -> N
     assert consumed("--from-beginning", "--until-offset", "3") == ["a", "b", "c"]
     assert consumed("--partition", "0", "--offset", "1", "--until-offset", "2") == ["b"]
     assert consumed("--from-beginning", "--max-messages", "2") == ["a", "b"]
-    assert consumed("--from-beginning", "--timeout-ms", "300") == list("abcde")
+    assert consumed("--from-beginning", "--timeout-ms", "3000") == list("abcde")
     moment = records[3]["timestamp"]
     assert consumed("--from-beginning", "--until-time", str(moment)) == [
         record["value"] for record in records if record["timestamp"] < moment
@@ -160,11 +173,11 @@ def test_consume_until_an_offset_a_time_or_so_many(shell: Shell, name: str) -> N
 
 
 def test_groups(shell: Shell, name: str) -> None:
-    shell.out("topics", "--create", "--topic", name, "--partitions", "2")
+    shell.create(name, "--partitions", "2")
     shell.produce(name, "a\nb\nc\n", "--partition", "1")
     group = f"g-{name}"
     consumed = shell.out(
-        "consume", "--topic", name, "--group", group, "--from-beginning", "--max-messages", "2", "--timeout-ms", "20000"
+        "consume", "--topic", name, "--group", group, "--from-beginning", "--max-messages", "2", "--timeout-ms", "60000"
     )
     assert consumed == "a\nb\n"
     assert group in shell.out("groups", "--list").splitlines()
@@ -196,13 +209,14 @@ def test_groups(shell: Shell, name: str) -> None:
 
 
 def test_configs(shell: Shell, name: str) -> None:
-    shell.out("topics", "--create", "--topic", name)
+    shell.create(name)
     topic = ("--entity-type", "topics", "--entity-name", name)
     assert shell.out("configs", "--describe", *topic) == f"Dynamic configs for topic {name} are:\n"
     added = "cleanup.policy=[compact,delete],retention.ms=5000"
     assert shell.out("configs", "--alter", *topic, "--add-config", added) == (
         f"Completed updating config for topic {name}.\n"
     )
+    shell.until(lambda: "retention.ms=5000" in shell.out("configs", "--describe", "--topic", name))
     assert shell.out("configs", "--describe", "--topic", name).splitlines() == [
         f"Dynamic configs for topic {name} are:",
         "  cleanup.policy=compact,delete sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:cleanup.policy=compact,delete, "
@@ -210,7 +224,7 @@ def test_configs(shell: Shell, name: str) -> None:
         "  retention.ms=5000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=5000}",
     ]
     shell.out("configs", "--alter", *topic, "--delete-config", "cleanup.policy,retention.ms")
-    assert shell.json("configs", "--describe", *topic)[0]["configs"] == []
+    shell.until(lambda: shell.json("configs", "--describe", *topic)[0]["configs"] == [])
     assert "segment.bytes" in {c["name"] for c in shell.json("configs", "--describe", "--all", *topic)[0]["configs"]}
     code, _, err = shell.run("configs", "--alter", *topic, "--delete-config", "retention.ms")
     assert (code, err) == (1, f"odradek configs: Invalid config(s): retention.ms: not set on topic '{name}'\n")
@@ -218,7 +232,7 @@ def test_configs(shell: Shell, name: str) -> None:
 
 
 def test_get_offsets(shell: Shell, name: str) -> None:
-    shell.out("topics", "--create", "--topic", name, "--partitions", "2")
+    shell.create(name, "--partitions", "2")
     shell.produce(name, "a\nb\n", "--partition", "1")
     assert shell.out("get-offsets", "--topic", name) == f"{name}:0:0\n{name}:1:2\n"
     assert shell.out("get-offsets", "--topic", name, "--time", "-2") == f"{name}:0:0\n{name}:1:0\n"
@@ -298,7 +312,7 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
         while "last, without an end" not in consumer.stdout.readline():
             seen += 1
         consumer.send_signal(signal.SIGINT)
-        assert consumer.wait(30) == 130
+        assert consumer.wait(60) == 130
         assert consumer.stderr.read().rstrip() == f"Processed a total of {seen + 1} messages"
     assert seen == 3000
     with subprocess.Popen(
@@ -314,7 +328,7 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
         ended = shell.out("consume", "--topic", name, "--partition", "0", "--offset", "3001", "--max-messages", "1")
         assert ended == "one\n"
         producer.send_signal(signal.SIGINT)
-        assert producer.wait(30) == 130
+        assert producer.wait(60) == 130
 
 
 HEAVY = {"construct", "cramjam", "numpy", "prometheus_client", "pyarrow", "pyspark", "pytest", "rich", "uvloop"}

@@ -85,6 +85,8 @@ class KafkaPythonMember:
 
     def _run(self) -> None:
         consumer: Any = KafkaConsumer(self._topic, **self._settings)
+        while not self._stop.is_set() and not consumer.partitions_for_topic(self._topic):
+            pass  # a leader forgets a rebalance that they become known in (support/python_clients.py)
         while not self._stop.is_set():
             for records in consumer.poll(timeout_ms=50).values():
                 self.read += [int(record.value) for record in records]

@@ -12,14 +12,14 @@ from odradek.client.partitioner import partition_for_key
 from odradek.client.producer import Producer
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
+from support.client_groups import create_topic, until
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 async def create(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:
-    async with Admin(bootstrap) as admin:
-        settings = {key.replace("_", "."): value for key, value in configs.items()}
-        await admin.create_topics([NewTopic(topic, partitions, 1, configs=settings)])
+    settings = {key.replace("_", "."): value for key, value in configs.items()}
+    await create_topic(bootstrap, topic, partitions, settings)
 
 
 async def read(consumer: Consumer, count: int) -> list[ConsumerRecord]:
@@ -302,9 +302,7 @@ async def test_admin(bootstrap: str, name: str) -> None:
         )
         assert created[name].num_partitions == 2
         assert any(created[name].topic_id)
-        async with asyncio.timeout(30):  # a real Kafka's broker learns of topics after its controller has answered
-            while not {name, name + "x"} <= set(await admin.list_topics()):
-                pass
+        await until(admin.list_topics, lambda names: {name, name + "x"} <= set(names))
         described = (await admin.describe_topics([name]))[name]
         assert described.topic_id == created[name].topic_id
         assert [p.isr for p in described.partitions.values()] == [p.replicas for p in described.partitions.values()]
@@ -319,15 +317,20 @@ async def test_admin(bootstrap: str, name: str) -> None:
         await admin.incremental_alter_configs(
             "topic", name, set_configs={"segment.ms": "60000"}, delete_configs=["retention.ms"]
         )
-        entries = {e.name: e for e in (await admin.describe_configs("topic", [name]))[name]}
-        assert (entries["segment.ms"].value, entries["retention.ms"].source) == ("60000", "DEFAULT_CONFIG")
+
+        async def changed() -> tuple[str | None, str]:
+            entries = {e.name: e for e in (await admin.describe_configs("topic", [name]))[name]}
+            return entries["segment.ms"].value, entries["retention.ms"].source
+
+        await until(changed, lambda found: found == ("60000", "DEFAULT_CONFIG"))
         with pytest.raises(KafkaError) as refused:
             await admin.incremental_alter_configs("topic", name, set_configs={"segment.ms": "soon"})
         assert refused.value.error_code == ErrorCode.INVALID_CONFIG
         await admin.create_partitions({name: 4})
-        assert len((await admin.describe_topics([name]))[name].partitions) == 4
+        await until(lambda: admin.describe_topics([name]), lambda topics: len(topics[name].partitions) == 4)
         assert len((await admin.describe_cluster()).brokers) == 1
         await admin.delete_topics([name, name + "x", name + "y"])
+        await until(admin.list_topics, lambda names: name not in names)
         with pytest.raises(AdminError) as missing:
             await admin.describe_topics([name])
         assert missing.value.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from odradek.client.admin import Admin, NewTopic
+from odradek.client.admin import Admin
 from odradek.client.commands.groups import groups
 from odradek.client.commands.transactions import transactions
 from odradek.client.connection import Connection
@@ -18,6 +18,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from support.client_groups import create_topic
 from support.kafka_tools import TRANSACTIONS, KafkaTools
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
@@ -92,8 +93,7 @@ def shell(bootstrap: str, capfd: pytest.CaptureFixture[str]) -> Shell:
 @pytest.fixture
 async def topic(bootstrap: str, name: str) -> str:
     """A topic of two partitions."""
-    async with Admin(bootstrap) as admin:
-        await admin.create_topics([NewTopic(name, 2, 1)])
+    await create_topic(bootstrap, name, 2)
     return name
 
 

@@ -1,8 +1,8 @@
 """Groups of our consumers for tests: topics, records, polling until something holds, what listeners were told."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer, RebalanceListener
@@ -10,15 +10,24 @@ from odradek.client.producer import Producer
 from odradek.client.types import ConsumerRecord, TopicPartition
 
 WAIT_S = 60
+Answer = TypeVar("Answer")
 
 
-async def create_topic(servers: str, topic: str, partitions: int = 1) -> list[TopicPartition]:
+async def until(ask: Callable[[], Awaitable[Answer]], holds: Callable[[Answer], bool]) -> Answer:
+    """Asks until the answer is as wanted: a real Kafka's broker learns of changes after its controller has answered."""
+    async with asyncio.timeout(WAIT_S):
+        while not holds(answer := await ask()):
+            pass
+    return answer
+
+
+async def create_topic(
+    servers: str, topic: str, partitions: int = 1, configs: dict[str, str] | None = None
+) -> list[TopicPartition]:
     """Makes a topic; its partitions."""
     async with Admin(servers) as admin:
-        await admin.create_topics([NewTopic(topic, partitions, 1)])
-        async with asyncio.timeout(WAIT_S):  # a real Kafka's broker learns of topics after its controller has answered
-            while topic not in await admin.list_topics():
-                pass
+        await admin.create_topics([NewTopic(topic, partitions, 1, configs=configs or {})])
+        await until(admin.list_topics, lambda names: topic in names)
     return [TopicPartition(topic, number) for number in range(partitions)]
 
 

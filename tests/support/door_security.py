@@ -7,6 +7,7 @@ assert what_is_there(servers) == before
 """
 
 import asyncio
+import time
 from typing import Any
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -74,6 +75,20 @@ def set_up(servers: str, *, with_groups: bool = True) -> None:
     # None is removed again: a Kafka that loads such a removal together with what was there before loses other users of
     # the mechanism too (ScramDelta.apply takes the mechanism out while it is empty, and goes on filling the map).
     asyncio.run(_set_quotas_and_configs(servers, with_groups))
+    _wait_for_all(servers, with_groups)
+
+
+def _wait_for_all(servers: str, with_groups: bool) -> None:
+    """Until the broker shows what its controller has answered for: Kafka's learns of it from the metadata log."""
+    wanted = {key: value for kind, _, key, value in CONFIGS if with_groups or kind != GROUP}
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        found = what_is_there(servers, with_groups=with_groups)
+        counts = {name: len(found[name]) for name in ("acls", "scram", "quotas")}
+        is_complete = counts == {"acls": len(_acls()), "scram": 2 * len(USERS), "quotas": len(QUOTAS)}
+        if is_complete and {key: value for _, _, key, value, _ in found["configs"]} == wanted:
+            return
+        assert time.monotonic() < deadline, found
 
 
 def what_is_there(servers: str, *, with_groups: bool = True) -> dict[str, Any]:
