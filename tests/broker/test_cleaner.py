@@ -91,7 +91,7 @@ def is_cleaned(log: Log) -> bool:
 
 async def begun(log: Log) -> None:
     """Waits until a round over the log is under way."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not is_cleaned(log):  # noqa: ASYNC110 nothing tells when a round has begun
             await asyncio.sleep(0)
 
@@ -223,7 +223,7 @@ async def test_deleting_the_topic_ends_its_round(directory: LogDirectory, cleane
     looking = asyncio.create_task(cleaner.look_once())
     await begun(log)
     directory.delete_log("gone", 0, clock())
-    await asyncio.wait_for(looking, 30)
+    await asyncio.wait_for(looking, 60)
     assert cleaner.state.in_progress == set()
     assert not cleaner.state.uncleanable, "that is no failure"
     again = topic(directory, "gone", clock)
@@ -239,7 +239,7 @@ async def test_a_stop_ends_a_round_and_leaves_nothing_behind(
     before = log.size_in_bytes
     cleaner.start()
     await begun(log)
-    await asyncio.wait_for(cleaner.stop(), 30)
+    await asyncio.wait_for(cleaner.stop(), 60)
     assert not is_cleaned(log)
     assert log.size_in_bytes == before
     assert not list(log.directory.glob("*.cleaned"))

@@ -109,16 +109,14 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
         for future in admin.create_topics([topic]).values():
             future.result(60)
         consumers = {name: Consumer({**servers, "group.id": name}) for name in ("slow", "done")}
-        # The coordinator answers from now on; the records are written last, since their age is what counts.
-        for consumer in consumers.values():
-            consumer.commit(offsets=[TopicPartition("t", 0, 0)], asynchronous=False)
+        # Before the records, since their age is what counts: nothing may be late when they are there.
+        for name, offset in (("slow", 3), ("done", 10)):
+            consumers[name].commit(offsets=[TopicPartition("t", 0, offset)], asynchronous=False)
+            consumers[name].close()
         producer = Producer(servers)
         for _ in range(10):
             producer.produce("t", b"x", timestamp=time.time_ns() // 1_000_000)
         assert producer.flush(60) == 0
-        for name, offset in (("slow", 3), ("done", 10)):
-            consumers[name].commit(offsets=[TopicPartition("t", 0, offset)], asynchronous=False)
-            consumers[name].close()
         wait_until("the records to go", lambda: "removed: retention time 4000 ms breached" in broker.log())
         text = broker.log()
         warned = text.index("group slow has read t-0 up to offset 3, and retention removes the records before 10")

@@ -113,7 +113,7 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> No
         ):
             half.sendall(b"\0\0\1\0half")
             process.send_signal(number)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
         assert (broker.log_dir / ".kafka_cleanshutdown").exists()
         assert not (tmp_path / "ready.json").exists(), "what the ready file says is no longer true"
         assert "stopped cleanly" in broker.log()

@@ -14,20 +14,31 @@ import pytest
 from support.our_broker import OurBroker
 
 FIRST_REQUEST_WITHIN_S = 0.1
-WAIT_S = 30
+STARTS = 20
+WAIT_S = 60
 QUIET = {
     # Said once by each consumer before its first metadata: about the client itself, against every broker.
     "No partition metadata for topic",
+    # Of kafka-python's own tasks, where the machine is busy.
+    "It is blocking the event loop",
 }
 
 
 @pytest.fixture
 def fresh_broker(tmp_path: Path) -> Any:
-    """A broker that became ready a moment ago, at Kafka's defaults but for the first wait of a group."""
-    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
-        written = (tmp_path / "ready.json").stat().st_mtime
-        assert time.time() - written < FIRST_REQUEST_WITHIN_S, "too late to show anything"
-        yield broker
+    """A broker that became ready a moment ago, at Kafka's defaults but for the first wait of a group.
+
+    Another one where this process came too late to show anything, as it may on a busy machine.
+    """
+    for number in range(STARTS):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        with OurBroker(directory, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+            written = (directory / "ready.json").stat().st_mtime
+            if time.time() - written < FIRST_REQUEST_WITHIN_S:
+                yield broker
+                return
+    raise AssertionError(f"{STARTS} times this process came too late to show anything")
 
 
 def complaints(records: list[logging.LogRecord], client: str) -> list[str]:

@@ -26,7 +26,7 @@ from parity.world import ZERO_UUID, comparable
 from support.wire import Answer, Wire
 
 BASE_TIME_MS = 1_700_000_000_000
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 class Side:

@@ -83,7 +83,7 @@ class TwoBrokers:
     def ask_kafka_again(self, question: tuple[int, Any], until: Callable[[Any], bool]) -> Any:
         """Kafka's answer once it is as wanted, or the last within the time: for what it does behind its answers."""
         version, make = question
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             answer = self.wire.ask(self.kafka.port, make(self.kafka), version)
             if until(answer) or time.monotonic() > deadline:
@@ -106,7 +106,7 @@ class TwoBrokers:
 
     def _wait_until_both_see_the_same_topics(self) -> None:
         """Kafka's broker learns of changes a little after its controller has answered; ours at once."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while self._topics(self.ours) != self._topics(self.kafka):
             assert time.monotonic() < deadline, (self._topics(self.ours), self._topics(self.kafka))
         while not self._kafka_leads_everything():
