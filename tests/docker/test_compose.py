@@ -56,7 +56,7 @@ def test_it_serves_the_host_and_its_neighbours_and_goes_without_a_trace(image: I
     port = free_port()
     project = Project(image, port)
     try:
-        project.run("up", "--detach", "--no-build", "--wait", "--wait-timeout", "120")
+        project.run("up", "--detach", "--no-build", "--wait", "--wait-timeout", "300")
         producer = Producer({"bootstrap.servers": f"localhost:{port}"})
         producer.produce("composed", b"from the host")
         assert producer.flush(60) == 0

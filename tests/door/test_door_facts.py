@@ -91,7 +91,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     producer: Any = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
     for number in range(6):
         producer.produce("t", b"%d" % number, partition=number % 2, timestamp=1_700_000_000_000 + number)
-        assert producer.flush(30) == 0
+        assert producer.flush(60) == 0
     broker.stop()
     return broker.log_dir
 

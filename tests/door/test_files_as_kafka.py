@@ -57,7 +57,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Filled:
         fill(kafka.bootstrap_servers, seed=7, now_ms=int(time.time() * 1000))
         fill_with_transactions(kafka.bootstrap_servers)
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        configs = topic_configs(admin, admin.list_topics(timeout=30).topics)
+        configs = topic_configs(admin, admin.list_topics(timeout=60).topics)
         with pytest.raises(AssertionError, match="our broker ended with 1") as refused:
             OurBroker(directory, {"node.id": "1"}).start()
     return Filled(kafka.log_dir, configs, str(refused.value))

@@ -65,5 +65,5 @@ def send(servers: str) -> None:
     producer = Producer({"bootstrap.servers": servers})
     failed: list[str] = []
     producer.produce("t", b"v", on_delivery=lambda error, _: failed.append(str(error)) if error else None)
-    assert producer.flush(30) == 0
+    assert producer.flush(60) == 0
     assert not failed

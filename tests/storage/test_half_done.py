@@ -214,7 +214,7 @@ class OpenLog:
         """Ends the program."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def test_a_real_kafkas_directory_opens_with_equal_records(tmp_path: Path, how: s
     sent: dict[int, list[tuple[bytes, bytes]]] = {0: [], 1: []}
     try:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        admin.create_topics([NewTopic("t", 2, 1, config={"segment.bytes": "1048576"})])["t"].result(30)
+        admin.create_topics([NewTopic("t", 2, 1, config={"segment.bytes": "1048576"})])["t"].result(60)
         for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
             settings = {"bootstrap.servers": kafka.bootstrap_servers, "compression.type": codec, "linger.ms": 5}
             producer = Producer(settings | {"enable.idempotence": True})
@@ -108,7 +108,7 @@ def test_a_real_kafkas_directory_opens_with_equal_records(tmp_path: Path, how: s
                 key, value = b"%d" % number, codec.encode() * (number % 40)
                 producer.produce("t", value, key, partition=number % 2)
                 sent[number % 2].append((key, value))
-            assert producer.flush(30) == 0
+            assert producer.flush(60) == 0
     finally:
         if how == "stopped":
             kafka.stop()

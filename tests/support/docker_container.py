@@ -11,8 +11,8 @@ from typing import Any
 
 from support.docker_engine import Engine
 
-HEALTHY_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 30
+HEALTHY_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 120
 _numbers = itertools.count(1)
 
 

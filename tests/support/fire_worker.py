@@ -52,6 +52,7 @@ END_TIMEOUT_S = 120.0
 UNDER_WAY = 100
 """So many records a writer may have under way before it waits."""
 GETTING_ON = (b'"acked"', b'"committed"', b'"poll"', b'"told"')
+BETWEEN_TRANSACTIONS = ("started", "committed", "aborted", "told")
 
 
 class Specification(NamedTuple):
@@ -87,6 +88,20 @@ class FireWorker:
             journal.seek(since)
             written = journal.read()
         return any(word in written for word in GETTING_ON)
+
+    @property
+    def outlasted_its_transaction(self) -> bool:
+        """Whether it has ended, fenced since its last transaction took longer than its timeout lets it."""
+        if self.is_alive:
+            return False
+        last_ns = 0
+        for line in self.journal.read_text().splitlines():
+            at_ns, event, *_ = json.loads(line)
+            if event in BETWEEN_TRANSACTIONS:
+                last_ns = at_ns
+            elif event == "fenced":
+                return bool(at_ns - last_ns > TRANSACTION_TIMEOUT_MS * 1_000_000)
+        return False
 
     def pause(self) -> None:
         """Stops where it stands."""

@@ -7,6 +7,8 @@ from typing import Any, Self
 
 from support.java import java_arguments, java_or_skip, java_source
 
+END_TIMEOUT_S = 60.0
+
 
 class JavaProgram:
     """The program. ``NAME`` is its file's, without the suffix."""
@@ -28,7 +30,7 @@ class JavaProgram:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            self._process.wait(10)
+            self._process.wait(END_TIMEOUT_S)
         finally:
             self._process.kill()
 

@@ -38,4 +38,4 @@ class JavaRecordBatches:
         """Ends the program: it stops at the end of its input."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 120.0
 
 
 def adopt(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -22,7 +22,7 @@ def produce(broker: InProcessBroker, topic: str, values: list[bytes]) -> None:
     producer = KafkaProducer(bootstrap_servers=broker.bootstrap_servers)
     for value in values:
         producer.send(topic, value=value)
-    producer.flush(30)
+    producer.flush(60)
     producer.close()
 
 
@@ -40,7 +40,7 @@ def consume(broker: InProcessBroker, topic: str, count: int) -> list[bytes]:
 
 
 def topics_of(broker: InProcessBroker) -> set[str]:
-    listed = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=30)
+    listed = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=60)
     return {name for name in listed.topics if not name.startswith("__")}
 
 
@@ -80,7 +80,7 @@ def test_the_factory_makes_brokers_of_their_own(kafka_broker_factory: Factory) -
     produce(second, "there", [b"x"])
     assert topics_of(first) == {"here"}
     assert topics_of(second) == {"there"}
-    described = AdminClient({"bootstrap.servers": second.bootstrap_servers}).list_topics("there", timeout=30)
+    described = AdminClient({"bootstrap.servers": second.bootstrap_servers}).list_topics("there", timeout=60)
     assert len(described.topics["there"].partitions) == 3
 
 

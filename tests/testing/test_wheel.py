@@ -16,7 +16,7 @@ import pytest
 from support.wheel import ROOT, build_wheel, run
 
 QUICKSTART_ADDRESS = "127.0.0.1:9092"
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 180.0
 
 pytestmark = pytest.mark.ci
 
@@ -49,7 +49,7 @@ def served(python: Path, tmp_path: Path) -> Iterator[str]:
     assert address
     yield address[1]
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0, (tmp_path / "log").read_text()
+    assert process.wait(START_TIMEOUT_S) == 0, (tmp_path / "log").read_text()
 
 
 def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:
