@@ -72,9 +72,12 @@ class KafkaPython:
         from kafka import ConsumerRebalanceListener, KafkaConsumer
         from kafka.errors import KafkaError
 
+        ends: dict[int, int] = {}
+
         class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
             def on_partitions_revoked(self, revoked: Any) -> None:
                 journal.revoked(partition.partition for partition in revoked)
+                forget(ends, (partition.partition for partition in revoked))
 
             def on_partitions_assigned(self, assigned: Any) -> None:
                 generation = consumer.group_metadata().generation_id
@@ -95,15 +98,22 @@ class KafkaPython:
             for partition, records in polled.items():
                 received = [(r.offset, number_of(r.key, r.value, list(r.headers))) for r in records]
                 journal.received(partition.partition, received)
-            if polled:
-                ends = {partition.partition: records[-1].offset + 1 for partition, records in polled.items()}
+                ends[partition.partition] = records[-1].offset + 1
+            if ends:
                 try:
                     consumer.commit()
                 except KafkaError as error:
                     journal.commit_failed(repr(error))
                 else:
                     journal.committed(ends)
+                    ends.clear()
         consumer.close()
+
+
+def forget(ends: dict[int, int], partitions: Iterable[int]) -> None:
+    """A commit that failed is tried again with the next one, unless another member goes on there."""
+    for partition in partitions:
+        ends.pop(partition, None)
 
 
 def generation_of(consumer: Any) -> int:
@@ -158,16 +168,21 @@ class ConfluentKafka:
         consumer = Consumer(
             {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest", **settings}
         )
+        ends: dict[int, int] = {}
+
+        def revoked(_: Any, partitions: Any) -> None:
+            journal.revoked(p.partition for p in partitions)
+            forget(ends, (p.partition for p in partitions))
+
         consumer.subscribe(
             [topic],
             on_assign=lambda _, partitions: journal.assigned(
                 (p.partition for p in partitions), generation_of(consumer)
             ),
-            on_revoke=lambda _, partitions: journal.revoked(p.partition for p in partitions),
-            on_lost=lambda _, partitions: journal.revoked(p.partition for p in partitions),
+            on_revoke=revoked,
+            on_lost=revoked,
         )
         while not leave.is_set():
-            ends: dict[int, int] = {}
             message: Any
             for message in consumer.consume(500, POLL_MS / 1000):
                 if message.error() is not None:
@@ -183,6 +198,7 @@ class ConfluentKafka:
                     journal.commit_failed(repr(error))
                 else:
                     journal.committed(ends)
+                    ends.clear()
         consumer.close()
 
 
@@ -240,9 +256,12 @@ class AioKafka:
                 bootstrap_servers=servers, group_id=group, auto_offset_reset="earliest", **settings
             )
 
+            ends: dict[int, int] = {}
+
             class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
                 def on_partitions_revoked(self, revoked: Any) -> None:
                     journal.revoked(partition.partition for partition in revoked)
+                    forget(ends, (partition.partition for partition in revoked))
 
                 def on_partitions_assigned(self, assigned: Any) -> None:
                     generation = consumer._coordinator.generation
@@ -253,18 +272,19 @@ class AioKafka:
             try:
                 while not leave.is_set():
                     polled = await consumer.getmany(timeout_ms=POLL_MS)
-                    ends = {}
                     for partition, records in polled.items():
                         received = [(r.offset, number_of(r.key, r.value, list(r.headers))) for r in records]
                         journal.received(partition.partition, received)
                         ends[partition.partition] = records[-1].offset + 1
                     if ends:
+                        under_way = dict(ends)  # partitions may be revoked meanwhile
                         try:
                             await consumer.commit()
                         except KafkaError as error:
                             journal.commit_failed(repr(error))
                         else:
-                            journal.committed(ends)
+                            journal.committed(under_way)
+                            ends.clear()
             finally:
                 await consumer.stop()
 
