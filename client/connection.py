@@ -224,6 +224,8 @@ def parse_address(text: str) -> tuple[str, int]:
     host, separator, port = text.strip().rpartition(":")
     if not separator or not port.isdigit() or not 0 < int(port) < 65536:
         raise ValueError(f"'{text}' is not host:port")
+    if "/" in host:
+        raise ValueError(f"'{text}' is not host:port: leave out what stands in front of the host")
     if not host.strip("[]"):
         raise ValueError(f"'{text}' has no host")
     return host.strip("[]"), int(port)

@@ -7,14 +7,23 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from ...protocol.errors import KafkaError
 from ..errors import ClientError
 from .lines import LineError, LineFormat
-from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
+from .running import (
+    CommandError,
+    bootstrap_option,
+    json_option,
+    key_values,
+    main,
+    output_option,
+    print_no_more,
+    run,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -59,11 +68,20 @@ class Tally:
     "compression",
     is_flag=False,
     flag_value="gzip",
+    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
     default="none",
     show_default=True,
-    help="none, gzip, snappy, lz4 or zstd.",
+    help="How batches are compressed; gzip where the flag stands alone.",
 )
-@click.option("--acks", "--request-required-acks", "acks", default="all", show_default=True, help="all, 1 or 0.")
+@click.option(
+    "--acks",
+    "--request-required-acks",
+    "acks",
+    type=click.Choice(["all", "-1", "1", "0"]),
+    default="all",
+    show_default=True,
+    help="When the broker answers; -1 is all.",
+)
 @click.option("--batch-size", type=click.IntRange(min=0), default=16_384, show_default=True, metavar="BYTES")
 @click.option("--linger-ms", "--timeout", "linger_ms", type=click.IntRange(min=0), default=5, show_default=True)
 @click.option("--sync", is_flag=True, help="Wait for each record's acknowledgement before the next is sent.")
@@ -150,17 +168,20 @@ def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> N
     metadata = done.result()
     tally.acknowledged += 1
     if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "topic": metadata.topic,
-                    "partition": metadata.partition,
-                    "offset": metadata.offset if metadata.offset >= 0 else None,
-                    "timestamp": metadata.timestamp,
-                },
-                ensure_ascii=False,
-            )
-        )
+        try:
+            click.echo(json.dumps(document_of(metadata), ensure_ascii=False))
+        except BrokenPipeError:  # it was called by the loop, which would print a traceback for each record
+            print_no_more()  # and goes on: the records are to be sent, whoever reads of them
+
+
+def document_of(metadata: RecordMetadata) -> dict[str, Any]:
+    """Where a record is, as JSON has it."""
+    return {
+        "topic": metadata.topic,
+        "partition": metadata.partition,
+        "offset": metadata.offset if metadata.offset >= 0 else None,
+        "timestamp": metadata.timestamp,
+    }
 
 
 def report(tally: Tally) -> int:

@@ -42,6 +42,15 @@ timeout_option = click.option(
 )
 
 
+INSTEAD_OF = {
+    "--broker-list": ["--bootstrap-server"],
+    "--zookeeper": ["--bootstrap-server"],
+    "--consumer-property": ["--group", "--isolation-level"],
+    "--producer-property": ["--acks", "--batch-size", "--compression-type", "--linger-ms"],
+}
+"""Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still give: what says the same here."""
+
+
 class CommandError(Exception):
     """A command cannot go on; the message is for the user and says what to do."""
 
@@ -52,6 +61,8 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
         result = command.main(args=arguments, prog_name=f"odradek {name}", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
+        if isinstance(error, click.NoSuchOption):
+            error = with_what_is_meant(error, command)
         error.show()
         return EXIT_USAGE
     except click.ClickException as error:
@@ -60,12 +71,25 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print_no_more()
         return EXIT_FAILED
     except CommandError as error:
         return failed(name, str(error))
     return result if isinstance(result, int) else 0
+
+
+def with_what_is_meant(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
+    """The error that names what says the same here; click by itself names what is spelled like it."""
+    flags = {flag for parameter in command.params for flag in parameter.opts}
+    meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]
+    if not meant:
+        return error
+    return click.UsageError(f"No such option '{error.option_name}'. Here that is {', '.join(meant)}.", error.ctx)
+
+
+def print_no_more() -> None:
+    """Standard output goes nowhere from here on: its reader went away (`| head`), and nobody is left to tell."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def failed(name: str, message: str) -> int:

@@ -187,7 +187,7 @@ def test_addresses() -> None:
     assert parse_address(" localhost:9092 ") == ("localhost", 9092)
     assert parse_address("[::1]:9092") == ("::1", 9092)
     assert address_of("::1", 9092) == "[::1]:9092"
-    for wrong in ("localhost", "localhost:", ":9092", "localhost:99999", "localhost:x"):
+    for wrong in ("localhost", "localhost:", ":9092", "localhost:99999", "localhost:x", "http://localhost:9092"):
         with pytest.raises(ValueError, match="'"):
             parse_address(wrong)
 
