@@ -11,6 +11,7 @@ from ..command_paths import path_on_disk
 from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
 from ..file_access import check_reachable, path_of
+from ..interrupts import interruptible
 from ..log_directories import LogDirectoryError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+@interruptible("audit", "nothing was written")
 def audit(arguments: Sequence[str]) -> int:
     """Runs the command; the exit code follows the worst finding."""
     options = parser().parse_args(arguments)

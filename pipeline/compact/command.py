@@ -10,6 +10,7 @@ from dataclasses import asdict
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_paths import path_on_disk
 from ..engines import ENGINES, LOCAL, EngineError, EngineMissingError, Progress
+from ..interrupts import interruptible
 from ..log_directories import LogDirectoryError
 from ..spark.options import parse_size
 from .job import compact_directory
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+@interruptible("compact", "each partition is as it was or compacted, and the next start or run removes what was begun")
 def compact(arguments: Sequence[str]) -> int:
     """Runs the command; 0: done, 1: a partition was left as it was, 3: nothing was begun."""
     from rich.console import Console

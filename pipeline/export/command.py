@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..command_paths import path_on_disk
 from ..command_times import time_ms
 from ..engines import ENGINES, LOCAL, SPARK, EngineError
+from ..interrupts import interruptible
 from ..log_directories import LogDirectoryError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+@interruptible("export", "the output has no _SUCCESS: it is not whole, and --overwrite begins anew")
 def export(arguments: Sequence[str]) -> int:
     """Runs the command; 0: all is exported, 2: all but what is damaged, 3: it did not end."""
     options = parser().parse_args(arguments)

@@ -72,18 +72,20 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
     prepare_output(order, {task.split.topic for task in tasks})
     result = ExportResult()
     sizes = [task.split.end - task.split.start for task in tasks]
-    for done in run_tasks(
-        order.engine,
-        tasks,
-        export_split,
-        "odradek export",
-        place=lambda task: task.split.segment.path,
-        sizes=sizes,
-        progress=progress,
-    ):
-        result.add(done)
-    for temporary in left_over(order.output):
-        temporary.unlink(missing_ok=True)
+    try:
+        for done in run_tasks(
+            order.engine,
+            tasks,
+            export_split,
+            "odradek export",
+            place=lambda task: task.split.segment.path,
+            sizes=sizes,
+            progress=progress,
+        ):
+            result.add(done)
+    finally:
+        for temporary in left_over(order.output):
+            temporary.unlink(missing_ok=True)
     (order.output / SUCCESS).touch()
     return result
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ...protocol.records.compression import CompressionType
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_paths import path_on_disk
 from ..engines import EngineError
+from ..interrupts import interruptible, no_way_back
 
 if TYPE_CHECKING:
     from .job import ImportOrder
@@ -69,29 +70,34 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+@interruptible("import", "nothing was imported, and what was begun is removed")
 def import_topics(arguments: Sequence[str]) -> int:
     """Runs the command; 0: the topics are there, 1: nothing is served of them."""
     options = parser()
     chosen = options.parse_args(arguments)
     order = _order(chosen, options)
-    try:
-        written = _import(order)
-    except (EngineError, DirectoryLockedError, CorruptCheckpointError, OSError) as error:
-        return _refuse(str(error))
-    except ImportError as error:
-        return _refuse(f"{error}; pip install 'odradek[spark]'")
-    if written is None:
-        return REFUSED
+    with no_way_back() as before_naming:  # partitions with names and without metadata would be half an import
+        try:
+            written = _import(order, before_naming)
+        except (EngineError, DirectoryLockedError, CorruptCheckpointError, OSError) as error:
+            return _refuse(str(error))
+        except ImportError as error:
+            return _refuse(f"{error}; pip install 'odradek[spark]'")
+        return REFUSED if written is None else _end(order, written, chosen.config)
+
+
+def _end(order: "ImportOrder", written: "Sequence[WrittenPartition]", given_configs: Sequence[str]) -> int:
+    """Says what was written, and makes it known."""
     topics = sorted({one.topic for one in written})
     for topic in topics:
         of_topic = [one for one in written if one.topic == topic]
         records, size = sum(one.records for one in of_topic), sum(one.size for one in of_topic)
         print(f"{topic}: {len(of_topic)} partitions, {records} records, {size} bytes")
-    configs = [part for text in chosen.config for part in ("--config", text)]
+    configs = [part for text in given_configs for part in ("--config", text)]
     return _make_known(order.directory, topics, configs)
 
 
-def _import(order: "ImportOrder") -> "list[WrittenPartition] | None":
+def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[WrittenPartition] | None":
     """What was written; None where it was refused, which was said."""
     from rich.console import Console
 
@@ -101,7 +107,9 @@ def _import(order: "ImportOrder") -> "list[WrittenPartition] | None":
     console = Console(stderr=True, markup=False)
     try:
         with console.status("reading …") as status:
-            return import_rows(order, lambda what, done, total: status.update(f"{what} {done} of {total} parts"))
+            return import_rows(
+                order, lambda what, done, total: status.update(f"{what} {done} of {total} parts"), before_naming
+            )
     except ImportRefusedError as error:
         _refuse(str(error))
         return None

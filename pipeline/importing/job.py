@@ -76,10 +76,15 @@ def random_topic_id() -> bytes:
             return topic_id
 
 
-def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | None = None) -> list[WrittenPartition]:
+def import_rows(
+    order: ImportOrder,
+    progress: Callable[[str, int, int], None] | None = None,
+    before_naming: Callable[[], None] | None = None,
+) -> list[WrittenPartition]:
     """Writes the partitions; they have their names and are durable on return, and no metadata knows them yet.
 
-    `progress` gets (what is done, parts done, parts in all). Raises ImportRefusedError, TaskError,
+    `progress` gets (what is done, parts done, parts in all); `before_naming` is called when all is written and the
+    partitions are about to get their names. Raises ImportRefusedError, TaskError,
     DirectoryLockedError, OSError, CorruptCheckpointError; then no partition has its name.
     """
     parts = input_parts(order.inputs)
@@ -111,6 +116,8 @@ def import_rows(order: ImportOrder, progress: Callable[[str, int, int], None] | 
             )
         )
         shutil.rmtree(scratch)
+        if before_naming is not None:
+            before_naming()
         _write_checkpoints(files, order.directory, written)
         for task in tasks:
             files.rename(task.directory, order.directory / partition_directory_name(task.topic, task.partition))

@@ -1,6 +1,7 @@
 """Tasks for tests of the engines: top-level functions, since workers find them by name."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -51,3 +52,9 @@ def wait_for(paths: tuple[Path, Path | None]) -> str:
 
 def name_of(path: Path) -> str:
     return path.name
+
+
+def hold(_: object) -> None:
+    """Says on the standard output, which workers share with their command, that it runs; a signal ends it."""
+    os.write(1, b"held\n")
+    signal.pause()
