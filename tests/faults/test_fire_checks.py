@@ -1,6 +1,7 @@
 """The checks of histories under fire: a clean history has no anomaly, and each planted one is found under its name."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from support.fire_history import (
     Transaction,
     read_journals,
 )
+from support.fire_worker import TRANSACTION_TIMEOUT_MS, FireWorker, Specification
 
 
 def clean() -> History:
@@ -224,3 +226,16 @@ def test_transfers_that_were_done_once() -> None:
 )
 def test_transfers_that_were_not(names: set[str], postings: list[tuple[int, int, int]]) -> None:
     assert set(transfer_anomalies(TRANSFERS, postings, BALANCES)) == names
+
+
+@pytest.mark.parametrize(("seconds_late", "is_excused"), [(-1, False), (1, True)])
+def test_who_is_fenced_is_excused_when_its_transaction_was_over(
+    tmp_path: Path, seconds_late: int, is_excused: bool
+) -> None:
+    journal = tmp_path / "teller.journal"
+    worker = FireWorker("nowhere", journal, Specification("teller", "t", 1), [sys.executable, "-c", ""])
+    worker.wait()
+    assert not worker.outlasted_its_transaction, "nobody has fenced it"
+    fenced_ns = TRANSACTION_TIMEOUT_MS * 1_000_000 + seconds_late * 1_000_000_000
+    journal.write_text(f'[0, "told", 10]\n[{fenced_ns}, "fenced"]\n')
+    assert worker.outlasted_its_transaction == is_excused
