@@ -1,6 +1,8 @@
 """`odradek storage explain`: why what is kept is kept, in words; a running broker's directory stays as it is."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,9 @@ def test_a_running_broker_is_explained_without_touching_it(tmp_path: Path, capsy
         assert capsys.readouterr().out.count("Keeps") == 2
         assert explain([str(broker.log_dir), "--topic", "orders", "--json"]) == 0
         documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        command = [sys.executable, "-m", "odradek", "storage", "explain", str(broker.log_dir), "--topic", "orders"]
+        alone = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert "rebuilding" not in alone.stderr  # nothing is, on the disk
         assert [(one["partition"], one["logEndOffset"]) for one in documents] == [(0, 50), (1, 50)]
         assert {path: path.read_bytes() for path in (broker.log_dir / "orders-0").iterdir()} == before
         assert broker.stop() == 0
