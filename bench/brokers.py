@@ -43,6 +43,7 @@ class Running:
 
 
 def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
@@ -62,6 +63,7 @@ def answers(port: int) -> bool:
 
 
 def wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Waits for the first answer of a broker; AssertionError with the end of its log when it ends, or after 60 s."""
     deadline = time.monotonic() + 60
     while not answers(port):
         assert process.poll() is None, f"the broker ended:\n{log.read_text()[-2000:]}"
@@ -70,6 +72,7 @@ def wait_until_it_answers(port: int, process: subprocess.Popen[bytes], log: Path
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a broker as an operator does, by SIGTERM; by force when it takes more than 60 s."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(60)

@@ -33,10 +33,13 @@ PARTS = ("reading", "spark", "compaction", "audit")
 class Part(Protocol):
     """A module of comparisons."""
 
-    def comparisons(self, data: DataSet, scratch: Path) -> AbstractContextManager[list[Comparison]]: ...
+    def comparisons(self, data: DataSet, scratch: Path) -> AbstractContextManager[list[Comparison]]:
+        """What is compared over the data set, as long as the block lasts; ``scratch`` is a directory of its own."""
+        ...
 
 
 def figure(value: float) -> str:
+    """A figure with as many digits as it is worth."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
@@ -62,6 +65,7 @@ def markdown(results: list[tuple[Comparison, dict[str, list[float]]]]) -> str:
 
 
 def show(results: list[tuple[Comparison, dict[str, list[float]]]]) -> None:
+    """Prints the table."""
     table = Table(*HEADINGS, title="best of the rounds")
     for row in rows(results):
         table.add_row(*row)
@@ -69,6 +73,7 @@ def show(results: list[tuple[Comparison, dict[str, list[float]]]]) -> None:
 
 
 def main() -> int:
+    """Runs the comparisons in turn, prints the table and its Markdown, writes JSON; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of records (0.1 for a quick look)")

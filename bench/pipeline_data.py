@@ -43,6 +43,7 @@ class Topic:
 
     @property
     def segments(self) -> list[Path]:
+        """The `.log` files, by rising base offset."""
         return sorted((self.directory / f"{self.name}-0").glob("*.log"))
 
     @property

@@ -67,12 +67,14 @@ def serve(kafka: RealKafka, topics: list[Topic]) -> None:
 
 
 def from_files(spark: SparkSession, topic: Topic) -> DataFrame:
+    """Our data source over the topic's log directory, in TASKS splits."""
     size = max(topic.bytes // TASKS, 1)
     reader = spark.read.format("kafkalog").option("maxPartitionBytes", size).schema(SCHEMA)
     return reader.load(str(topic.directory))
 
 
 def from_kafka(spark: SparkSession, topic: Topic, kafka: RealKafka) -> DataFrame:
+    """Spark's own Kafka source over a broker that serves the same files, in at least TASKS splits."""
     reader = spark.read.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap_servers)
     reader = reader.option("subscribe", topic.name).option("minPartitions", TASKS)
     return reader.load().select(*COLUMNS)

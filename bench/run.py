@@ -92,6 +92,7 @@ def measure(running: Running, scale: float) -> dict[str, float]:
 
 
 def best(name: str, samples: list[float]) -> float:
+    """The best of the rounds: the greatest of a rate, the least of anything else."""
     return max(samples) if name.endswith(BIGGER_IS_BETTER) else min(samples)
 
 
@@ -103,6 +104,7 @@ def ratio(name: str, ours: float, theirs: float) -> float:
 
 
 def figure(value: float) -> str:
+    """A figure with as many digits as it is worth."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
@@ -116,6 +118,7 @@ def markdown(results: dict[str, dict[str, list[float]]]) -> str:
 
 
 def show(results: dict[str, dict[str, list[float]]]) -> None:
+    """Prints the table, green where we are no worse."""
     table = Table("what", "Odradek", "Apache Kafka", "times better", title="best of the rounds")
     for name, samples in results["odradek"].items():
         ours, theirs = best(name, samples), best(name, results["kafka"][name])
@@ -126,6 +129,7 @@ def show(results: dict[str, dict[str, list[float]]]) -> None:
 
 
 def main() -> int:
+    """Measures both brokers in turn, prints the table and its Markdown, writes JSON; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of records (0.1 for a quick look)")
