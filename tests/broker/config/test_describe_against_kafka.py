@@ -52,6 +52,14 @@ TOPIC = {
     "cleanup.policy": "compact, delete",
     "internal.segment.bytes": "99",
 }
+CHANGED = {
+    "TOPIC:set": "DYNAMIC_TOPIC_CONFIG",
+    "BROKER:1": "DYNAMIC_BROKER_CONFIG",
+    "BROKER:": "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    "GROUP:set": "DYNAMIC_GROUP_CONFIG",
+    "CLIENT_METRICS:set": "DYNAMIC_CLIENT_METRICS_CONFIG",
+}
+"""What each resource shows once its change has reached the broker."""
 GROUP = {"consumer.session.timeout.ms": "50000", "share.auto.offset.reset": "earliest"}
 METRICS = {"interval.ms": "1000", "match": "client_id=a"}
 
@@ -86,8 +94,8 @@ def theirs(kafka: RealKafka) -> dict[str, list[dict[str, Any]]]:
         found = {
             f"{kind}:{name}": answer.get("entries", []) for (kind, name), answer in zip(resources, answers, strict=True)
         }
-        sources = {entry["source"] for entry in found["BROKER:1"]} | {e["source"] for e in found["GROUP:set"]}
-        if {"DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG", "DYNAMIC_GROUP_CONFIG"} <= sources:
+        sources = {entry["source"] for name in CHANGED for entry in found[name]}
+        if sources >= set(CHANGED.values()):
             return found
         assert time.monotonic() < deadline, f"the changes never reached the broker: {sources}"
 
