@@ -13,12 +13,13 @@ from .descriptors import DescriptorCache
 from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from .log_config import LogConfig
 from .log_flush import Flush
-from .log_loader import finish_swap, remove_segment_files
+from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
 from .offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
 from .segment import MAX_RELATIVE_OFFSET, Segment
+from .swap_files import finish_swap
 from .time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
 from .timestamp_search import find_max_timestamp, find_timestamp
 from .transaction_index import AbortedTransaction

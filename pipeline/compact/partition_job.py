@@ -20,7 +20,7 @@ from ...storage.errors import CorruptIndexError
 from ...storage.file_names import CLEANED_SUFFIX, SWAP_SUFFIX
 from ...storage.files import Files
 from ...storage.log_config import LogConfig
-from ...storage.log_loader import finish_interrupted_work
+from ...storage.swap_files import finish_interrupted_work
 from .steps import fastest_steps
 
 MAX_ROUNDS = 1000

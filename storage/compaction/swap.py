@@ -1,7 +1,7 @@
 """Puts cleaned segments in the place of those they were made from, so that a crash leaves the old log or the new one.
 
 `<base>.log.cleaned` -> `.swap`, from the last base to the first; the old segments' files -> `.deleted`; `.swap` ->
-final name, from the first base to the last. Whoever opens the directory next (`log_loader.finish_interrupted_work`, or
+final name, from the first base to the last. Whoever opens the directory next (`swap_files.finish_interrupted_work`, or
 Kafka itself) goes back while a `.cleaned` is there and forward afterwards. Source: Kafka's LocalLog.replaceSegments,
 LogLoader.
 """
@@ -18,7 +18,7 @@ from ..file_names import (
     segment_path,
 )
 from ..files import Files
-from ..log_loader import finish_swap
+from ..swap_files import finish_swap
 
 
 def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: Sequence[int]) -> None:
