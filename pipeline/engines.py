@@ -2,18 +2,19 @@
 
 Tasks and results are picklable values, functions are top-level functions of this package, so that workers find them by
 name. Never retries a task itself (Spark does). Invariant: whichever engine ran, results are the same and come in the
-same order. Source: concurrent.futures; spark/tasks_on_spark.py for the cluster.
+same order. What makes processes is imported with the first pool: a small job does without. Source: concurrent.futures;
+spark/tasks_on_spark.py for the cluster.
 """
 
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from multiprocessing.context import BaseContext
 
 LOCAL = "local"
 SPARK = "spark"
@@ -139,6 +140,9 @@ def _here(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
 
 
 def _in_a_pool(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
     order = list(range(len(job.tasks)))
     if job.sizes is not None:
         order.sort(key=job.sizes.__getitem__, reverse=True)
@@ -157,6 +161,8 @@ def _in_a_pool(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
 
 
 def _outcome(future: "Future[Result]", job: Job[Task, Result], index: int) -> Result:
+    from concurrent.futures.process import BrokenProcessPool
+
     try:
         return future.result()
     except BrokenProcessPool:
@@ -172,11 +178,13 @@ def task_error(task_name: str, error: Exception) -> TaskError:
     return TaskError(f"{task_name}: {type(error).__name__}: {error}")
 
 
-def _process_context(function: Callable[..., object]) -> multiprocessing.context.BaseContext:
+def _process_context(function: Callable[..., object]) -> "BaseContext":
     """Workers never begin as copies of this process, whose threads (Arrow's, a JVM's) may hold locks.
 
     A fork server imports the job's module once for all of them.
     """
+    import multiprocessing
+
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -194,6 +202,9 @@ def _begin_worker() -> None:
 
 
 def _end_with_the_parent() -> None:
+    import multiprocessing
+    from multiprocessing.connection import wait
+
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

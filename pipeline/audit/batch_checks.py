@@ -12,8 +12,8 @@ import numpy
 from ...storage.checkpoints import read_epoch_checkpoint
 from ...storage.errors import CorruptCheckpointError
 from ...storage.file_names import LEADER_EPOCH_CHECKPOINT
-from ...storage.files import Files
 from ..decode.spans import Int64s
+from ..file_access import PathFiles
 from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, DayVolume, PartitionReport
 
@@ -43,7 +43,7 @@ class BatchChecks:
     def _read_epoch_starts(self) -> list[tuple[int, int]]:
         path = self._task.replica.path / LEADER_EPOCH_CHECKPOINT
         try:
-            entries = read_epoch_checkpoint(Files(), path)
+            entries = read_epoch_checkpoint(PathFiles(), path)
         except CorruptCheckpointError as error:
             self._report.add("checkpoint-unreadable", path, str(error))
             return []
@@ -143,7 +143,7 @@ class BatchChecks:
         report.control_batches += int(batches.is_control.sum())
         records = numpy.where(batches.is_control, 0, batches.counts)
         report.records += int(records.sum())
-        self._codecs.update(numpy.unique(batches.codecs[batches.has_data]).tolist())
+        self._codecs.update(numpy.flatnonzero(numpy.bincount(batches.codecs[batches.has_data])).tolist())
         known = times >= 0
         if not known.any():
             return

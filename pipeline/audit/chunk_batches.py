@@ -3,7 +3,7 @@
 Pure. Every column has one number for each batch.
 """
 
-from ..decode.batch_table import BatchTable
+from ..decode.checked_headers import CheckedHeaders
 from ..decode.spans import Flags
 from ..log_directories import SegmentFile
 from .tasks import PartitionReport
@@ -21,6 +21,7 @@ class ChunkBatches:
         "bases",
         "chunk",
         "codecs",
+        "control_batches",
         "counts",
         "deltas",
         "epochs",
@@ -36,10 +37,12 @@ class ChunkBatches:
         "sizes",
     )
 
-    def __init__(self, segment: SegmentFile, chunk: BatchTable, is_sound: Flags, report: PartitionReport) -> None:
+    def __init__(self, segment: SegmentFile, checked: CheckedHeaders, report: PartitionReport) -> None:
+        chunk = checked.headers
         self.segment = segment
         self.chunk = chunk
-        self.is_sound = is_sound
+        self.is_sound = checked.matches
+        self.control_batches = checked.control_batches
         self.report = report
         self.places = chunk.positions + chunk.file_position
         self.sizes = chunk.sizes

@@ -4,18 +4,22 @@ Decodes with the pipeline's decoder; no Python for a record. State: tables of bo
 DefaultRecordBatch, LogValidator, Cleaner; KIP-534.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE
 from ..compiled import IS_COMPILED
-from ..decode.arrow_columns import RECORD_COLUMNS, WalkedRecords, columns_of
+from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.records import DecodedRecords, walk_chunk
-from ..decode.spans import Int64s, Spans
+from ..decode.spans import RECORD_COLUMNS, Int64s, Spans, WalkedRecords
 from .chunk_batches import CODECS, DELETE_HORIZON, ChunkBatches
-from .groups.records import GroupRecords
 from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
 from .tasks import AuditTask, PartitionReport
+
+if TYPE_CHECKING:
+    from .groups.records import GroupRecords
 
 HORIZON_TOLERANCE_MS = 7 * 86_400_000
 """How long behind its horizon a tombstone may stay: the cleaner takes it with the next round, not by a clock."""
@@ -25,7 +29,7 @@ _SKEW_RECORDS, _SKEW_KEYS = 1000, 10
 class RecordChecks:
     """Follows one partition."""
 
-    def __init__(self, task: AuditTask, report: PartitionReport, groups: GroupRecords | None) -> None:
+    def __init__(self, task: AuditTask, report: PartitionReport, groups: "GroupRecords | None") -> None:
         self._task = task
         self._report = report
         self._groups = groups
@@ -38,30 +42,32 @@ class RecordChecks:
         self._decoded_size = 0
         self._is_compressed = False
 
-    def read(self, batches: ChunkBatches) -> None:
-        """Decodes the records of the batches whose CRC is right."""
+    def read(self, batches: ChunkBatches, chunk: BatchTable) -> None:
+        """Decodes the records of the batches whose CRC is right; `chunk` has their bytes."""
         selected = batches.is_sound & (batches.codecs < CODECS)
         self._is_compressed |= bool((batches.has_data & (batches.codecs != 0)).any())
         is_plain = selected & (batches.codecs == 0)
         self._decoded_size += int(batches.sizes[~selected | is_plain].sum())
-        for item in walk_chunk(batches.chunk, selected):
+        for item in walk_chunk(chunk, selected):
             if isinstance(item, Damage):
                 place = {"position": item.position, "offset": item.base_offset}
                 self._report.add(str(item.kind), batches.segment.path, item.message, **place)
             elif len(item.spans.offsets):
-                self._read_walked(batches, item)
+                self._read_walked(batches, chunk, item)
         self._check_duplicates(batches)
 
-    def _read_walked(self, batches: ChunkBatches, item: WalkedRecords) -> None:
+    def _read_walked(self, batches: ChunkBatches, chunk: BatchTable, item: WalkedRecords) -> None:
         spans = item.spans
-        if item.payload is not batches.chunk.data:
+        if item.payload is not chunk.data:
             self._decoded_size += len(item.payload) + BATCH_HEADER_SIZE * len(numpy.unique(spans.batches))
         self._check_offsets(batches, spans)
         self._check_times(batches, spans)
         self._check_keys(batches, item)
         if self._groups is not None:
-            columns = columns_of(batches.chunk, item, RECORD_COLUMNS, is_compiled=IS_COMPILED)
-            self._groups.read(batches.chunk, DecodedRecords(columns, spans.batches))
+            from ..decode.arrow_columns import columns_of
+
+            columns = columns_of(chunk, item, RECORD_COLUMNS, is_compiled=IS_COMPILED)
+            self._groups.read(chunk, DecodedRecords(columns, spans.batches))
 
     def _check_offsets(self, batches: ChunkBatches, rows: Spans) -> None:
         of_batch, offsets = rows.batches, rows.offsets

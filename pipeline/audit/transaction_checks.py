@@ -96,11 +96,9 @@ class TransactionChecks:
             found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
-        position = int(batches.chunk.positions[index])
-        view = batches.chunk.view
-        header = read_header(view, position)
+        data = batches.control_batches[index]
         try:
-            marker = read_marker(view[position : position + header.size_in_bytes], header)
+            marker = read_marker(data, read_header(data, 0))
         except KafkaError as error:
             batches.found("records-malformed", index, str(error))
             return

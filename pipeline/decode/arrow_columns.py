@@ -5,7 +5,7 @@ a field. Null fields are masked. Payloads are below 2 GiB. Only the columns that
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow as pa
 from . import record_walk, vector_walk
 from .batch_columns import BATCH_COLUMNS, batch_column
 from .batch_table import BatchTable
-from .spans import Bytes, Fields, Int64s, Spans
+from .spans import RECORD_COLUMNS, Bytes, Fields, Int64s, Spans, WalkedRecords
 
 HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 
@@ -29,16 +29,9 @@ RECORD_SCHEMA = pa.schema(
 )
 """What is decoded of a record; timestamp in ms since 1970, timestampType 0 CreateTime, 1 LogAppendTime. A record
 without headers has null there, as in Spark's Kafka source."""
+assert tuple(RECORD_SCHEMA.names) == RECORD_COLUMNS
 
-RECORD_COLUMNS = tuple(RECORD_SCHEMA.names)
 _TYPES = {field.name: field.type for field in RECORD_SCHEMA} | BATCH_COLUMNS
-
-
-class WalkedRecords(NamedTuple):
-    """Spans of records in their payload, before they become columns; `batches` of the spans are the chunk's."""
-
-    payload: Bytes
-    spans: Spans
 
 
 def schema_of(columns: Sequence[str]) -> Any:

@@ -2,7 +2,7 @@
 
 Pure. Compressed batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time.
 Damage comes out beside the rows. Equal to protocol/records/record.py record by record, by numba and by numpy (tests say
-so).
+so). Arrow is imported with the first columns that are made: an audit, which looks at spans, starts without it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,9 @@ from ...protocol.records.batch import BATCH_HEADER_SIZE, read_header
 from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE, compression_type_of, decompress
 from ..compiled import IS_COMPILED
 from . import record_walk, vector_walk
-from .arrow_columns import RECORD_COLUMNS, WalkedRecords, columns_of
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
-from .spans import FAULTS, Bytes, Flags, Int64s, Sections
+from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
 GROUP_BYTES = 4 << 20
 """Decompressed bytes that are walked at once; more where one batch has more. More is slower: they leave the cache."""
@@ -57,6 +56,8 @@ def decode_chunk(
 
     `columns` are of RECORD_COLUMNS and BATCH_COLUMNS; only what they need is made.
     """
+    from .arrow_columns import columns_of
+
     walked = walk_chunk(chunk, selected, max_decompressed_size=max_decompressed_size, is_compiled=is_compiled)
     for item in walked:
         if isinstance(item, Damage):

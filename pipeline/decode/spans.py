@@ -27,6 +27,9 @@ ENDS_INSIDE, WRONG_SIZE, BYTES_REMAIN, LONG_NUMBER, BAD_HEADER = range(1, 6)
 
 SMALLEST_RECORD_SIZE = 7
 
+RECORD_COLUMNS = ("key", "value", "offset", "timestamp", "timestampType", "headers")
+"""The columns of a record; their types are in arrow_columns.py, which needs Arrow."""
+
 
 class Fields(NamedTuple):
     """One field of each record. `bounds` has two numbers for each and one more, the last end; null is an empty span."""
@@ -58,6 +61,13 @@ class Spans(NamedTuple):
     batches: Int64s
     faults: Int64s
     """For each batch: the index of its fault in FAULTS, 0 for none."""
+
+
+class WalkedRecords(NamedTuple):
+    """Spans of records in their payload, before they become columns; `batches` of the spans are the chunk's."""
+
+    payload: Bytes
+    spans: Spans
 
 
 class Sections(NamedTuple):

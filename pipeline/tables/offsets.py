@@ -17,8 +17,6 @@ from .log_reading import TRANSACTIONAL, LogDamage, LogRecord, data_batches, read
 from .outcomes import Markers, outcome, read_markers
 from .task import TableTask
 
-OFFSETS_TOPIC = "__consumer_offsets"
-
 SCHEMA = schema_of(
     directory=pa.string(),
     offsetsPartition=pa.int32(),

@@ -4,12 +4,13 @@ Pure. Needs pyarrow, not numba.
 """
 
 from . import batches, checkpoints, groups, indexes, metadata, offsets, transactions
+from .group_messages import OFFSETS_TOPIC
 from .task import Table, plan_partitions, plan_topic
 
 _ALL = (
     Table("batches", batches.SCHEMA, plan_partitions, batches.read),
-    Table("offsets", offsets.SCHEMA, plan_topic(offsets.OFFSETS_TOPIC), offsets.read),
-    Table("groups", groups.SCHEMA, plan_topic(offsets.OFFSETS_TOPIC), groups.read),
+    Table("offsets", offsets.SCHEMA, plan_topic(OFFSETS_TOPIC), offsets.read),
+    Table("groups", groups.SCHEMA, plan_topic(OFFSETS_TOPIC), groups.read),
     Table("transactions", transactions.SCHEMA, plan_partitions, transactions.read),
     Table("metadata", metadata.SCHEMA, metadata.plan, metadata.read),
     Table("indexes", indexes.SCHEMA, plan_partitions, indexes.read),
