@@ -6,6 +6,7 @@ are rebuilt besides. A dry run lets it work on an overlay, and tells how that di
 """
 
 import logging
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,7 +105,7 @@ class _Told(logging.Handler):
 
 def _is_repair(change: Change, directories: list[Path]) -> bool:
     """Not the checkpoints, the marker and the lock in a directory's root: every start and stop writes those."""
-    roots = {directory.absolute() for directory in directories}
+    roots = {Path(os.path.abspath(directory)) for directory in directories}  # the overlay's names have no `..` either
     return change.path.parent not in roots or "directory" in change.kind
 
 

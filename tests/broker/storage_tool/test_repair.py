@@ -103,6 +103,19 @@ def test_a_dry_run_says_what_a_repair_does(
     assert "nothing to repair" in capsys.readouterr().out
 
 
+def test_what_every_start_writes_is_no_repair_however_the_directory_is_named(
+    sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(sound, tmp_path / "logs")
+    assert repair([str(tmp_path / "logs")]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    capsys.readouterr()
+    for name in ("../logs", str(tmp_path / "elsewhere" / ".." / "logs")):
+        assert repair([name, "--dry-run"]) == 0
+        assert capsys.readouterr().out == "nothing to repair\n"
+
+
 def test_damage_among_synced_records_is_left_alone_unless_asked_for(
     sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
