@@ -53,10 +53,10 @@ def _files(root: Path) -> list[Path]:
         if not found:
             raise ImportRefusedError(f"{root}: no file that ends in {', '.join(SUFFIXES)}")
         return found
+    if not root.exists():
+        raise ImportRefusedError(f"{root}: there is no such file or folder")
     if root.suffix not in SUFFIXES:
         raise ImportRefusedError(f"{root}: the name must end in {', '.join(SUFFIXES)}")
-    if not root.exists():
-        raise ImportRefusedError(f"{root}: there is no such file")
     return [root]
 
 

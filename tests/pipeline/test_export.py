@@ -195,10 +195,12 @@ def test_wrong_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pytes
     output = ["--output", str(tmp_path / "out")]
     assert export([str(tmp_path / "none"), *output]) == 3
     assert export([str(directory), *output, "--from-offsets", "many"]) == 3
+    assert export([str(directory), *output, "--topic", "t", "--topic", "orderz"]) == 3
     assert export([str(directory), str(tmp_path / "replica"), *output, "--engine", "local"]) == 3
     errors = capsys.readouterr().err.splitlines()
-    assert len(errors) == 3
-    assert "t-0 lies in" in errors[2]
+    assert len(errors) == 4
+    assert errors[2] == f"odradek export: no partition of orderz in {directory}"
+    assert "t-0 lies in" in errors[3]
     assert not (tmp_path / "out").exists()
 
 

@@ -181,10 +181,12 @@ def test_existing_topics_and_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportRefusedError, match="has topic orders"):
         import_rows(order(source, tmp_path / "logs"))
     assert sorted(os.listdir(tmp_path / "logs")) == before
+    (tmp_path / "rows.csv").touch()
     with pytest.raises(ImportRefusedError, match="must end in"):
         import_rows(order(tmp_path / "rows.csv", tmp_path / "logs"))
-    with pytest.raises(ImportRefusedError, match="no such file"):
-        import_rows(order(tmp_path / "none.parquet", tmp_path / "logs"))
+    for missing in ("none.parquet", "none"):
+        with pytest.raises(ImportRefusedError, match="no such file"):
+            import_rows(order(tmp_path / missing, tmp_path / "logs"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(ImportRefusedError, match="no file"):
         import_rows(order(tmp_path / "empty", tmp_path / "logs"))
