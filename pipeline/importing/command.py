@@ -75,14 +75,17 @@ def import_topics(arguments: Sequence[str]) -> int:
     """Runs the command; 0: the topics are there, 1: nothing is served of them."""
     options = parser()
     chosen = options.parse_args(arguments)
-    order = _order(chosen, options)
+    try:
+        order = _order(chosen, options)
+    except ImportError as error:
+        return _refuse_without_extra(error)
     with no_way_back() as before_naming:  # partitions with names and without metadata would be half an import
         try:
             written = _import(order, before_naming)
         except (EngineError, DirectoryLockedError, CorruptCheckpointError, OSError) as error:
             return _refuse(str(error))
         except ImportError as error:
-            return _refuse(f"{error}; pip install 'odradek[spark]'")
+            return _refuse_without_extra(error)
         return REFUSED if written is None else _end(order, written, chosen.config)
 
 
@@ -132,6 +135,10 @@ def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) 
 def _refuse(text: str) -> int:
     print(f"odradek import: {text}", file=sys.stderr)
     return REFUSED
+
+
+def _refuse_without_extra(error: ImportError) -> int:
+    return _refuse(f"{error}; pip install 'odradek[spark]'")
 
 
 def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "ImportOrder":

@@ -60,6 +60,17 @@ def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:
     assert "odradek" in run(python.parent / "odradek", "--version", directory=tmp_path)
 
 
+@pytest.mark.parametrize(
+    "job", [["audit", "."], ["export", ".", "--output", "out"], ["import", "rows.jsonl", "--into", "d"]]
+)
+def test_a_job_without_the_extra_says_how_to_get_it(python: Path, tmp_path: Path, job: list[str]) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"value": "x", "topic": "t"}\n')
+    command = [str(python.parent / "odradek"), *job]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert re.fullmatch(rf"odradek {job[0]}: No module named '\w+'; pip install 'odradek\[spark\]'\n", done.stderr)
+
+
 def test_the_quickstart_of_the_readme_runs(python: Path, served: str, tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     programs = [block for block in blocks if QUICKSTART_ADDRESS in block]
