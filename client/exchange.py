@@ -149,6 +149,6 @@ def _recognise_other_protocols(data: bytes) -> None:
     """Says in words that something other than Kafka, or Kafka behind TLS, listens on the port."""
     size = int.from_bytes(data[:4], "big")
     if size == HTTP_SIZE:
-        raise ProtocolError("an HTTP server answers there, not a Kafka broker; check host and port", "size")
+        raise ProtocolError("an HTTP server answers there, not a Kafka broker; check host and port")
     if size >> 16 == TLS_ALERT_AND_MAJOR_VERSION:
-        raise ProtocolError("the listener wants TLS; this client speaks PLAINTEXT, name a PLAINTEXT listener", "size")
+        raise ProtocolError("the listener wants TLS; this client speaks PLAINTEXT, name a PLAINTEXT listener")

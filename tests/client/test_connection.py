@@ -152,8 +152,8 @@ async def test_an_answer_to_another_request_ends_the_connection() -> None:
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers there"),
-        (bytes.fromhex("15030300020246"), "wants TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers there, not a Kafka broker; check host and port$"),
+        (bytes.fromhex("15030300020246"), "wants TLS; .* name a PLAINTEXT listener$"),
         (b"", "is it a Kafka broker"),
     ],
 )
