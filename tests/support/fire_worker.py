@@ -47,6 +47,8 @@ TELLER_BATCH = 10
 ACCOUNTS = 12
 PAUSE_S = 0.01
 """Between what a worker does: the processes share the machine with the broker."""
+BACKLOG, SLOW_PAUSE_S = 600, 0.5
+"""Behind so many transfers nobody asks for more but slowly: in the end all of them are waited for."""
 POLL_S = 0.2
 END_TIMEOUT_S = 120.0
 UNDER_WAY = 100
@@ -319,14 +321,16 @@ def ask(worker: Worker) -> None:
     """Asks for transfers between accounts, each of them once."""
     producer = worker.producer(**{"enable.idempotence": True})
     worker.journal.write("started", ASKER, None)
-    asked = 0
+    asked, pause_s = 0, PAUSE_S
     while not worker.leave.is_set():
         for partition in range(TRANSFER_PARTITIONS if len(producer) < UNDER_WAY else 0):
             transfer = [asked, *worker.chance.sample(range(ACCOUNTS), 2), worker.chance.randint(1, 50)]
             producer.produce(TRANSFERS, json.dumps(transfer), partition=partition)
             asked += 1
+        if asked % (BACKLOG // 4) == 0:  # on a busy machine the tellers fall behind
+            pause_s = SLOW_PAUSE_S if asked - worker.journal.transfers_told() > BACKLOG else PAUSE_S
         producer.poll(PAUSE_S)
-        worker.leave.wait(PAUSE_S)
+        worker.leave.wait(pause_s)
     assert producer.flush(END_TIMEOUT_S) == 0
 
 
