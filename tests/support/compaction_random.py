@@ -190,6 +190,20 @@ def compare(seed: int, clean: CleanOnce, oracle: CleanerOracle, directory: Path)
     return rounds
 
 
+_oracles: list[CleanerOracle] = []
+"""That of this process, where it is one of a pool."""
+
+
+def start_oracle() -> None:
+    """Begins a process of a pool; its JVM ends with it, when nobody holds the other end of its input any more."""
+    _oracles.append(CleanerOracle().__enter__())
+
+
+def compare_in_pool(seed: int, name: str, directory: Path) -> int:
+    """:func:`compare` with the cleaner of that name, in a process that :func:`start_oracle` began."""
+    return compare(seed, CLEANERS[name], _oracles[0], directory)
+
+
 if __name__ == "__main__":
     with CleanerOracle() as running, tempfile.TemporaryDirectory() as scratch:
         print(
