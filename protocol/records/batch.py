@@ -54,7 +54,6 @@ HEADER = Struct(">qiibIhiqqqhii")
 OFFSET_AND_LENGTH = Struct(">qi")
 INT64 = Struct(">q")
 INT32 = Struct(">i")
-INT16 = Struct(">h")
 UINT32 = Struct(">I")
 
 
@@ -215,24 +214,6 @@ def stamp(buffer: bytearray | memoryview, position: int, base_offset: int, parti
     """Writes what the leader assigns, in place: neither field is covered by the CRC."""
     INT64.pack_into(buffer, position + BASE_OFFSET_POSITION, base_offset)
     INT32.pack_into(buffer, position + PARTITION_LEADER_EPOCH_POSITION, partition_leader_epoch)
-
-
-def stamp_append_time(
-    buffer: bytearray | memoryview, position: int, header: BatchHeader, append_time_ms: int
-) -> BatchHeader:
-    """Makes the batch one of log append time, in place; returns the header as it is now.
-
-    The CRC is computed anew, unless nothing changed (Kafka's DefaultRecordBatch.setMaxTimestamp). The base timestamp
-    and the records' own deltas stay as the producer wrote them.
-    """
-    attributes = header.attributes | LOG_APPEND_TIME_FLAG
-    if attributes == header.attributes and append_time_ms == header.max_timestamp:
-        return header
-    INT16.pack_into(buffer, position + ATTRIBUTES_POSITION, attributes)
-    INT64.pack_into(buffer, position + MAX_TIMESTAMP_POSITION, append_time_ms)
-    crc = crc_of(buffer, position, header)
-    UINT32.pack_into(buffer, position + CRC_POSITION, crc)
-    return header._replace(attributes=attributes, max_timestamp=append_time_ms, crc=crc)
 
 
 def _not_a_batch(length: int, magic: int, position: int) -> CorruptRecordError | UnsupportedForMessageFormatError:

@@ -39,10 +39,3 @@ class UnsupportedCompressionTypeError(KafkaError):
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
-
-
-class InvalidTimestampError(KafkaError):
-    """A timestamp outside the range that the topic allows, or of a type that a producer must not set."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.INVALID_TIMESTAMP, message)

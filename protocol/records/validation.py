@@ -24,7 +24,6 @@ from .batch import (
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType
 from .errors import (
     InvalidRecordError,
-    InvalidTimestampError,
     RecordTooLargeError,
     UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
@@ -102,28 +101,6 @@ def validate_client_batch(header: BatchHeader) -> None:
         raise InvalidRecordError(
             f"Invalid sequence number {header.base_sequence} in record batch with producerId {header.producer_id}"
         )
-
-
-def validate_timestamps(header: BatchHeader, now_ms: int, before_max_ms: int, after_max_ms: int) -> None:
-    """message.timestamp.before.max.ms and .after.max.ms of a topic with create time, by the batch's first and greatest.
-
-    The greatest is what .after.max.ms is about; an older one than the first is only found by `refused_records`.
-
-    Raises InvalidTimestampError, also for a batch that says it had log append time already: only a broker may say so.
-    A topic with log append time only needs `validate_timestamp_type`.
-    """
-    validate_timestamp_type(header)
-    for timestamp in (header.base_timestamp, header.max_timestamp):
-        if timestamp != NO_TIMESTAMP and not -after_max_ms <= now_ms - timestamp <= before_max_ms:
-            raise InvalidTimestampError(
-                out_of_range(timestamp, header.base_offset, now_ms, before_max_ms, after_max_ms)
-            )
-
-
-def validate_timestamp_type(header: BatchHeader) -> None:
-    """Raises InvalidTimestampError for a produced batch that claims log append time."""
-    if header.is_log_append_time:
-        raise InvalidTimestampError("Producer should not set timestamp type to LogAppendTime.")
 
 
 class RefusedRecord(NamedTuple):

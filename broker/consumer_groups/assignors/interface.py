@@ -1,4 +1,4 @@
-"""What a server-side assignor is given and what it answers, and who resolves regular expressions.
+"""What a server-side assignor is given and what it answers.
 
 Owns: the words between a consumer group and its assignors. Never does: assigning, state. Invariants: an assignor is a
 pure function, equal input gives equal output; its input is not changed, and what it answers is not changed afterwards.
@@ -6,7 +6,7 @@ Source: ``GroupSpec``, ``MemberSubscription``, ``SubscribedTopicDescriber``, ``G
 ``ConsumerGroupPartitionAssignor``; KIP-848.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,13 +60,3 @@ class PartitionAssignorError(Exception):
 
 Assignor = Callable[[GroupSpec, SubscribedTopicDescriber], GroupAssignment]
 """Raises PartitionAssignorError."""
-
-
-class Resolver(Protocol):
-    """Regular expressions over topic names, in the syntax and meaning of RE2."""
-
-    def validate(self, pattern: str) -> str | None:
-        """Why the pattern is not one, in RE2's words; None where it is one."""
-
-    def matching(self, pattern: str, topic_names: Iterable[str]) -> frozenset[str]:
-        """The names that the pattern matches as a whole. A pattern that is not one matches nothing."""

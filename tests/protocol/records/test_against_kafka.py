@@ -12,8 +12,6 @@ from odradek.protocol.records.batch import (
     BatchHeader,
     crc_of,
     read_header,
-    stamp,
-    stamp_append_time,
 )
 from odradek.protocol.records.builder import BatchBuilder, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType, compress, decompress
@@ -30,8 +28,9 @@ from odradek.protocol.records.validation import (
     refused_records,
     validate_batch,
     validate_client_batch,
-    validate_timestamp_type,
 )
+from odradek.storage.append_plan import AppendOrigin, plan_append
+from odradek.storage.log_config import LogConfig
 from support.random_records import random_compression, random_records
 from support.record_batches import JavaRecordBatches
 
@@ -254,7 +253,8 @@ def mutated_header(rng: random.Random, batch: bytes) -> bytes:
     header = read_header(batch)
     field = rng.choice(("base_offset", "magic", "length", "delta", "count", "producer", "attributes", "crc", "none"))
     if field == "base_offset":
-        stamp(buffer, 0, rng.choice((0, 1, -1)), 0)
+        buffer[:8] = rng.choice((0, 1, -1)).to_bytes(8, "big", signed=True)
+        buffer[12:16] = bytes(4)  # the leader's epoch
     elif field == "magic":
         buffer[16] = rng.choice((0, 1, 3, 200))
     elif field == "length":
@@ -315,7 +315,6 @@ def our_code(batch: bytes, version: int, compacted: bool, append_time: bool, bef
         header = read_produced_header(batch, version)
         validate_batch(batch, 0, header, 1_000_000)
         validate_client_batch(header)
-        validate_timestamp_type(header)
         before, after = (FOREVER, FOREVER) if append_time else (before, after)
         refused = refused_records(
             batch, header, is_compacted=compacted, now_ms=NOW, before_max_ms=before, after_max_ms=after
@@ -336,11 +335,12 @@ def test_what_a_leader_stamps_equals_kafkas_bytes(
     builder = BatchBuilder(compression=compression, producer_id=1, producer_epoch=0, base_sequence=0)
     for timestamp in (NOW - 3, NOW - 1, NOW - 2):
         builder.append(timestamp, b"key", b"value")
-    buffer = bytearray(builder.build())
+    produced = builder.build()
+    timestamp_type = "LogAppendTime" if append_time else "CreateTime"
     answer = kafka.ask_bytes(
         "validate",
-        bytes=bytes(buffer),
-        timestampType="LogAppendTime" if append_time else "CreateTime",
+        bytes=produced,
+        timestampType=timestamp_type,
         compacted=False,
         now=NOW,
         before=FOREVER,
@@ -348,8 +348,7 @@ def test_what_a_leader_stamps_equals_kafkas_bytes(
         leaderEpoch=8,
         offset=1000,
     )
-    stamp(buffer, 0, 1000, 8)
-    if append_time:
-        stamp_append_time(buffer, 0, read_header(buffer), NOW)
-    assert bytes(buffer) == answer
+    config = LogConfig(message_timestamp_type=timestamp_type)
+    plan = plan_append(produced, 1000, 8, NOW, config, AppendOrigin.CLIENT)
+    assert b"".join(plan.parts) == answer
     assert len(list(iterate_records(answer))) == 3

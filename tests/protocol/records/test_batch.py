@@ -9,13 +9,11 @@ from odradek.protocol.records.batch import (
     BATCH_HEADER_SIZE,
     batch_size,
     check_crc,
-    crc_of,
     decrement_sequence,
     increment_sequence,
     iterate_headers,
     read_header,
     stamp,
-    stamp_append_time,
 )
 from odradek.protocol.records.builder import encode_batch, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType
@@ -145,19 +143,6 @@ def test_offset_and_leader_epoch_are_stamped_in_place_without_touching_the_crc()
     check_crc(buffer, 2, after)
     assert [r.offset for r in decode_records(buffer, after, 2)] == [2**40, 2**40 + 1, 2**40 + 2]
     assert buffer[:2] == b"xx"
-
-
-def test_append_time_is_stamped_with_a_new_crc_and_only_once() -> None:
-    buffer = bytearray(b"xx" + a_batch())
-    before = read_header(buffer, 2)
-    after = stamp_append_time(memoryview(buffer), 2, before, 123456)
-    assert after == read_header(buffer, 2)
-    assert after == before._replace(attributes=8, max_timestamp=123456, crc=after.crc)
-    assert after.crc == crc_of(buffer, 2, after) != before.crc
-    assert {r.timestamp for r in decode_records(buffer, after, 2)} == {123456}
-    frozen = bytes(buffer)
-    assert stamp_append_time(buffer, 2, after, 123456) is after
-    assert buffer == frozen
 
 
 def test_ids_of_undefined_compressions_are_invalid() -> None:

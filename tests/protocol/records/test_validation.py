@@ -12,7 +12,6 @@ from odradek.protocol.records.validation import (
     refused_records,
     validate_batch,
     validate_client_batch,
-    validate_timestamps,
 )
 
 RECORDS = [Record(i, 1000 + i, b"key", b"value", []) for i in range(3)]
@@ -82,19 +81,6 @@ def test_headers_that_a_client_may_send() -> None:
     validate_client_batch(HEADER)
     validate_client_batch(HEADER._replace(producer_id=1, producer_epoch=0, base_sequence=0, attributes=0x10))
     validate_client_batch(HEADER._replace(attributes=-0x8000))  # nobody has given the high bits a meaning
-
-
-def test_timestamps_within_the_range_of_the_topic() -> None:
-    validate_timestamps(HEADER, 1002, 2, 0)
-    validate_timestamps(HEADER, 1000, 0, 2)
-    validate_timestamps(HEADER._replace(base_timestamp=-1, max_timestamp=-1), 10**12, 0, 0)
-    for now, before, after in ((1003, 2, 9), (1000, 9, 1)):
-        with pytest.raises(KafkaError, match="out of range") as caught:
-            validate_timestamps(HEADER, now, before, after)
-        assert caught.value.error_code == ErrorCode.INVALID_TIMESTAMP
-    with pytest.raises(KafkaError, match="LogAppendTime") as caught:
-        validate_timestamps(HEADER._replace(attributes=8), 1000, 10**12, 10**12)
-    assert caught.value.error_code == ErrorCode.INVALID_TIMESTAMP
 
 
 @pytest.mark.parametrize("compression", list(CompressionType))
