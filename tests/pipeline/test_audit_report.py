@@ -17,9 +17,10 @@ from odradek.pipeline.audit.job import AuditResult
 from odradek.pipeline.audit.report import page_data
 from odradek.pipeline.audit.report.figures import volume_over_time
 from odradek.pipeline.audit.report.page_parts import bytes_text, count_text, duration_text
-from odradek.pipeline.audit.report.summary import print_summary
+from odradek.pipeline.audit.report.summary import is_brief, print_brief, print_summary, sentence
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
+from odradek.pipeline.audit.tasks import PartitionReport
 from support.audit_results import random_result
 
 Row = dict[str, Any]
@@ -285,6 +286,14 @@ def test_the_summary_begins_with_the_worst_and_ends_with_what_to_do(tmp_path: Pa
     steps = text[text.index("Next steps") :]
     assert any(CHECKS[name].action.split(";")[0][:60] in steps for name in errors)
     assert "index.html" in steps
+
+
+def test_a_summary_without_a_table_is_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = AuditResult([PartitionReport(str(tmp_path), "t", 0, records=12)])
+    assert is_brief(result)
+    assert not is_brief(random_result(5, 300))
+    print_brief(result, [tmp_path / "index.html"])
+    assert capsys.readouterr().out.splitlines() == [sentence(result), f"written: {tmp_path / 'index.html'}"]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,19 @@ def sentence(result: AuditResult) -> str:
     )
 
 
+def is_brief(result: AuditResult) -> bool:
+    """Whether there is nothing to put into a table."""
+    has_lag = any(bar.value for bar in lag_of_groups(result.groups))
+    return not result.findings and not has_lag and not compaction_debt(result.partitions)
+
+
+def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
+    """A brief summary on standard output, a line for each sentence."""
+    print(sentence(result))
+    for path in written:
+        print(f"written: {path}")
+
+
 def print_summary(result: AuditResult, console: "Console", written: Sequence[Path]) -> None:
     """The summary; `written` are the files to look at next."""
     console.print(sentence(result), highlight=False)
