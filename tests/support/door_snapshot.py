@@ -126,17 +126,17 @@ def _topics(admin: AdminClient, servers: str, isolation_level: str) -> dict[str,
     names = sorted(admin.list_topics(timeout=TIMEOUT_S).topics)
     described = admin.describe_topics(TopicCollection(names))
     configs = topic_configs(admin, names)
+    descriptions = {name: future.result(TIMEOUT_S) for name, future in described.items()}
+    indexes = {name: sorted(int(one.id) for one in found.partitions) for name, found in descriptions.items()}
+    everything = [(name, i) for name in indexes for i in indexes[name]]
+    starts, ends = _offsets(admin, everything, SPEC.earliest()), _offsets(admin, everything, SPEC.latest())
     topics = {}
-    for name, future in described.items():
-        description = future.result(TIMEOUT_S)
-        indexes = sorted(int(partition.id) for partition in description.partitions)
-        starts = _offsets(admin, [(name, i) for i in indexes], SPEC.earliest())
-        ends = _offsets(admin, [(name, i) for i in indexes], SPEC.latest())
+    for name, description in descriptions.items():
         internal = description.is_internal
-        partitions = {i: PartitionSeen(0 if internal else starts[name, i][0], 0) for i in indexes}
-        if not internal:
-            for i in indexes:
-                partitions[i].end = ends[name, i][0]
+        partitions = {
+            i: PartitionSeen(0, 0) if internal else PartitionSeen(starts[name, i][0], ends[name, i][0])
+            for i in indexes[name]
+        }
         topics[name] = TopicSeen(str(description.topic_id), configs[name], partitions)
     _read_records(servers, topics, isolation_level)
     _ask_times(admin, topics)
@@ -158,7 +158,12 @@ def _offsets(
     admin: AdminClient, partitions: Iterable[tuple[str, int]], spec: Any
 ) -> dict[tuple[str, int], tuple[int, int]]:
     """(offset, timestamp) of each partition for a question."""
-    asked = {TopicPartition(topic, index): spec for topic, index in partitions}
+    return _answers(admin, dict.fromkeys(partitions, spec))
+
+
+def _answers(admin: AdminClient, questions: Mapping[tuple[str, int], Any]) -> dict[tuple[str, int], tuple[int, int]]:
+    """(offset, timestamp) of each partition for a question of its own, asked all at once."""
+    asked = {TopicPartition(topic, index): spec for (topic, index), spec in questions.items()}
     found = {}
     for partition, future in admin.list_offsets(asked).items():
         answer = future.result(TIMEOUT_S)
@@ -215,11 +220,12 @@ def _ask_times(admin: AdminClient, topics: Mapping[str, TopicSeen]) -> None:
     filled = [(n, i) for n, t in topics.items() for i, p in t.partitions.items() if p.records]
     for key, answer in _offsets(admin, filled, SPEC.max_timestamp()).items():
         topics[key[0]].partitions[key[1]].by_time["max"] = answer
+    middles = {}
     for topic, index in filled:
-        partition = topics[topic].partitions[index]
-        middle = partition.records[len(partition.records) // 2].timestamp_ms
-        asked = _offsets(admin, [(topic, index)], SPEC.for_timestamp(middle))
-        partition.by_time[str(middle)] = asked[topic, index]
+        records = topics[topic].partitions[index].records
+        middles[topic, index] = records[len(records) // 2].timestamp_ms
+    for key, answer in _answers(admin, {key: SPEC.for_timestamp(middle) for key, middle in middles.items()}).items():
+        topics[key[0]].partitions[key[1]].by_time[str(middles[key])] = answer
 
 
 def _groups(admin: AdminClient) -> dict[str, GroupSeen]:
