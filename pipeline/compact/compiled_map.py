@@ -5,7 +5,7 @@ dirty part need no second look-up; given up where offsets lie far apart.
 """
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import pairwise
 
 import numpy
 
@@ -13,7 +13,6 @@ from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.offset_map import KeyLimit, KeyRange
 from ...storage.compaction.record_steps import decode
-from ..decode.batch_table import HEADER_DTYPE
 from ..decode.spans import Bytes, Flags
 from .key_table import (
     COUNT,
@@ -71,18 +70,19 @@ class CompiledOffsetMap:
             if not self.key_range.bits:
                 self._flags = numpy.zeros(LEAST_FLAGS, dtype=numpy.uint8)
         walked = walk(chunk, batches)
-        for is_walked, group in groupby(range(len(batches)), key=lambda number: bool(walked.is_walked[number])):
-            numbers = list(group)
-            if is_walked:
+        changes = numpy.flatnonzero(walked.is_walked[1:] != walked.is_walked[:-1]) + 1
+        for first, end in pairwise([0, *changes.tolist(), len(batches)]):
+            numbers = range(first, end)
+            if walked.is_walked[first]:
                 taken = self._put_walked(chunk, batches, numbers, walked, start_offset)
             else:
                 taken = self._put_plain(chunk, batches, numbers, start_offset)
             if taken < len(numbers):
-                return numbers[0] + taken
+                return first + taken
         return len(batches)
 
     def _put_walked(
-        self, chunk: BatchChunk, batches: Sequence[int], numbers: list[int], walked: RecordRows, start_offset: int
+        self, chunk: BatchChunk, batches: Sequence[int], numbers: range, walked: RecordRows, start_offset: int
     ) -> int:
         """Takes in neighbouring batches that were walked; how many."""
         bounds = walked.bounds[numbers[0] : numbers[-1] + 2]
@@ -97,7 +97,7 @@ class CompiledOffsetMap:
             self.advance_to(int(self._state[LAST_OFFSET]))
         return taken
 
-    def _put_plain(self, chunk: BatchChunk, batches: Sequence[int], numbers: list[int], start_offset: int) -> int:
+    def _put_plain(self, chunk: BatchChunk, batches: Sequence[int], numbers: range, start_offset: int) -> int:
         """Takes in batches that only the plain steps read; how many."""
         for taken, number in enumerate(numbers):
             packed = pack(decode(chunk, batches[number]))
@@ -224,4 +224,4 @@ def pack(records: Sequence[Record]) -> RecordRows:
         position += len(keys[number])
     payload = numpy.frombuffer(b"".join([*keys, bytes(LEAST_PAYLOAD)]), dtype=numpy.uint8)
     bounds = numpy.array([0, len(records)], dtype=numpy.int64)
-    return RecordRows(payload, rows, bounds, numpy.ones(1, dtype=numpy.bool_), numpy.zeros(1, dtype=HEADER_DTYPE))
+    return RecordRows(payload, rows, bounds, numpy.ones(1, dtype=numpy.bool_), numpy.zeros((1, 0), dtype=numpy.int64))

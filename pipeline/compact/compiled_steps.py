@@ -8,10 +8,9 @@ Sketch of costs for records of 100 bytes: 40 ns to walk a record, 60 to put its 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy
-from numpy.typing import NDArray
 
 from ...protocol.records.batch import (
     ATTRIBUTES_POSITION,
@@ -19,43 +18,40 @@ from ...protocol.records.batch import (
     BATCH_LENGTH_POSITION,
     COMPRESSION_TYPE_MASK,
     CRC_POSITION,
-    DELETE_HORIZON_FLAG,
     INT32,
-    LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
-    TRANSACTIONAL_FLAG,
     UINT32,
-    BatchHeader,
     Buffer,
 )
 from ...protocol.records.checksum import crc32c
-from ...protocol.records.compression import CompressionType, compress, compression_type_of
+from ...protocol.records.compression import compress, compression_type_of
 from ...protocol.records.record import Record
 from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.offset_map import KeyLimit, KeyRange, OffsetMap
 from ...storage.compaction.record_marks import RecordMarks
 from ...storage.compaction.record_steps import (
     Latest,
+    Piece,
+    PlainRebuilt,
     PlainSifting,
+    Rebuilt,
     Sifted,
     SiftOrder,
     decode,
-    drops_tombstones,
     latest_in_dictionary,
 )
 from ..decode.spans import Bytes, Flags, Int64s
 from .compiled_map import CompiledOffsetMap, pack
 from .key_table import unaligned_words
-from .record_copy import copy_records, first_rows, judge, read_marks, set_marks, size_of_copies
-from .record_rows import TIMESTAMP, walk
-
-_KEPT_FLAGS = COMPRESSION_TYPE_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG
+from .record_copy import copy_records, judge, new_bases, read_marks, set_marks, size_of_copies
+from .record_rows import walk
+from .table_chunk import ATTRIBUTES, HAS_VALID_PRODUCER, TableChunk
 
 
 class CompiledSteps:
     """See RecordSteps."""
+
+    chunk_type = TableChunk
 
     def __init__(self, seed: int | None = None) -> None:
         """`seed`: of the hashes, for tests."""
@@ -87,24 +83,27 @@ class CompiledSteps:
 class CompiledSifting:
     """See Sifting."""
 
-    __slots__ = ("_batches", "_chunk", "_order", "_stays", "_walked", "facts")
+    __slots__ = ("_batches", "_chunk", "_fates", "_kept", "_order", "_stays", "_walked", "fates", "total")
 
     def __init__(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> None:
         self._chunk = chunk
         self._batches = batches
         self._order = order
         self._walked = walk(chunk, batches)
-        rows, bounds = self._walked.rows, self._walked.bounds
+        _, rows, bounds, is_walked, table = self._walked
         self._stays: Flags = numpy.empty(len(rows), dtype=numpy.bool_)
-        drops = numpy.array([drops_tombstones(chunk.headers[index], order.now_ms) for index in batches])
-        facts = numpy.empty((len(batches), 4), dtype=numpy.int64)
-        judge(rows, bounds, self._is_latest(order.latest), order.latest_offset, drops, self._stays, facts)
-        self.facts = [
-            Sifted(records, kept, without_key, tombstones > 0)
-            for records, kept, without_key, tombstones in facts.tolist()
-        ]
-        for number in numpy.flatnonzero(~self._walked.is_walked).tolist():
-            [self.facts[number]] = self._plain(number).facts
+        self._kept: Int64s = numpy.empty(len(batches), dtype=numpy.int64)
+        self._fates: Int64s = numpy.empty(len(batches), dtype=numpy.int64)
+        is_latest = self._is_latest(order.latest)
+        without_key = judge(
+            rows, bounds, table, is_latest, order.latest_offset, order.now_ms, self._stays, self._kept, self._fates
+        )
+        self.total = Sifted(len(rows), int(self._kept.sum()), int(without_key))
+        self.fates: list[int] = self._fates.tolist()
+        for number in numpy.flatnonzero(~is_walked).tolist():
+            plain = self._plain(number)
+            [self.fates[number]] = plain.fates
+            self.total = Sifted(*(one + other for one, other in zip(self.total, plain.total, strict=True)))
 
     def _is_latest(self, latest: Latest) -> Flags:
         """For each row whether it is the latest of its key."""
@@ -121,54 +120,76 @@ class CompiledSifting:
         """A batch that could not be walked, by the plain steps."""
         return PlainSifting(self._chunk, [self._batches[number]], self._order, _latest_among)
 
-    def rebuild(self, orders: Sequence[tuple[int, int | None]]) -> list[Buffer]:
+    def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
         """See Sifting."""
-        rebuilt: list[Buffer] = [b""] * len(orders)
-        walked = []
-        for place, (number, horizon) in enumerate(orders):
-            header = self._chunk.headers[self._batches[number]]
-            if self._walked.is_walked[number] and _has_valid_producer(header):
-                walked.append(place)
-            else:
-                [rebuilt[place]] = self._plain(number).rebuild([(0, horizon)])
-        if walked:
-            for place, batch in zip(walked, self._copies([orders[place] for place in walked]), strict=True):
-                rebuilt[place] = batch
-        return rebuilt
+        chosen = numpy.array(numbers, dtype=numpy.int64)
+        is_copied = self._walked.is_walked[chosen] & (self._walked.table[chosen, HAS_VALID_PRODUCER] != 0)
+        if is_copied.all():
+            return self._copies(chosen, new_horizon_ms)
+        copies = iter(self._copies(chosen[is_copied], new_horizon_ms).batches())
+        return PlainRebuilt(
+            [
+                next(copies) if can_copy else self._plain(number).rebuild([0], new_horizon_ms).batches[0]
+                for number, can_copy in zip(numbers, is_copied.tolist(), strict=True)
+            ]
+        )
 
-    def _copies(self, orders: Sequence[tuple[int, int | None]]) -> list[Buffer]:
+    def _copies(self, numbers: Int64s, new_horizon_ms: int) -> "_Copies":
         """Batches of copied records."""
-        payload, rows, bounds, _, all_headers = self._walked
-        numbers = numpy.array([number for number, _ in orders], dtype=numpy.int64)
-        has_horizon = numpy.array([horizon is not None for _, horizon in orders])
-        horizons = numpy.array([horizon or 0 for _, horizon in orders], dtype=numpy.int64)
-        bases = numpy.where(has_horizon, horizons, rows[first_rows(bounds, numbers, self._stays), TIMESTAMP])
-        headers = all_headers[numbers]
-        is_append_time = (headers["attributes"] & LOG_APPEND_TIME_FLAG) != 0
-        are_deltas_same = (headers["base_timestamp"] == bases) & ~is_append_time
+        payload, rows, bounds, _, table = self._walked
+        bases = new_bases(rows, bounds, table, self._fates, numbers, self._stays, new_horizon_ms)
         out = numpy.empty(size_of_copies(rows, bounds, numbers, self._stays), dtype=numpy.uint8)
-        places = numpy.empty((len(orders), 3), dtype=numpy.int64)
+        places = numpy.empty((len(numbers), 4), dtype=numpy.int64)
         copy_records(
+            numpy.frombuffer(self._chunk.data, dtype=numpy.uint8),
+            table,
             payload,
             unaligned_words(payload),
             rows,
             bounds,
             self._stays,
+            self._kept,
+            self._fates,
             numbers,
             bases,
-            are_deltas_same,
             out,
             unaligned_words(out),
             places,
         )
-        starts, ends, max_timestamps = places.T
-        headers["batch_length"] = ends - starts + BATCH_HEADER_SIZE - LOG_OVERHEAD
-        headers["crc"] = 0
-        headers["attributes"] = headers["attributes"] & _KEPT_FLAGS | has_horizon * DELETE_HORIZON_FLAG
-        headers["base_timestamp"] = bases
-        headers["max_timestamp"] = numpy.where(is_append_time, headers["max_timestamp"], max_timestamps)
-        headers["records_count"] = [self.facts[number].kept for number, _ in orders]
-        return _batches(out, starts, ends, headers)
+        codecs = table[numbers, ATTRIBUTES] & COMPRESSION_TYPE_MASK
+        return _Copies(out, places, codecs)
+
+
+class _Copies:
+    """See Rebuilt: batches one behind the other, which get their CRCs, and those with a codec compressed."""
+
+    def __init__(self, out: Bytes, places: Int64s, codecs: Int64s) -> None:
+        self._view = view = out.data
+        self._begins: list[int] = places[:, 3].tolist()
+        last_offsets, max_timestamps, sizes = (places[:, column].tolist() for column in range(3))
+        self._compressed: list[Buffer] = []
+        if codecs.any():
+            spans = zip(self._begins, sizes, codecs.tolist(), strict=True)
+            self._compressed = [_finished(view[begin : begin + size], codec) for begin, size, codec in spans]
+            sizes = [len(batch) for batch in self._compressed]
+        else:
+            checksum, put = crc32c, UINT32.pack_into
+            for begin, size in zip(self._begins, sizes, strict=True):
+                put(view, begin + CRC_POSITION, checksum(view[begin + ATTRIBUTES_POSITION : begin + size]))
+        self._facts = list(zip(last_offsets, max_timestamps, sizes, strict=True))
+
+    def pieces(self, first: int, end: int) -> Iterator[Piece]:
+        """See Rebuilt."""
+        if self._compressed:
+            yield Piece(b"".join(self._compressed[first:end]), self._facts[first:end])
+        else:
+            stop = self._begins[end - 1] + self._facts[end - 1][2]
+            yield Piece(self._view[self._begins[first] : stop], self._facts[first:end])
+
+    def batches(self) -> list[Buffer]:
+        """Each for itself."""
+        spans = zip(self._begins, self._facts, strict=True)
+        return self._compressed or [self._view[begin : begin + size] for begin, (_, _, size) in spans]
 
 
 def _latest_among(records: Sequence[Record], first_record: int, latest: Latest) -> Sequence[bool]:
@@ -179,39 +200,14 @@ def _latest_among(records: Sequence[Record], first_record: int, latest: Latest) 
     return is_latest
 
 
-def _has_valid_producer(header: BatchHeader) -> bool:
-    """What BatchBuilder would not refuse (MemoryRecordsBuilder.validateProducerState)."""
-    if header.producer_id == NO_PRODUCER_ID:
-        return not header.is_transactional
-    return header.producer_epoch != NO_PRODUCER_EPOCH and header.base_sequence >= 0
-
-
-def _batches(out: Bytes, starts: Int64s, ends: Int64s, headers: NDArray[numpy.void]) -> list[Buffer]:
-    """The batches whose records lie in `out`; headers, without CRC, are put in front of them, and compressed is what is
-    to be compressed."""
-    begins = starts - BATCH_HEADER_SIZE
-    out[begins[:, None] + numpy.arange(BATCH_HEADER_SIZE)] = headers.view(numpy.uint8).reshape(-1, BATCH_HEADER_SIZE)
-    view = memoryview(out.data)
-    checksums = []
-    batches: list[Buffer] = []
-    compressions = (headers["attributes"] & COMPRESSION_TYPE_MASK).tolist()
-    for begin, end, compression in zip(begins.tolist(), ends.tolist(), compressions, strict=True):
-        if compression:
-            batches.append(_compressed(view[begin:end], compression_type_of(compression)))
-            checksums.append(0)
-        else:
-            batches.append(view[begin:end])
-            checksums.append(crc32c(view[begin + ATTRIBUTES_POSITION : end]))
-    crcs = numpy.array(checksums, dtype=">u4").view(numpy.uint8).reshape(-1, 4)
-    out[begins[:, None] + numpy.arange(CRC_POSITION, CRC_POSITION + 4)] = crcs
-    return batches
-
-
-def _compressed(batch: memoryview, compression: CompressionType) -> bytes:
-    """A batch with its records compressed."""
-    section = compress(compression, bytes(batch[BATCH_HEADER_SIZE:]))
+def _finished(batch: memoryview, codec: int) -> Buffer:
+    """A batch with its records compressed, if it has a codec, and its CRC."""
+    if not codec:
+        UINT32.pack_into(batch, CRC_POSITION, crc32c(batch[ATTRIBUTES_POSITION:]))
+        return batch
+    section = compress(compression_type_of(codec), bytes(batch[BATCH_HEADER_SIZE:]))
     header = bytearray(batch[:BATCH_HEADER_SIZE])
     INT32.pack_into(header, BATCH_LENGTH_POSITION, BATCH_HEADER_SIZE - LOG_OVERHEAD + len(section))
     checksum = crc32c(section, crc32c(memoryview(header)[ATTRIBUTES_POSITION:]))
     UINT32.pack_into(header, CRC_POSITION, checksum)
-    return bytes(header) + section
+    return b"".join((header, section))

@@ -6,30 +6,44 @@ The rule itself is `record_stays` of storage/compaction.
 
 import numpy
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE
-from ...storage.compaction.record_steps import record_stays
+from ...protocol.records.batch import (
+    BATCH_HEADER_SIZE,
+    COMPRESSION_TYPE_MASK,
+    DELETE_HORIZON_FLAG,
+    LOG_APPEND_TIME_FLAG,
+    TRANSACTIONAL_FLAG,
+)
+from ...storage.compaction.record_steps import WITH_HORIZON, drops_tombstones, fate_of_batch, record_stays
 from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Flags, Int64s
 from ..zigzag import number_size, put_number
 from .key_table import Words
 from .record_rows import Rows
+from .table_chunk import ATTRIBUTES, BASE_TIMESTAMP, BEGIN, LAST_OFFSET, MAX_TIMESTAMP
 
 _stays = inlined(record_stays)
-"""Who changes the rule touches this file too: numba's cache of machine code goes by the time of the caller's file."""
+_drops_tombstones = inlined(drops_tombstones)
+_fate = inlined(fate_of_batch)
+"""Who changes a rule touches this file too: numba's cache of machine code goes by the time of the caller's file."""
 
 
 @compiled
 def judge(
     rows: Rows,
     bounds: Int64s,
+    table: Int64s,
     is_latest: Flags,
     latest_offset: int,
-    drops_tombstones: Flags,
+    now_ms: int,
     stays: Flags,
-    facts: Int64s,
-) -> None:
-    """Fills `stays` for each row and, for each batch, the fields of Sifted."""
+    kept_records: Int64s,
+    fates: Int64s,
+) -> int:
+    """Fills `stays` for each row and, for each batch, how many do and its fate; records without a key in all."""
+    all_without_key = 0
     for batch in range(len(bounds) - 1):
+        has_horizon = table[batch, 4] & 0x40 != 0
+        drops = _drops_tombstones(has_horizon, table[batch, 5], now_ms)
         kept = 0
         without_key = 0
         tombstones = 0
@@ -37,17 +51,17 @@ def judge(
             is_behind_map = rows[row, 2] > latest_offset
             has_key = rows[row, 5] >= 0
             has_value = rows[row, 7] >= 0
-            stays[row] = _stays(is_behind_map, has_key, is_latest[row], has_value, drops_tombstones[batch])
+            stays[row] = _stays(is_behind_map, has_key, is_latest[row], has_value, drops)
             if stays[row]:
                 kept += 1
                 if not has_value:
                     tombstones += 1
             if not has_key and not is_behind_map:
                 without_key += 1
-        facts[batch, 0] = bounds[batch + 1] - bounds[batch]
-        facts[batch, 1] = kept
-        facts[batch, 2] = without_key
-        facts[batch, 3] = tombstones
+        kept_records[batch] = kept
+        fates[batch] = _fate(bounds[batch + 1] - bounds[batch], kept, tombstones > 0, has_horizon)
+        all_without_key += without_key
+    return all_without_key
 
 
 @compiled
@@ -63,15 +77,23 @@ def size_of_copies(rows: Rows, bounds: Int64s, batches: Int64s, stays: Flags) ->
 
 
 @compiled
-def first_rows(bounds: Int64s, batches: Int64s, stays: Flags) -> Int64s:
-    """For each of these batches, of which something stays, its first row that does."""
-    found = numpy.empty(len(batches), dtype=numpy.int64)
+def new_bases(
+    rows: Rows, bounds: Int64s, table: Int64s, fates: Int64s, batches: Int64s, stays: Flags, new_horizon_ms: int
+) -> Int64s:
+    """The base timestamps of rebuilt batches: the delete horizon, or the time of the first record that stays."""
+    bases = numpy.empty(len(batches), dtype=numpy.int64)
     for number in range(len(batches)):
-        row = bounds[batches[number]]
-        while not stays[row]:
-            row += 1
-        found[number] = row
-    return found
+        batch = batches[number]
+        if fates[batch] == 3:
+            bases[number] = new_horizon_ms
+        elif table[batch, 4] & 0x40 != 0:
+            bases[number] = table[batch, 5]
+        else:
+            row = bounds[batch]
+            while not stays[row]:
+                row += 1
+            bases[number] = rows[row, 3]
+    return bases
 
 
 @inlined
@@ -88,30 +110,65 @@ def _copy(data: Bytes, words: Words, start: int, end: int, out: Bytes, out_words
     return position
 
 
+@inlined
+def _put_int(out: Bytes, position: int, value: int, size: int) -> None:
+    for index in range(size):
+        out[position + index] = (value >> (8 * (size - 1 - index))) & 0xFF
+
+
+@inlined
+def _put_header(
+    chunk: Bytes,
+    row: Int64s,
+    has_horizon: bool,
+    base: int,
+    max_timestamp: int,
+    kept: int,
+    out: Bytes,
+    begin: int,
+    end: int,
+) -> None:
+    """The header of a rebuilt batch that lies from `begin` to `end`, but for its CRC: the rest is as it was."""
+    for index in range(61):
+        out[begin + index] = chunk[row[0] + index]
+    _put_int(out, begin + 8, end - begin - 12, 4)
+    _put_int(out, begin + 17, 0, 4)
+    _put_int(out, begin + 21, row[4] & 0x1F | (0x40 if has_horizon else 0), 2)
+    _put_int(out, begin + 27, base, 8)
+    _put_int(out, begin + 35, max_timestamp, 8)
+    _put_int(out, begin + 57, kept, 4)
+
+
 @compiled
 def copy_records(
+    chunk: Bytes,
+    table: Int64s,
     data: Bytes,
     words: Words,
     rows: Rows,
     bounds: Int64s,
     stays: Flags,
+    kept_records: Int64s,
+    fates: Int64s,
     batches: Int64s,
     base_timestamps: Int64s,
-    are_deltas_same: Flags,
     out: Bytes,
     out_words: Words,
     places: Int64s,
 ) -> None:
-    """Copies the records that stay of `batches`, each batch's behind 61 bytes for its header.
+    """Copies the records that stay of `batches`, each batch's behind its header, which has no CRC yet.
 
-    `base_timestamps` are the new ones. `places`: for each batch where its records begin and end in `out`, and the
-    greatest timestamp among them.
+    `base_timestamps` are the new ones. `places`: for each batch its last offset, its greatest timestamp, its bytes, and
+    where it begins in `out`.
     """
     position = 0
     for number in range(len(batches)):
+        begin = position
         position += 61
-        places[number, 0] = position
+        row_of_batch = table[batches[number]]
         base = base_timestamps[number]
+        is_append_time = row_of_batch[4] & 8 != 0
+        is_delta_same = base == row_of_batch[5] and not is_append_time
         max_timestamp = -1
         for row in range(bounds[batches[number]], bounds[batches[number] + 1]):
             if not stays[row]:
@@ -119,15 +176,22 @@ def copy_records(
             max_timestamp = max(max_timestamp, rows[row, 3])
             start = rows[row, 0]
             end = rows[row, 1]
-            if not are_deltas_same[number]:
+            if not is_delta_same:
                 delta = rows[row, 3] - base
                 start = rows[row, 6]
                 position = put_number(out, position, 1 + number_size(delta) + end - start)
                 out[position] = 0
                 position = put_number(out, position + 1, delta)
             position = _copy(data, words, start, end, out, out_words, position)
-        places[number, 1] = position
-        places[number, 2] = max_timestamp
+        if is_append_time:
+            max_timestamp = row_of_batch[6]
+        has_horizon = fates[batches[number]] == 3 or row_of_batch[4] & 0x40 != 0
+        kept = kept_records[batches[number]]
+        _put_header(chunk, row_of_batch, has_horizon, base, max_timestamp, kept, out, begin, position)
+        places[number, 0] = row_of_batch[3]
+        places[number, 1] = max_timestamp
+        places[number, 2] = position - begin
+        places[number, 3] = begin
 
 
 @compiled
@@ -149,4 +213,6 @@ def read_marks(bits: Bytes, first_records: Int64s, bounds: Int64s, chosen: Flags
             chosen[row] = (bits[record >> 3] >> numpy.uint8(record & 7)) & 1 == 1
 
 
-assert BATCH_HEADER_SIZE == 61, "the compiled loops have it as a number"
+assert (BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, DELETE_HORIZON_FLAG, WITH_HORIZON) == (61, 0x08, 0x40, 3), "as above"
+assert (BEGIN, LAST_OFFSET, ATTRIBUTES, BASE_TIMESTAMP, MAX_TIMESTAMP) == (0, 3, 4, 5, 6), "the loops have numbers"
+assert COMPRESSION_TYPE_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG == 0x1F, "the flags that stay"

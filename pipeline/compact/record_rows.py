@@ -11,20 +11,29 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import (
     BATCH_HEADER_SIZE,
     COMPRESSION_TYPE_MASK,
     LOG_APPEND_TIME_FLAG,
-    LOG_OVERHEAD,
 )
+from ...protocol.records.compression import CompressionType
 from ...protocol.records.record import records_section
 from ...storage.compaction.batch_chunk import BatchChunk
 from ..compiled import compiled, inlined
-from ..decode.batch_table import HEADER_DTYPE
 from ..decode.spans import Bytes, Flags, Int64s
+from .lz4_sections import bytes_needed, unpack
+from .table_chunk import (
+    ATTRIBUTES,
+    BASE_OFFSET,
+    BASE_TIMESTAMP,
+    BEGIN,
+    MAX_TIMESTAMP,
+    RECORDS,
+    SIZE,
+    TableChunk,
+)
 
 Rows = Int64s
 
@@ -45,8 +54,8 @@ class RecordRows(NamedTuple):
     bounds: Int64s
     is_walked: Flags
     """Which batches were; the others have no rows."""
-    headers: NDArray[numpy.void]
-    """Of the batches, as HEADER_DTYPE."""
+    table: Int64s
+    """The rows of the batches in the chunk's table."""
 
 
 @inlined
@@ -143,68 +152,95 @@ def _walk_batch(data: Bytes, position: int, limit: int, base_offset: int, base_t
 
 
 @compiled
-def _walk(
-    data: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    counts: Int64s,
-    base_offsets: Int64s,
-    base_timestamps: Int64s,
-    append_times: Int64s,
-    rows: Rows,
-    bounds: Int64s,
-    is_walked: Flags,
-) -> None:
-    """Fills the rows batch by batch. `append_times`: what all records of a batch have as timestamp, or -1."""
+def _possible(table: Int64s, spans: Int64s, is_walked: Flags) -> int:
+    """Fills in which batches may be walked: those whose numbers can't overflow; how many records they have."""
+    total = 0
+    for batch in range(len(table)):
+        count = table[batch, 7]
+        is_possible = count > 0 and count * 7 <= spans[batch, 1] - spans[batch, 0] and table[batch, 2] >= -(1 << 31)
+        if table[batch, 4] & 8 != 0 and table[batch, 6] < 0:
+            is_possible = False
+        if table[batch, 5] > 1 << 62 or table[batch, 5] < -(1 << 62):  # far from where a delta could overflow
+            is_possible = False
+        is_walked[batch] = is_possible
+        if is_possible:
+            total += count
+    return total
+
+
+@compiled
+def _walk(data: Bytes, table: Int64s, spans: Int64s, rows: Rows, bounds: Int64s, is_walked: Flags) -> None:
+    """Fills the rows batch by batch."""
     row = 0
-    for batch in range(len(starts)):
-        count = counts[batch]
-        is_good = count > 0 and count * 7 <= ends[batch] - starts[batch] and is_walked[batch]
-        if is_good:
+    for batch in range(len(table)):
+        if is_walked[batch]:
+            count = table[batch, 7]
             chosen = rows[row : row + count]
-            is_good = _walk_batch(data, starts[batch], ends[batch], base_offsets[batch], base_timestamps[batch], chosen)
+            is_good = _walk_batch(data, spans[batch, 0], spans[batch, 1], table[batch, 2], table[batch, 5], chosen)
             if is_good:
-                if append_times[batch] >= 0:
+                if table[batch, 4] & 8 != 0:  # the time of the append is that of all records
                     for index in range(count):
-                        chosen[index, 3] = append_times[batch]
+                        chosen[index, 3] = table[batch, 6]
                 row += count
-        is_walked[batch] = is_good
+            is_walked[batch] = is_good
         bounds[batch + 1] = row
 
 
 def walk(chunk: BatchChunk, batches: Sequence[int]) -> RecordRows:
-    """The rows of these batches of a chunk. Raises InvalidRecordError where a batch can't be decompressed."""
-    data = numpy.frombuffer(chunk.data, dtype=numpy.uint8)
-    places = numpy.array([chunk.starts[index] for index in batches], dtype=numpy.int64)
-    headers = numpy.ascontiguousarray(data[places[:, None] + numpy.arange(BATCH_HEADER_SIZE)])
-    table = headers.view(HEADER_DTYPE).reshape(len(places))
-    counts, base_offsets, base_timestamps, max_timestamps, attributes = (
-        table[name].astype(numpy.int64)
-        for name in ("records_count", "base_offset", "base_timestamp", "max_timestamp", "attributes")
-    )
-    if (attributes & COMPRESSION_TYPE_MASK).any():
-        payload, starts, ends = _decompressed(chunk, batches)
-    else:
-        sizes = table["batch_length"].astype(numpy.int64) + LOG_OVERHEAD
-        payload, starts, ends = data, places + BATCH_HEADER_SIZE, places + sizes
-    is_append_time = (attributes & LOG_APPEND_TIME_FLAG) != 0
-    possible = (counts > 0) & (counts * LEAST_RECORD_SIZE <= ends - starts)
-    possible &= (base_offsets >= -(1 << 31)) & (base_offsets <= (1 << 63) - 1 - (1 << 31))
-    possible &= ~is_append_time | (max_timestamps >= 0)
-    possible &= numpy.abs(base_timestamps) <= (1 << 62)  # far from where a delta could overflow
-    append_times = numpy.where(is_append_time, max_timestamps, -1)
-    rows = numpy.empty((int(counts[possible].sum()), COLUMNS), dtype=numpy.int64)
-    bounds = numpy.zeros(len(places) + 1, dtype=numpy.int64)
-    _walk(payload, starts, ends, counts, base_offsets, base_timestamps, append_times, rows, bounds, possible)
-    return RecordRows(payload, rows, bounds, possible, table)
+    """The rows of these batches of a TableChunk. Raises InvalidRecordError where a batch can't be decompressed."""
+    assert isinstance(chunk, TableChunk)
+    table = chunk.rows(batches)
+    payload, spans = _sections(chunk, batches, table)
+    is_walked = numpy.empty(len(table), dtype=numpy.bool_)
+    rows = numpy.empty((_possible(table, spans, is_walked), COLUMNS), dtype=numpy.int64)
+    bounds = numpy.zeros(len(table) + 1, dtype=numpy.int64)
+    _walk(payload, table, spans, rows, bounds, is_walked)
+    return RecordRows(payload, rows, bounds, is_walked, table)
 
 
-def _decompressed(chunk: BatchChunk, batches: Sequence[int]) -> tuple[Bytes, Int64s, Int64s]:
-    """(the records of these batches, where each one's begin, where they end)."""
-    sections = [_section(chunk, index) for index in batches]
-    ends = numpy.cumsum([len(section) for section in sections], dtype=numpy.int64)
-    starts = numpy.concatenate([numpy.zeros(1, dtype=numpy.int64), ends[:-1]])
-    return numpy.frombuffer(b"".join([*sections, bytes(LEAST_PAYLOAD)]), dtype=numpy.uint8), starts, ends
+def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple[Bytes, Int64s]:
+    """(what holds the records of these batches, where in it each one's begin and end)."""
+    begins = table[:, BEGIN] + BATCH_HEADER_SIZE
+    ends = table[:, BEGIN] + table[:, SIZE]
+    codecs = table[:, ATTRIBUTES] & COMPRESSION_TYPE_MASK
+    if not codecs.any():
+        return numpy.frombuffer(chunk.data, dtype=numpy.uint8), numpy.stack((begins, ends), axis=1)
+    places = list(zip(begins.tolist(), ends.tolist(), codecs.tolist(), strict=True))
+    sections: list[bytes | None] = []
+    sizes = []
+    for index, (begin, end, codec) in zip(batches, places, strict=True):
+        size = bytes_needed(chunk.data, begin, end) if codec == CompressionType.LZ4 else -1
+        section = _section(chunk, index) if size < 0 else None
+        sections.append(section)
+        sizes.append(size if section is None else len(section))
+    return _unpacked(chunk, batches, places, sections, sum(sizes))
+
+
+def _unpacked(
+    chunk: TableChunk,
+    batches: Sequence[int],
+    places: Sequence[tuple[int, int, int]],
+    sections: Sequence[bytes | None],
+    size: int,
+) -> tuple[Bytes, Int64s]:
+    """See `_sections`. What stands in `sections` is unpacked already; `size`: bytes that all take at most."""
+    payload = numpy.empty(size + LEAST_PAYLOAD, dtype=numpy.uint8)
+    out = payload.data
+    stops = []
+    used = 0
+    for index, (begin, _, _), section in zip(batches, places, sections, strict=True):
+        if section is None:
+            unpacked = unpack(chunk.data, begin, out[used:])
+            if unpacked >= 0:
+                used += unpacked
+            else:
+                section = _section(chunk, index)  # which says what is wrong
+        if section is not None:
+            out[used : used + len(section)] = section
+            used += len(section)
+        stops.append(used)
+    ends = numpy.array(stops, dtype=numpy.int64)
+    return payload, numpy.stack((numpy.concatenate(([0], ends[:-1])), ends), axis=1)
 
 
 def _section(chunk: BatchChunk, index: int) -> bytes:
@@ -212,3 +248,7 @@ def _section(chunk: BatchChunk, index: int) -> bytes:
         return records_section(chunk.batch(index), chunk.headers[index])
     except KafkaError as error:
         raise chunk.refusal(index, error) from error
+
+
+assert (BASE_OFFSET, ATTRIBUTES, BASE_TIMESTAMP, MAX_TIMESTAMP, RECORDS) == (2, 4, 5, 6, 7), "the loops have numbers"
+assert (LOG_APPEND_TIME_FLAG, LEAST_RECORD_SIZE) == (8, 7)

@@ -5,22 +5,25 @@ has the CRC that it says and begins at or behind the end of the one before. Sour
 grows to the largest batch: growBuffersOrFail).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER_SIZE,
+    CONTROL_FLAG,
     HEADER,
     LOG_OVERHEAD,
     MAGIC,
+    TRANSACTIONAL_FLAG,
     BatchHeader,
     batch_size,
 )
 from ...protocol.records.checksum import crc32c
 from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ..files import READ_ONLY, Files
+from .cleaned_indexes import IndexedBatch
 from .pace import Pace
 
 _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
@@ -29,7 +32,7 @@ _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 class BatchChunk:
     """Whole batches that lie one behind the other; `position` is where the first begins in its file, in bytes."""
 
-    __slots__ = ("data", "first_record", "headers", "path", "position", "starts")
+    __slots__ = ("data", "first_record", "headers", "is_plain", "path", "position", "record_count", "starts")
 
     def __init__(self, path: Path, position: int, data: memoryview, first_record: int) -> None:
         self.path = path
@@ -37,8 +40,30 @@ class BatchChunk:
         self.data = data
         self.first_record = first_record
         """The number of records, by the headers, that lie in front of this chunk in its segment."""
-        self.starts: list[int] = []
-        self.headers: list[BatchHeader] = []
+        self.record_count = 0
+        """The number of records in this chunk, by the headers."""
+        self.starts: Sequence[int] = []
+        self.headers: Sequence[BatchHeader] = []
+        self.is_plain = False
+        """Whether all batches are known to hold data outside of transactions, and none to be empty."""
+
+    def take_batches(self, least: int, size: int) -> tuple[int, int]:
+        """Takes in the whole batches in the data, which end in front of `size`, the end of the file.
+
+        `least`: the first one's offset, or less. (Offset behind the last one, index behind it.) Raises
+        CorruptRecordError, UnsupportedForMessageFormatError.
+        """
+        headers: list[BatchHeader] = []
+        starts: list[int] = []
+        self.headers, self.starts = headers, starts
+        least, end = _take_batches(self, headers, starts, least, size)
+        self.record_count = sum(max(header.records_count, 0) for header in headers)
+        special = CONTROL_FLAG | TRANSACTIONAL_FLAG
+        self.is_plain = all(
+            header.records_count > 0 and header.last_offset_delta >= 0 and not header.attributes & special
+            for header in headers
+        )
+        return least, end
 
     def batch(self, index: int) -> memoryview:
         """The bytes of a batch, header included."""
@@ -53,6 +78,10 @@ class BatchChunk:
             counts.append(count)
             count += max(header.records_count, 0)
         return counts
+
+    def indexed(self, first: int, end: int) -> Sequence[IndexedBatch]:
+        """What indexes need of the batches from `first` to `end` (exclusive)."""
+        return [(header.last_offset, header.max_timestamp, header.size_in_bytes) for header in self.headers[first:end]]
 
     def place(self, index: int) -> str:
         """Where a batch lies, for messages."""
@@ -69,7 +98,13 @@ def place_of(path: Path, position: int, offset: int) -> str:
 
 
 def read_chunks(
-    files: Files, path: Path, base_offset: int, size: int, buffer_bytes: int, pace: Pace
+    files: Files,
+    path: Path,
+    base_offset: int,
+    size: int,
+    buffer_bytes: int,
+    pace: Pace,
+    chunk_type: type[BatchChunk] = BatchChunk,
 ) -> Iterator[BatchChunk]:
     """The batches of a segment's file of `size` bytes, about `buffer_bytes` of them at a time.
 
@@ -84,11 +119,11 @@ def read_chunks(
             data = files.read(fd, min(wanted, size - position), position)
             if len(data) < min(wanted, size - position):
                 raise CorruptRecordError(f"{path}: the file ends at {position + len(data)}, not at {size}")
-            chunk = BatchChunk(path, position, memoryview(data), records)
-            least, end = _take_batches(chunk, least, size)
+            chunk = chunk_type(path, position, memoryview(data), records)
+            least, end = chunk.take_batches(least, size)
             if chunk.headers:
                 pace.read(end)
-                records += sum(max(header.records_count, 0) for header in chunk.headers)
+                records += chunk.record_count
                 yield chunk
             wanted = buffer_bytes if chunk.headers else _wanted(chunk, buffer_bytes)
             position += end
@@ -103,9 +138,11 @@ def _wanted(chunk: BatchChunk, buffer_bytes: int) -> int:
     return max(size, buffer_bytes)
 
 
-def _take_batches(chunk: BatchChunk, least: int, size: int) -> tuple[int, int]:
-    """Fills the chunk with the whole batches in its data; (offset behind the last, index behind the last)."""
-    data, headers, starts = chunk.data, chunk.headers, chunk.starts
+def _take_batches(
+    chunk: BatchChunk, headers: list[BatchHeader], starts: list[int], least: int, size: int
+) -> tuple[int, int]:
+    """Fills the lists of a chunk; (offset behind the last, index behind the last)."""
+    data = chunk.data
     unpack, make, count = HEADER.unpack_from, BatchHeader._make, len(data)
     start = 0
     while start + BATCH_HEADER_SIZE <= count:

@@ -6,11 +6,14 @@ written since the last, a last time index entry at the end. Source: append and o
 
 from collections.abc import Iterable
 
-from ...protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from ...protocol.records.batch import NO_TIMESTAMP
 from ..file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from ..offset_index import OffsetIndex
 from ..time_index import TimeIndex
 from ..transaction_index import AbortedTransaction, TransactionIndex
+
+IndexedBatch = tuple[int, int, int]
+"""What indexes need of a batch: its last offset, its greatest timestamp (ms since 1970), its bytes."""
 
 
 class CleanedIndexes:
@@ -37,17 +40,20 @@ class CleanedIndexes:
         self._max_timestamp_offset = base_offset
         self.size = 0
 
-    def append(self, header: BatchHeader) -> None:
-        """The batch with this header comes next in the file."""
-        if header.max_timestamp > self._max_timestamp:
-            self._max_timestamp = header.max_timestamp
-            self._max_timestamp_offset = header.last_offset
-        if self._bytes_since_entry > self._index_interval_bytes:
-            self._offsets.append(header.last_offset, self.size)
-            self._times.append_if_later(self._max_timestamp, self._max_timestamp_offset)
-            self._bytes_since_entry = 0
-        self._bytes_since_entry += header.size_in_bytes
-        self.size += header.size_in_bytes
+    def append(self, batches: Iterable[IndexedBatch]) -> None:
+        """These batches come next in the file."""
+        interval, since_entry, position = self._index_interval_bytes, self._bytes_since_entry, self.size
+        for last_offset, max_timestamp, size in batches:
+            if max_timestamp > self._max_timestamp:
+                self._max_timestamp = max_timestamp
+                self._max_timestamp_offset = last_offset
+            if since_entry > interval:
+                self._offsets.append(last_offset, position)
+                self._times.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+                since_entry = 0
+            since_entry += size
+            position += size
+        self._bytes_since_entry, self.size = since_entry, position
 
     def append_aborted(self, entries: Iterable[AbortedTransaction]) -> None:
         """Aborted transactions whose marker was written."""

@@ -19,8 +19,8 @@ from .latest_records import LatestRecords, find_latest
 from .offset_map import UNLIMITED, KeyLimit
 from .pace import Pace, full_speed
 from .partition_facts import PartitionFacts
-from .record_steps import PlainSteps, RecordSteps, SiftOrder
-from .retention import Piece, Round, retain
+from .record_steps import Piece, PlainSteps, RecordSteps, SiftOrder
+from .retention import Round, retain
 from .segment_writer import SegmentWriter, take_in, write_indexes
 from .swap import swap_in
 
@@ -146,7 +146,15 @@ class PartitionCleaner:
     def _chunks(self, segment: SegmentFacts) -> Iterator[BatchChunk]:
         """The batches of a segment. Raises KafkaError for damage, with its place."""
         path = segment_path(self._directory, segment.base_offset, LOG_SUFFIX)
-        return read_chunks(self._files, path, segment.base_offset, segment.size, self._buffer_bytes, self._pace)
+        return read_chunks(
+            self._files,
+            path,
+            segment.base_offset,
+            segment.size,
+            self._buffer_bytes,
+            self._pace,
+            self._steps.chunk_type,
+        )
 
     def _clean_group(
         self, facts: PartitionFacts, group: CleanedGroup, round_: Round, latest: LatestRecords, *, is_dry_run: bool

@@ -8,7 +8,7 @@ left (rounds that end early would not: a tombstone that only the next round find
 delete horizon by then). Exact in both. Source: Kafka's Cleaner.buildOffsetMap.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
@@ -101,8 +101,10 @@ def _build(
     return left_out
 
 
-def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, start_offset: int) -> list[int]:
+def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, start_offset: int) -> Sequence[int]:
     """The data batches of a chunk that reach `start_offset` and were not aborted."""
+    if chunk.is_plain and chunk.headers[0].last_offset >= start_offset:
+        return range(len(chunk.headers))
     found = []
     for index, header in enumerate(chunk.headers):
         if header.last_offset < start_offset:
@@ -118,6 +120,8 @@ def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, sta
 def _mark(steps: RecordSteps, chunks: Iterator[BatchChunk], offset_map: OffsetMap, marks: RecordMarks) -> None:
     """Marks the latest records of the map's range in one segment, aborted ones too: those go anyway."""
     for chunk in chunks:
-        marks.reserve(chunk.first_record + sum(max(header.records_count, 0) for header in chunk.headers))
-        data = [i for i, header in enumerate(chunk.headers) if not header.attributes & CONTROL_FLAG]
+        marks.reserve(chunk.first_record + chunk.record_count)
+        data: Sequence[int] = range(len(chunk.headers))
+        if not chunk.is_plain:
+            data = [index for index in data if not chunk.headers[index].attributes & CONTROL_FLAG]
         steps.mark(chunk, data, offset_map, marks)

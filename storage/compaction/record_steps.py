@@ -6,15 +6,16 @@ record is one function, `record_stays`, of plain numbers: both call it. Pure. So
 shouldRetainRecord, MemoryRecords.filterTo.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BatchHeader, Buffer
+from ...protocol.records.batch import BatchHeader, Buffer, read_header
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.errors import InvalidRecordError
 from ...protocol.records.record import Record, decode_records
 from .batch_chunk import BatchChunk
+from .cleaned_indexes import IndexedBatch
 from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
 from .record_marks import RecordMarks
 
@@ -34,32 +35,60 @@ class SiftOrder(NamedTuple):
 
 
 class Sifted(NamedTuple):
-    """What stays of one batch: records in it, records that stay, those without a key, whether a tombstone stays."""
+    """Records in some batches, records that stay, those without a key."""
 
     records: int
     kept: int
     without_key: int
-    keeps_tombstone: bool
+
+
+EMPTY, WHOLE, REBUILT, WITH_HORIZON = range(4)
+"""What becomes of a batch: no record stays, it stays as it is, it is rebuilt, it is so with a new delete horizon."""
+
+
+class Piece(NamedTuple):
+    """Batches to write one behind the other."""
+
+    data: Buffer
+    batches: Sequence[IndexedBatch]
+
+
+class Rebuilt(Protocol):
+    """Batches that were rebuilt, in their order."""
+
+    def pieces(self, first: int, end: int) -> Iterable[Piece]:
+        """Those from `first` to `end` (exclusive)."""
+        ...
 
 
 class Sifting(Protocol):
     """The batches that were sifted, in their order."""
 
     @property
-    def facts(self) -> Sequence[Sifted]:
-        """What stays of each."""
+    def total(self) -> Sifted:
+        """Of all these batches."""
         ...
 
-    def rebuild(self, orders: Sequence[tuple[int, int | None]]) -> Sequence[Buffer]:
-        """For each (number of a sifted batch, delete horizon in ms): the batch with the records that stay.
+    @property
+    def fates(self) -> Sequence[int]:
+        """For each batch: EMPTY, WHOLE, REBUILT or WITH_HORIZON."""
+        ...
 
-        Raises InvalidRecordError for what no batch can hold.
+    def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> Rebuilt:
+        """The batches with these numbers, with the records that stay; `new_horizon_ms` for those WITH_HORIZON.
+
+        The others keep the delete horizon that they have. Raises InvalidRecordError for what no batch can hold.
         """
         ...
 
 
 class RecordSteps(Protocol):
     """What looks into the records of data batches. All raise InvalidRecordError with the place of the batch."""
+
+    @property
+    def chunk_type(self) -> type[BatchChunk]:
+        """What is to be read, for the other steps."""
+        ...
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
         """An empty map."""
@@ -81,13 +110,27 @@ def record_stays(is_behind_map: bool, has_key: bool, is_latest: bool, has_value:
     return has_key and is_latest and (has_value or not drops_tombstones)
 
 
-def drops_tombstones(header: BatchHeader, now_ms: int) -> bool:
-    """Whether the delete horizon of a batch has passed."""
-    return header.has_delete_horizon and now_ms >= header.base_timestamp
+def drops_tombstones(has_delete_horizon: bool, base_timestamp: int, now_ms: int) -> bool:
+    """Whether the delete horizon of a batch has passed, which is then its base timestamp."""
+    return has_delete_horizon and now_ms >= base_timestamp
+
+
+def fate_of_batch(records: int, kept: int, keeps_tombstone: bool, has_delete_horizon: bool) -> int:
+    """What becomes of a batch of so many records; one that keeps a tombstone gets a delete horizon, once."""
+    if kept == 0:
+        return 0
+    if keeps_tombstone and not has_delete_horizon:
+        return 3
+    return 1 if kept == records else 2
+
+
+assert (EMPTY, WHOLE, REBUILT, WITH_HORIZON) == (0, 1, 2, 3), "fate_of_batch has them as numbers: it is compiled too"
 
 
 class PlainSteps:
     """The steps in pure Python."""
+
+    chunk_type = BatchChunk
 
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
         """See RecordSteps."""
@@ -111,7 +154,7 @@ class PlainSteps:
 class PlainSifting:
     """See Sifting."""
 
-    __slots__ = ("_batches", "_chunk", "_kept", "facts")
+    __slots__ = ("_batches", "_chunk", "_kept", "fates", "total")
 
     def __init__(
         self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder, latest_among: LatestAmong | None = None
@@ -120,33 +163,57 @@ class PlainSifting:
         self._chunk = chunk
         self._batches = batches
         self._kept: list[list[Record]] = []
-        self.facts: list[Sifted] = []
+        self.fates: list[int] = []
+        all_records = all_kept = all_without_key = 0
         first_records = chunk.first_records() if isinstance(order.latest, RecordMarks) else [0] * len(chunk.headers)
         for index in batches:
             records = decode(chunk, index)
             is_latest = (latest_among or latest_in_dictionary)(records, first_records[index], order.latest)
-            drops = drops_tombstones(chunk.headers[index], order.now_ms)
+            header = chunk.headers[index]
+            drops = drops_tombstones(header.has_delete_horizon, header.base_timestamp, order.now_ms)
             end = order.latest_offset
             kept = [
                 record
                 for record, latest in zip(records, is_latest, strict=True)
                 if record_stays(record.offset > end, record.key is not None, latest, record.value is not None, drops)
             ]
-            without_key = sum(1 for record in records if record.key is None and record.offset <= end)
             keeps_tombstone = any(record.value is None for record in kept)
-            self.facts.append(Sifted(len(records), len(kept), without_key, keeps_tombstone))
+            all_records += len(records)
+            all_kept += len(kept)
+            all_without_key += sum(1 for record in records if record.key is None and record.offset <= end)
+            self.fates.append(fate_of_batch(len(records), len(kept), keeps_tombstone, header.has_delete_horizon))
             self._kept.append(kept)
+        self.total = Sifted(all_records, all_kept, all_without_key)
 
-    def rebuild(self, orders: Sequence[tuple[int, int | None]]) -> list[bytes]:
+    def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> "PlainRebuilt":
         """See Sifting."""
         rebuilt = []
-        for number, horizon in orders:
+        for number in numbers:
             index = self._batches[number]
+            header = self._chunk.headers[index]
+            horizon = new_horizon_ms if self.fates[number] == WITH_HORIZON else header.delete_horizon_ms
             try:
-                rebuilt.append(rebuilt_batch(self._chunk.headers[index], self._kept[number], horizon))
+                rebuilt.append(rebuilt_batch(header, self._kept[number], horizon))
             except KafkaError as error:
                 raise self._chunk.refusal(index, error) from error
-        return rebuilt
+        return PlainRebuilt(rebuilt)
+
+
+class PlainRebuilt:
+    """See Rebuilt."""
+
+    def __init__(self, batches: Sequence[Buffer]) -> None:
+        self.batches = batches
+
+    def pieces(self, first: int, end: int) -> Iterator[Piece]:
+        """See Rebuilt."""
+        return map(piece_of, self.batches[first:end])
+
+
+def piece_of(batch: Buffer) -> Piece:
+    """One batch to write."""
+    header = read_header(batch)
+    return Piece(batch, [(header.last_offset, header.max_timestamp, header.size_in_bytes)])
 
 
 def decode(chunk: BatchChunk, index: int) -> list[Record]:

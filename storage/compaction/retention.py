@@ -8,21 +8,19 @@ round's last batch stays).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import (
     CONTROL_FLAG,
-    DELETE_HORIZON_FLAG,
     LOG_OVERHEAD,
     TRANSACTIONAL_FLAG,
     BatchHeader,
-    Buffer,
-    read_header,
 )
 from ...protocol.records.builder import encode_empty_batch
 from .batch_chunk import BatchChunk
-from .record_steps import RecordSteps, Sifting, SiftOrder, decode, rebuilt_batch
+from .record_steps import EMPTY, WHOLE, Piece, Rebuilt, RecordSteps, SiftOrder, decode, piece_of, rebuilt_batch
 from .transactions import CleanedTransactions
 
 
@@ -49,20 +47,15 @@ class Round:
     records_without_key: int = 0
 
 
-class Piece(NamedTuple):
-    """Batches to write one behind the other; `is_verbatim`: they are as they were."""
+class _Stay(Enum):
+    """What stands for a batch that stays as it is, and for the next one of those that the steps rebuild."""
 
-    data: Buffer
-    headers: Sequence[BatchHeader]
-    is_verbatim: bool
-
-
-class _Verbatim:
-    """What stands for a batch that stays as it is."""
+    VERBATIM = 0
+    REBUILT = 1
 
 
-_VERBATIM = _Verbatim()
-_Fate = Buffer | _Verbatim | None
+_VERBATIM, _REBUILT = _Stay.VERBATIM, _Stay.REBUILT
+_Fate = bytes | _Stay | None
 
 
 def retain(round_: Round, chunk: BatchChunk, order: SiftOrder) -> tuple[list[Piece], bool]:
@@ -71,6 +64,13 @@ def retain(round_: Round, chunk: BatchChunk, order: SiftOrder) -> tuple[list[Pie
     Raises InvalidRecordError for records that can't be decoded or rebuilt: the partition is then left as it is.
     """
     fates: list[_Fate] = [None] * len(chunk.headers)
+    data = range(len(fates)) if chunk.is_plain else _without_data(round_, chunk, fates)
+    rebuilt = _data_batches(round_, chunk, data, order, fates) if data else None
+    return list(_pieces(chunk, fates, rebuilt)), any(fate is not _VERBATIM for fate in fates)
+
+
+def _without_data(round_: Round, chunk: BatchChunk, fates: list[_Fate]) -> Sequence[int]:
+    """Fills in the fate of markers, of what was aborted and of empty batches; the indexes of the others."""
     data = []
     is_aborted = round_.transactions.is_aborted
     for index, header in enumerate(chunk.headers):
@@ -82,9 +82,7 @@ def retain(round_: Round, chunk: BatchChunk, order: SiftOrder) -> tuple[list[Pie
             fates[index] = _without_records(round_, chunk, index, 0)
         else:
             data.append(index)
-    if data:
-        _data_batches(round_, chunk, data, round_.steps.sift(chunk, data, order), fates)
-    return list(_pieces(chunk, fates)), any(fate is not _VERBATIM for fate in fates)
+    return data
 
 
 def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Fate:
@@ -107,33 +105,23 @@ def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Fate:
 
 
 def _data_batches(
-    round_: Round, chunk: BatchChunk, batches: Sequence[int], sifting: Sifting, fates: list[_Fate]
-) -> None:
-    """Fills in the fate of the batches whose records were sifted."""
-    rebuilds: list[tuple[int, int | None]] = []
-    new_horizon = round_.now_ms + round_.delete_retention_ms
-    read = all_kept = unkeyed = 0
-    for number, (records, kept, without_key, keeps_tombstone) in enumerate(sifting.facts):
-        index = batches[number]
-        read += records
-        all_kept += kept
-        unkeyed += without_key
-        if not kept:
-            fates[index] = _without_records(round_, chunk, index, 0)
-            continue
-        header = chunk.headers[index]
-        has_horizon = header.attributes & DELETE_HORIZON_FLAG
-        if keeps_tombstone and not has_horizon:
-            rebuilds.append((number, new_horizon))
-        elif kept == records:
-            fates[index] = _VERBATIM
+    round_: Round, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder, fates: list[_Fate]
+) -> Rebuilt | None:
+    """Fills in the fate of data batches; those that are rebuilt, if any."""
+    sifting = round_.steps.sift(chunk, batches, order)
+    rebuilds = []
+    for number, fate in enumerate(sifting.fates):
+        if fate == EMPTY:
+            fates[batches[number]] = _without_records(round_, chunk, batches[number], 0)
+        elif fate == WHOLE:
+            fates[batches[number]] = _VERBATIM
         else:
-            rebuilds.append((number, header.base_timestamp if has_horizon else None))
-    for (number, _), batch in zip(rebuilds, sifting.rebuild(rebuilds) if rebuilds else (), strict=True):
-        fates[batches[number]] = batch
-    round_.records_read += read
-    round_.records_kept += all_kept
-    round_.records_without_key += unkeyed
+            fates[batches[number]] = _REBUILT
+            rebuilds.append(number)
+    round_.records_read += sifting.total.records
+    round_.records_kept += sifting.total.kept
+    round_.records_without_key += sifting.total.without_key
+    return sifting.rebuild(rebuilds, round_.now_ms + round_.delete_retention_ms) if rebuilds else None
 
 
 def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Fate:
@@ -160,28 +148,33 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
     return header.last_offset == last.last_data_offset
 
 
-def _pieces(chunk: BatchChunk, fates: Sequence[_Fate]) -> Iterator[Piece]:
-    """What is to be written; neighbours that stay as they are come as one."""
-    first: int | None = None
-    for index, fate in enumerate(fates):
+def _pieces(chunk: BatchChunk, fates: Sequence[_Fate], rebuilt: Rebuilt | None) -> Iterator[Piece]:
+    """What is to be written; neighbours that stay as they are come as one, and so do those that were rebuilt."""
+    taken = 0
+    for fate, (first, end) in _runs(fates):
         if fate is _VERBATIM:
-            if first is None:
-                first = index
-            continue
-        if first is not None:
-            yield _verbatim(chunk, first, index)
-            first = None
-        if fate is not None:
-            assert not isinstance(fate, _Verbatim)
-            yield Piece(fate, (read_header(fate),), is_verbatim=False)
-    if first is not None:
-        yield _verbatim(chunk, first, len(fates))
+            yield _verbatim(chunk, first, end)
+        elif fate is _REBUILT:
+            assert rebuilt is not None
+            yield from rebuilt.pieces(taken, taken + end - first)
+            taken += end - first
+        elif isinstance(fate, bytes):
+            yield piece_of(fate)
+
+
+def _runs(fates: Sequence[_Fate]) -> Iterator[tuple[_Fate, tuple[int, int]]]:
+    """Neighbours of one fate: (the fate, (index of the first, index behind the last))."""
+    first = 0
+    for index in range(1, len(fates) + 1):
+        if index == len(fates) or fates[index] is not fates[first]:
+            yield fates[first], (first, index)
+            first = index
 
 
 def _verbatim(chunk: BatchChunk, first: int, end: int) -> Piece:
     """The batches from `first` to `end` (exclusive) as they are."""
     stop = chunk.starts[end - 1] + chunk.headers[end - 1].batch_length + LOG_OVERHEAD
-    return Piece(chunk.data[chunk.starts[first] : stop], chunk.headers[first:end], is_verbatim=True)
+    return Piece(chunk.data[chunk.starts[first] : stop], chunk.indexed(first, end))
 
 
 def _bare_header(header: BatchHeader) -> bytes:

@@ -13,7 +13,7 @@ from ..files import CREATE, Files
 from ..segment import MAX_RELATIVE_OFFSET
 from .cleaned_indexes import CleanedIndexes
 from .pace import Pace
-from .retention import Piece
+from .record_steps import Piece
 
 MAX_PARTS = 256
 """What is written at a time in so many parts at most; the system takes 1024."""
@@ -67,10 +67,10 @@ class SegmentWriter:
 
 def take_in(indexes: CleanedIndexes, piece: Piece, base_offset: int, path: Path) -> None:
     """Adds batches to the indexes of a segment. Raises CorruptRecordError for an offset that does not fit into it."""
-    for header in piece.headers:
-        if header.last_offset - base_offset > MAX_RELATIVE_OFFSET:
-            raise CorruptRecordError(f"{path}: offset {header.last_offset} is too far from {base_offset}")
-        indexes.append(header)
+    greatest = max(last_offset for last_offset, _, _ in piece.batches)
+    if greatest - base_offset > MAX_RELATIVE_OFFSET:
+        raise CorruptRecordError(f"{path}: offset {greatest} is too far from {base_offset}")
+    indexes.append(piece.batches)
 
 
 def write_indexes(

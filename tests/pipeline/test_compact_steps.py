@@ -10,6 +10,7 @@ import pytest
 
 from odradek.pipeline.compact.compiled_map import CompiledOffsetMap
 from odradek.pipeline.compact.compiled_steps import CompiledSteps
+from odradek.pipeline.compact.table_chunk import TableChunk
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.batch import HEADER
 from odradek.protocol.records.builder import assemble_batch, encode_batch
@@ -153,7 +154,7 @@ def test_the_compiled_map_keeps_within_its_bytes(tmp_path: Path) -> None:
         writer.append_records([(b"key-%d-%d" % (number, record), b"v") for record in range(100)])
     writer.close()
     path = tmp_path / "t-0" / f"{0:020d}.log"
-    [chunk] = read_chunks(UnsyncedFiles(), path, 0, path.stat().st_size, 1 << 20, full_speed())
+    [chunk] = read_chunks(UnsyncedFiles(), path, 0, path.stat().st_size, 1 << 20, full_speed(), TableChunk)
     limit = 100_000
     offset_map = CompiledOffsetMap(KeyLimit(size=limit), KeyRange(), seed=3)
     batches = list(range(len(chunk.headers)))

@@ -1,0 +1,182 @@
+"""Chunks of batches whose headers are a table of numbers, filled by a compiled loop: no Python object for each batch.
+
+Pure. What is wrong with a chunk is found here and said by BatchChunk, which then goes through it batch by batch.
+Layout: protocol/records/batch.py.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy
+
+from ...protocol.records.batch import ATTRIBUTES_POSITION, HEADER, BatchHeader
+from ...protocol.records.checksum import crc32c
+from ...protocol.records.errors import CorruptRecordError
+from ...storage.compaction.batch_chunk import BatchChunk
+from ...storage.compaction.cleaned_indexes import IndexedBatch
+from ..compiled import compiled, inlined
+from ..decode.spans import Bytes, Int64s
+
+(
+    BEGIN,
+    SIZE,
+    BASE_OFFSET,
+    LAST_OFFSET,
+    ATTRIBUTES,
+    BASE_TIMESTAMP,
+    MAX_TIMESTAMP,
+    RECORDS,
+    CRC,
+    HAS_VALID_PRODUCER,
+) = range(10)
+"""Columns of the table: where the batch begins in the chunk, its bytes, fields of its header, and whether BatchBuilder
+takes its producer fields (MemoryRecordsBuilder.validateProducerState)."""
+COLUMNS = 10
+LEAST_BATCH = 61
+
+
+@inlined
+def _int64(data: Bytes, position: int) -> int:
+    value = 0
+    for index in range(8):
+        value = (value << 8) | int(data[position + index])
+    return value
+
+
+@inlined
+def _uint32(data: Bytes, position: int) -> int:
+    value = 0
+    for index in range(4):
+        value = (value << 8) | int(data[position + index])
+    return value
+
+
+@inlined
+def _int32(data: Bytes, position: int) -> int:
+    value = _uint32(data, position)
+    return value - 0x100000000 if value > 0x7FFFFFFF else value
+
+
+@compiled
+def _fill(data: Bytes, least: int, left: int, table: Int64s) -> tuple[int, int, int, int, bool, bool]:
+    """Fills the table with the whole batches in the data, of which `left` bytes are left in the file.
+
+    (How many; where the last ends; the offset behind it; records; whether the chunk is plain; whether all is well but
+    for CRCs, which are not looked at.)
+    """
+    position = 0
+    count = 0
+    records = 0
+    is_plain = True
+    while position + 61 <= len(data):
+        length = _int32(data, position + 8)
+        base_offset = _int64(data, position)
+        if data[position + 16] != 2 or length < 49 or base_offset < least or base_offset > 1 << 62:
+            return count, position, least, records, is_plain, False
+        end = position + length + 12
+        if end > len(data):
+            return count, position, least, records, is_plain, end <= left
+        attributes = (int(data[position + 21]) << 8) | int(data[position + 22])
+        delta = _int32(data, position + 23)
+        producer_id = _int64(data, position + 43)
+        producer_epoch = (int(data[position + 51]) << 8) | int(data[position + 52])
+        record_count = _int32(data, position + 57)
+        table[count, 0] = position
+        table[count, 1] = length + 12
+        table[count, 2] = base_offset
+        table[count, 3] = base_offset + delta
+        table[count, 4] = attributes
+        table[count, 5] = _int64(data, position + 27)
+        table[count, 6] = _int64(data, position + 35)
+        table[count, 7] = record_count
+        table[count, 8] = _uint32(data, position + 17)
+        if producer_id == -1:
+            table[count, 9] = attributes & 0x10 == 0
+        else:
+            table[count, 9] = producer_epoch != 0xFFFF and _int32(data, position + 53) >= 0
+        is_plain = is_plain and attributes & 0x30 == 0 and record_count > 0 and delta >= 0
+        records += max(record_count, 0)
+        least = base_offset + delta + 1
+        position = end
+        count += 1
+    return count, position, least, records, is_plain, position == len(data) or len(data) < left
+
+
+class TableChunk(BatchChunk):
+    """See BatchChunk. `table` has a row for each batch, with the columns above."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, path: Path, position: int, data: memoryview, first_record: int) -> None:
+        super().__init__(path, position, data, first_record)
+        self.table: Int64s = numpy.empty((0, COLUMNS), dtype=numpy.int64)
+
+    def take_batches(self, least: int, size: int) -> tuple[int, int]:
+        """See BatchChunk."""
+        table = numpy.empty((len(self.data) // LEAST_BATCH, COLUMNS), dtype=numpy.int64)
+        data = numpy.frombuffer(self.data, dtype=numpy.uint8)
+        count, end, behind, records, is_plain, is_good = _fill(data, least, size - self.position, table)
+        self.table = table[:count]
+        self.starts = self.table[:, BEGIN].tolist()
+        if not is_good or not self._have_crcs():
+            super().take_batches(least, size)
+            raise CorruptRecordError(f"{self.path}: an offset behind {1 << 62}")  # or that would have said what it is
+        self.headers = _Headers(self.data, self.starts)
+        self.record_count, self.is_plain = int(records), bool(is_plain)
+        return int(behind), int(end)
+
+    def _have_crcs(self) -> bool:
+        """Whether all batches have the CRC that their headers say."""
+        data, checksum = self.data, crc32c
+        ends = (self.table[:, BEGIN] + self.table[:, SIZE]).tolist()
+        stored = self.table[:, CRC].tolist()
+        checksums = [
+            checksum(data[start + ATTRIBUTES_POSITION : end]) for start, end in zip(self.starts, ends, strict=True)
+        ]
+        return bool(checksums == stored)
+
+    def rows(self, batches: Sequence[int]) -> Int64s:
+        """The rows of some batches, in their order."""
+        return self.table if len(batches) == len(self.table) else self.table[list(batches)]
+
+    def first_records(self) -> list[int]:
+        """See BatchChunk."""
+        counts = numpy.maximum(self.table[:, RECORDS], 0)
+        numbers: list[int] = (self.first_record + numpy.cumsum(counts) - counts).tolist()
+        return numbers
+
+    def indexed(self, first: int, end: int) -> Sequence[IndexedBatch]:
+        """See BatchChunk."""
+        rows = self.table[first:end]
+        columns = (rows[:, column].tolist() for column in (LAST_OFFSET, MAX_TIMESTAMP, SIZE))
+        return list(zip(*columns, strict=True))
+
+
+class _Headers(Sequence[BatchHeader]):
+    """The headers of a chunk, each read when it is asked for."""
+
+    __slots__ = ("_data", "_starts")
+
+    def __init__(self, data: memoryview, starts: Sequence[int]) -> None:
+        self._data = data
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, index: int) -> BatchHeader: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[BatchHeader]: ...
+    def __getitem__(self, index: int | slice) -> BatchHeader | list[BatchHeader]:
+        if isinstance(index, slice):
+            return [self._read(start) for start in self._starts[index]]
+        return self._read(self._starts[index])
+
+    def _read(self, start: int) -> BatchHeader:
+        return BatchHeader._make(HEADER.unpack_from(self._data, start))
+
+
+assert (BEGIN, SIZE, BASE_OFFSET, LAST_OFFSET, ATTRIBUTES) == (0, 1, 2, 3, 4), "the compiled loop has them as numbers"
+assert (BASE_TIMESTAMP, MAX_TIMESTAMP, RECORDS, CRC, HAS_VALID_PRODUCER) == (5, 6, 7, 8, 9)

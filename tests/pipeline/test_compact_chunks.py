@@ -1,0 +1,124 @@
+"""What the compiled steps read of a log: tables say what plain chunks say, LZ4 frames unpack to the same bytes."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.compact.lz4_sections import bytes_needed, unpack
+from odradek.pipeline.compact.table_chunk import TableChunk
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.lz4_codec import compress_lz4, decompress_lz4
+from odradek.protocol.records.record import Record
+from odradek.storage.compaction.batch_chunk import BatchChunk, read_chunks
+from odradek.storage.compaction.pace import full_speed
+from support.log_histories import HistoryWriter
+from support.unsynced_files import UnsyncedFiles
+
+
+def chunks(path: Path, buffer_bytes: int, chunk_type: type[BatchChunk]) -> list[BatchChunk]:
+    """Those of a whole file."""
+    files = UnsyncedFiles()
+    return list(read_chunks(files, path, 0, path.stat().st_size, buffer_bytes, full_speed(), chunk_type))
+
+
+def said(chunk: BatchChunk) -> list[object]:
+    """Everything that a chunk says of its batches."""
+    count = len(chunk.headers)
+    return [
+        chunk.position,
+        chunk.first_record,
+        chunk.record_count,
+        chunk.is_plain,
+        list(chunk.starts),
+        [chunk.headers[index] for index in range(count)],
+        list(chunk.headers[1:]),
+        chunk.first_records(),
+        list(chunk.indexed(0, count)),
+        [bytes(chunk.batch(index)) for index in range(count)],
+    ]
+
+
+@pytest.mark.parametrize("buffer_bytes", [64, 1000, 1 << 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_says_of_batches_what_a_plain_chunk_says(tmp_path: Path, seed: int, buffer_bytes: int) -> None:
+    writer = HistoryWriter(random.Random(seed), tmp_path / "t-0")
+    writer.write(150)
+    writer.close()
+    paths = sorted((tmp_path / "t-0").glob("*.log"))
+    assert sum(path.stat().st_size for path in paths) > 1000
+    for path in paths:
+        plain, table = chunks(path, buffer_bytes, BatchChunk), chunks(path, buffer_bytes, TableChunk)
+        assert [said(chunk) for chunk in table] == [said(chunk) for chunk in plain]
+
+
+def three_batches() -> bytearray:
+    """With the offsets 0 to 5."""
+    batches = [encode_batch([Record(i, 5, b"k", b"v", []), Record(i + 1, 6, None, b"", [])]) for i in (0, 2, 4)]
+    return bytearray(b"".join(batches))
+
+
+def test_every_damaged_byte_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    whole = three_batches()
+    for position in range(len(whole) // 3, 2 * len(whole) // 3):
+        damaged = whole.copy()
+        damaged[position] ^= 0x81
+        path = tmp_path / "00000000000000000000.log"
+        path.write_bytes(damaged)
+        answers: list[list[object]] = []
+        for chunk_type in (BatchChunk, TableChunk):
+            try:
+                answers.append([said(chunk) for chunk in chunks(path, 1 << 20, chunk_type)])
+            except KafkaError as error:
+                answers.append([str(error)])
+        assert answers[0] == answers[1], f"byte {position}"
+
+
+@pytest.mark.parametrize("cut", [1, 30, 70])
+def test_a_cut_file_is_refused_in_the_same_words(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(three_batches()[:-cut])
+    messages = []
+    for chunk_type in (BatchChunk, TableChunk):
+        with pytest.raises(KafkaError) as caught:
+            chunks(path, 1 << 20, chunk_type)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("size", [0, 1, 70, 16_000, 65_536, 65_537, 300_000])
+@pytest.mark.parametrize("letters", [1, 16, 256])
+def test_a_frame_unpacks_to_what_was_packed(size: int, letters: int) -> None:
+    content = bytes(random.Random(size).choices(range(letters), k=size))
+    frame = compress_lz4(content)
+    data = memoryview(b"in front" + frame + b"behind")
+    needed = bytes_needed(data, 8, 8 + len(frame))
+    assert needed >= size
+    out = memoryview(bytearray(needed + 3))
+    assert unpack(data, 8, out) == size
+    assert out[:size] == content
+
+
+def test_no_frame_is_read_that_is_not_as_kafka_writes_it() -> None:
+    frame = compress_lz4(bytes(range(256)) * 40)
+    other_blocks = bytes((*frame[:5], 0x50, *frame[6:]))
+    for other in (b"", frame[:10], frame[:-4], b"x" + frame[1:], other_blocks):
+        assert bytes_needed(memoryview(other), 0, len(other)) == -1
+
+
+def test_a_malformed_block_is_left_to_the_codec() -> None:
+    frame = bytearray(compress_lz4(b"abcdefgh" * 40))
+    for position in range(11, len(frame) - 4):
+        damaged = bytes((*frame[:position], frame[position] ^ 0xFF, *frame[position + 1 :]))
+        data = memoryview(damaged)
+        needed = bytes_needed(data, 0, len(data))
+        assert needed > 0
+        out = memoryview(bytearray(needed))
+        size = unpack(data, 0, out)
+        try:
+            expected = decompress_lz4(damaged, 1 << 20)
+        except KafkaError:
+            assert size == -1
+        else:
+            assert out[:size] == expected
