@@ -6,7 +6,7 @@ Owns one ``call_at`` of the loop at most. The rules are in :mod:`.timers`; the c
 import asyncio
 from collections.abc import Callable
 
-from .timers import TimerHandle, TimerQueue
+from .timers import Postponable, TimerHandle, TimerQueue
 
 
 class LoopTimers:
@@ -30,6 +30,13 @@ class LoopTimers:
         if not self._closed and (self._wake_up is None or deadline_ms < self._wake_up_ms):
             self._arm(deadline_ms)
         return handle
+
+    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
+        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False where it is due, or would come sooner.
+
+        The loop's own timer stays as it is: it finds nothing due then, and goes on to what is.
+        """
+        return handle.postpone(int(self._loop.time() * 1000) + delay_ms)
 
     def close(self) -> None:
         """Fires nothing any more."""

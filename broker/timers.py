@@ -2,16 +2,26 @@
 
 Owns: what is due when. Never does: reading a clock of its own (the shell gives one), keeping cancelled callbacks alive.
 Deadlines are rounded up to a tick, so that thousands of sessions share few wake-ups: setting a timer costs a dictionary
-look-up and an append, cancelling one assignment. Source: Kafka's hierarchical timing wheel (``SystemTimer``), for the
-same reason; here one level of buckets in a heap does, since the heap holds ticks and not timers.
+look-up and an append, cancelling or postponing one an assignment. Who was postponed stays in its bucket, and goes to
+that of its deadline when the first is due: a session that fifteen heartbeats renew moves once. Source: Kafka's
+hierarchical timing wheel (``SystemTimer``), for the same reason; here one level of buckets in a heap does, since the
+heap holds ticks and not timers.
 """
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Protocol
 
 TICK_MS = 4
 FEW_CANCELLED = 1024
 """So many cancelled timers may always lie about; above, they are swept out once they are the greater half."""
+
+
+class Postponable(Protocol):
+    """A timer that was set."""
+
+    def postpone(self, deadline_ms: int) -> bool:
+        """Makes it due later; False, and nothing is changed, where it is due already or is asked to come sooner."""
 
 
 class TimerHandle:
@@ -32,6 +42,13 @@ class TimerHandle:
         queue, self._queue = self._queue, None
         if queue is not None:
             queue.note_cancelled()
+
+    def postpone(self, deadline_ms: int) -> bool:
+        """Makes it due later; False, and nothing is changed, where it is due already or is asked to come sooner."""
+        if self._queue is None or deadline_ms < self.deadline_ms:
+            return False
+        self.deadline_ms = deadline_ms
+        return True
 
     def leave(self) -> None:
         """The queue lets go of it: it is due, and may still be cancelled before it fires."""
@@ -62,15 +79,19 @@ class TimerQueue:
     def add(self, deadline_ms: int, callback: Callable[[], None]) -> TimerHandle:
         """Sets a timer for ``deadline_ms``; it fires at that time or up to ``TICK_MS`` later."""
         handle = TimerHandle(deadline_ms, callback, self)
+        self._put(handle)
+        return handle
+
+    def _put(self, handle: TimerHandle) -> None:
+        """Into the bucket of its deadline."""
         self._handles += 1
-        tick = -(-deadline_ms // TICK_MS)
+        tick = _tick(handle.deadline_ms)
         bucket = self._buckets.get(tick)
         if bucket is None:
             self._buckets[tick] = [handle]
             heappush(self._ticks, tick)
         else:
             bucket.append(handle)
-        return handle
 
     def note_cancelled(self) -> None:
         """Counts a cancelled timer, and sweeps them out where they are too many.
@@ -91,10 +112,10 @@ class TimerQueue:
         self._cancelled = 0
 
     def next_deadline_ms(self) -> int | None:
-        """When the next timer that was not cancelled is due, or None; drops buckets in which all were cancelled."""
+        """When the next timer is due, or None; empties buckets in which all were cancelled or postponed."""
         while self._ticks:
             tick = self._ticks[0]
-            if any(handle.callback is not None for handle in self._buckets[tick]):
+            if any(handle.callback is not None and _tick(handle.deadline_ms) == tick for handle in self._buckets[tick]):
                 return tick * TICK_MS
             self._take_first()
         return None
@@ -102,19 +123,31 @@ class TimerQueue:
     def pop_due(self, now_ms: int) -> list[Callable[[], None]]:
         """Takes out what is due at ``now_ms``, in the order of the ticks, then of setting; calling each fires it.
 
-        One that is cancelled before it is called (by another of them, say) does nothing then.
+        Of one tick, those that were postponed to it come behind. One that is cancelled before it is called (by another
+        of them, say) does nothing then.
         """
         due: list[Callable[[], None]] = []
         while self._ticks and self._ticks[0] * TICK_MS <= now_ms:
-            due += [handle.fire for handle in self._take_first() if handle.callback is not None]
+            due += [handle.fire for handle in self._take_first()]
         return due
 
     def _take_first(self) -> list[TimerHandle]:
-        bucket = self._buckets.pop(heappop(self._ticks))
+        """Empties the first bucket: the timers that it is the time of. Those that were postponed go to theirs."""
+        tick = heappop(self._ticks)
+        bucket = self._buckets.pop(tick)
         self._handles -= len(bucket)
+        due = []
         for handle in bucket:
             if handle.callback is None:
                 self._cancelled -= 1
+            elif _tick(handle.deadline_ms) > tick:
+                self._put(handle)
             else:
                 handle.leave()
-        return bucket
+                due.append(handle)
+        return due
+
+
+def _tick(deadline_ms: int) -> int:
+    """The first tick that is not before the deadline."""
+    return -(-deadline_ms // TICK_MS)

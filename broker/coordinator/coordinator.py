@@ -5,7 +5,6 @@ Owns: which partition is served by which shard. Never does: deciding, I/O. Sourc
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Generic
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -16,7 +15,8 @@ from .shard import CoordinatorShard, Core, ErrorResponse, Reply
 
 logger = logging.getLogger(__name__)
 
-_partition_for = lru_cache(maxsize=16_384)(partition_for)
+KEYS_KNOWN = 65_536
+"""Of so many groups or transactional ids the shard is kept, which spares Java's hash of each request's."""
 
 LogOpener = Callable[[int], CoordinatorLog | None]
 """Partition -> its log, or None where this broker does not lead it."""
@@ -50,15 +50,23 @@ class Coordinator(Generic[Core, EffectsOf]):
         self._open_log = open_log
         self._compression = compression
         self._shards: dict[int, CoordinatorShard[Core, EffectsOf]] = {}
+        self._by_key: dict[str, CoordinatorShard[Core, EffectsOf]] = {}
+        """By key, of those that were asked for since shards last came or went."""
         self._active = True
 
     def partition_for(self, key: str) -> int:
         """The partition of the topic that a group id or a transactional id belongs to."""
-        return _partition_for(key, self.partition_count)
+        return partition_for(key, self.partition_count)
 
     def shard_of(self, key: str) -> CoordinatorShard[Core, EffectsOf]:
         """The shard of a key. Raises KafkaError NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE at shutdown."""
-        return self.shard_at(self.partition_for(key))
+        shard = self._by_key.get(key)
+        if shard is None:
+            shard = self.shard_at(self.partition_for(key))
+            if len(self._by_key) >= KEYS_KNOWN:
+                self._by_key.clear()
+            self._by_key[key] = shard
+        return shard
 
     def shard_at(self, partition: int) -> CoordinatorShard[Core, EffectsOf]:
         """The shard of a partition. Raises KafkaError NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE at shutdown."""
@@ -80,12 +88,14 @@ class Coordinator(Generic[Core, EffectsOf]):
         error_response: ErrorResponse,
     ) -> None:
         """:meth:`CoordinatorShard.write` on the shard of a key; an error where this broker does not serve it."""
-        try:
-            shard = self.shard_of(key)
-        except KafkaError as error:
-            reply(error_response(error.error_code))
-        else:
-            shard.write(now_ms, decide, reply, error_response)
+        shard = self._by_key.get(key)
+        if shard is None:
+            try:
+                shard = self.shard_of(key)
+            except KafkaError as error:
+                reply(error_response(error.error_code))
+                return
+        shard.write(now_ms, decide, reply, error_response)
 
     def read(self, key: str, query: Callable[[Core], Any], reply: Reply, error_response: ErrorResponse) -> None:
         """:meth:`CoordinatorShard.read` on the shard of a key; an error where this broker does not serve it."""
@@ -145,6 +155,7 @@ class Coordinator(Generic[Core, EffectsOf]):
         """This broker no longer leads the partition."""
         shard = self._shards.pop(partition, None)
         if shard is not None:
+            self._by_key.clear()
             shard.unload()
 
     def shutdown(self) -> None:

@@ -5,12 +5,13 @@ Invariants: a reply leaves only when everything decided before it is as durable 
 too, whose record the leader's request brought); while loading every request is
 answered COORDINATOR_LOAD_IN_PROGRESS, never from what was read so far. Source: ``CoordinatorRuntime``.
 
-A heartbeat costs one decision, one timer set and one reply: no task, no await, nothing appended.
+A heartbeat costs one decision, one timer postponed and one reply: no task, no await, nothing appended.
 """
 
 import logging
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
@@ -45,6 +46,18 @@ class ShardState(Enum):
     UNLOADED = auto()
 
 
+class ShardTimer:
+    """A timer that the core has set: the same one for as long as it is only put off, as sessions are."""
+
+    __slots__ = ("event", "handle", "key")
+
+    handle: TimerHandle
+
+    def __init__(self, key: TimerKey, event: Any) -> None:
+        self.key = key
+        self.event = event
+
+
 class CoordinatorShard(Generic[Core, EffectsOf]):
     """The coordinator of what belongs to one partition: groups, or transactional ids."""
 
@@ -56,8 +69,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         "_log",
         "_records_count",
         "_steps",
-        "_timer_handles",
         "_timers",
+        "_timers_set",
         "_told_at_ms",
         "core",
         "name",
@@ -86,7 +99,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self._log = log
         self._timers = timers
         self._clock_ms = clock_ms
-        self._timer_handles: dict[TimerKey, TimerHandle] = {}
+        self._timers_set: dict[TimerKey, ShardTimer] = {}
         self._steps: Iterator[int] | None = None
         self._loading_since_ms = 0
         self._told_at_ms = 0
@@ -141,11 +154,11 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         if self.state is ShardState.ACTIVE:
             effects = self.core.effects(self._clock_ms())
             self.core.on_unloaded(effects)
-            _release(effects.replies, None, None)
+            self._release(effects.replies, None, None, None)
         self.state = ShardState.UNLOADED
-        for handle in self._timer_handles.values():
-            handle.cancel()
-        self._timer_handles.clear()
+        for timer in self._timers_set.values():
+            timer.handle.cancel()
+        self._timers_set.clear()
 
     # --- requests
 
@@ -230,7 +243,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             response = error_response(error)
 
         if error:
-            _release(follow.replies, response, reply)
+            self._release(follow.replies, response, reply, None)
         else:
             self._release_when_durable(follow.replies, response, reply, error_response, effects)
         if follow.records:
@@ -248,11 +261,13 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         error_response: ErrorResponse | None,
         stored: EffectsOf | None = None,
     ) -> None:
-        def release(error: ErrorCode) -> None:
+        if self._log.is_durable:
+            self._release(replies, response, reply, stored)
+            return
+
+        def when_durable(error: ErrorCode) -> None:
             if error is ErrorCode.NONE:
-                _release(replies, response, reply)
-                if stored is not None and self._after_stored is not None:
-                    self._after_stored(stored)
+                self._release(replies, response, reply, stored)
                 return
             told = self._failed(error)
             for token, answer in replies:
@@ -261,7 +276,16 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             if response is not None and reply is not None and error_response is not None:
                 reply(error_response(told))
 
-        self._log.when_durable(release)
+        self._log.when_durable(when_durable)
+
+    def _release(self, replies: Replies, response: Any, reply: Reply | None, stored: EffectsOf | None) -> None:
+        """Lets answers go; ``stored``: the effects that have become durable by that."""
+        for token, answer in replies:
+            token(answer)
+        if response is not None and reply is not None:
+            reply(response)
+        if stored is not None and self._after_stored is not None:
+            self._after_stored(stored)
 
     def _failed(self, error: ErrorCode) -> ErrorCode:
         """The log can't be used any more: nothing is served, parked requests are told; what a client is told."""
@@ -308,23 +332,27 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         return ErrorCode.NONE
 
     def _set_timers(self, effects: EffectsOf) -> None:
-        for timer in effects.timers:
-            previous = self._timer_handles.pop(timer.key, None)
-            if previous is not None:
-                previous.cancel()
-            if isinstance(timer, SetTimer):
-                self._schedule(timer)
+        for wanted in effects.timers:
+            known = self._timers_set.get(wanted.key)
+            if isinstance(wanted, SetTimer):
+                if known is not None:
+                    if self._timers.postpone(known.handle, wanted.delay_ms):
+                        known.event = wanted.event
+                        continue
+                    known.handle.cancel()
+                self._set_timer(wanted)
+            elif known is not None:
+                del self._timers_set[wanted.key]
+                known.handle.cancel()
 
-    def _schedule(self, timer: SetTimer) -> None:
-        key = timer.key
-        event = timer.event
+    def _set_timer(self, wanted: SetTimer) -> None:
+        timer = self._timers_set[wanted.key] = ShardTimer(wanted.key, wanted.event)
+        timer.handle = self._timers.schedule(wanted.delay_ms, partial(self._timer_due, timer))
 
-        def fire() -> None:
-            self._timer_handles.pop(key, None)
-            if self._fire(event) and key not in self._timer_handles:
-                self._schedule(SetTimer(key, TIMER_RETRY_MS, event))
-
-        self._timer_handles[key] = self._timers.schedule(timer.delay_ms, fire)
+    def _timer_due(self, timer: ShardTimer) -> None:
+        del self._timers_set[timer.key]
+        if self._fire(timer.event) and timer.key not in self._timers_set:
+            self._set_timer(SetTimer(timer.key, TIMER_RETRY_MS, timer.event))
 
     def _fire(self, event: Any) -> ErrorCode:
         """The error if what the event led to could not be appended: it comes again then."""
@@ -333,10 +361,3 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         effects = self.core.effects(self._clock_ms())
         self.core.handle_timer(event, effects)
         return self.carry_out(effects)
-
-
-def _release(replies: Replies, response: Any, reply: Reply | None) -> None:
-    for token, answer in replies:
-        token(answer)
-    if response is not None and reply is not None:
-        reply(response)

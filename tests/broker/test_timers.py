@@ -1,10 +1,12 @@
 """The timer queue: fires in order, never early, forgets what was cancelled."""
 
+import asyncio
 import random
 from functools import partial
 
 import pytest
 
+from odradek.broker.loop_timers import LoopTimers
 from odradek.broker.timers import FEW_CANCELLED, TICK_MS, TimerQueue
 
 
@@ -62,6 +64,63 @@ def test_cancelled_timers_of_the_far_future_do_not_pile_up() -> None:
     assert len(queue) == 0
 
 
+def test_a_postponed_timer_fires_at_its_last_deadline_and_wakes_nobody_before() -> None:
+    queue = TimerQueue()
+    fired: list[int] = []
+    handle = queue.add(100, lambda: fired.append(0))
+    for deadline in (180, 260, 301):
+        assert handle.postpone(deadline)
+    assert queue.next_deadline_ms() == 304, "rounded up to a tick"
+    assert queue.pop_due(303) == []
+    assert len(queue) == 1
+    [fire] = queue.pop_due(304)
+    fire()
+    assert fired == [0]
+    assert len(queue) == 0
+
+
+def test_a_timer_is_not_postponed_to_a_sooner_time_nor_once_it_is_due_or_cancelled() -> None:
+    queue = TimerQueue()
+    fired: list[int] = []
+    handle = queue.add(100, lambda: fired.append(0))
+    assert not handle.postpone(99)
+    assert handle.postpone(100)
+    [fire] = queue.pop_due(100)
+    assert not handle.postpone(200), "it is about to fire"
+    fire()
+    assert fired == [0]
+    cancelled = queue.add(300, lambda: fired.append(1))
+    assert cancelled.postpone(400)
+    cancelled.cancel()
+    assert not cancelled.postpone(500)
+    assert queue.pop_due(1_000) == []
+    assert len(queue) == 0
+
+
+async def test_the_loop_fires_a_postponed_timer_once_at_its_last_deadline() -> None:
+    loop = asyncio.get_running_loop()
+    timers = LoopTimers(loop)
+    fired_at_s: list[float] = []
+    fired = asyncio.Event()
+
+    def fire() -> None:
+        fired_at_s.append(loop.time())
+        fired.set()
+
+    began_s = loop.time()
+    handle = timers.schedule(20, fire)
+    assert timers.postpone(handle, 60)
+    assert not timers.postpone(handle, 20), "that would be sooner"
+    await fired.wait()
+    assert not timers.postpone(handle, 60), "it has fired"
+    behind = asyncio.Event()
+    timers.schedule(40, behind.set)
+    await behind.wait()
+    [at_s] = fired_at_s
+    assert at_s - began_s >= 0.059, "the clock is read in whole milliseconds"
+    timers.close()
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_against_a_model(seed: int) -> None:
     chance = random.Random(seed)
@@ -83,6 +142,13 @@ def test_against_a_model(seed: int) -> None:
             handles[victim].cancel()
             if victim not in fired:
                 expected.pop(victim, None)
+        if chance.random() < 0.5:
+            favoured = chance.randrange(identity + 1)
+            later = now + chance.randrange(0, 500)
+            if handles[favoured].postpone(later):
+                assert favoured in expected, "it has neither fired nor been cancelled"
+                assert later >= expected[favoured]
+                expected[favoured] = later
         now += chance.randrange(0, 20)
         for callback in queue.pop_due(now):
             callback()
@@ -91,3 +157,4 @@ def test_against_a_model(seed: int) -> None:
         callback()
     assert set(fired) == set(expected), f"seed {seed}"
     assert all(fired[identity] >= expected[identity] for identity in fired)
+    assert len(queue) == 0

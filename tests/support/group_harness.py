@@ -17,6 +17,7 @@ from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage
 from odradek.broker.request import RequestContext
+from odradek.broker.timers import Postponable
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp
@@ -26,29 +27,47 @@ START_MS = 1_000_000
 
 
 class VirtualTimer:
-    def __init__(self, callback: Callable[[], None]) -> None:
+    def __init__(self, timers: "VirtualTimers", deadline_ms: int, callback: Callable[[], None]) -> None:
         self.callback: Callable[[], None] | None = callback
+        self.deadline_ms = deadline_ms
+        self.turn = 0
+        self._timers = timers
 
     def cancel(self) -> None:
         self.callback = None
 
+    def postpone(self, deadline_ms: int) -> bool:
+        if self.callback is None or deadline_ms < self.deadline_ms:
+            return False
+        self.deadline_ms = deadline_ms
+        self._timers.put(self)
+        return True
+
 
 class VirtualTimers:
-    """A clock that moves only when told, and the timers that it makes fire."""
+    """A clock that moves only when told, and the timers that it makes fire, at one time in the order of setting."""
 
     def __init__(self, now_ms: int = START_MS) -> None:
         self.now_ms = now_ms
         self._queue: list[tuple[int, int, VirtualTimer]] = []
-        self._count = 0
+        self._turns = 0
 
     def schedule(self, delay_ms: int, callback: Callable[[], None]) -> VirtualTimer:
-        timer = VirtualTimer(callback)
-        self._count += 1
-        heappush(self._queue, (self.now_ms + delay_ms, self._count, timer))
+        timer = VirtualTimer(self, self.now_ms + delay_ms, callback)
+        self.put(timer)
         return timer
 
+    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
+        return handle.postpone(self.now_ms + delay_ms)
+
+    def put(self, timer: VirtualTimer) -> None:
+        """Queues it for its deadline; where it stood before it counts no more."""
+        self._turns += 1
+        timer.turn = self._turns
+        heappush(self._queue, (timer.deadline_ms, timer.turn, timer))
+
     def next_ms(self) -> int | None:
-        while self._queue and self._queue[0][2].callback is None:
+        while self._queue and (self._queue[0][2].callback is None or self._queue[0][1] != self._queue[0][2].turn):
             heappop(self._queue)
         return self._queue[0][0] if self._queue else None
 
@@ -90,6 +109,10 @@ class MemoryLog:
         if self.on_append is not None:
             self.on_append(list(decoded_records([batch])))
         return offset
+
+    @property
+    def is_durable(self) -> bool:
+        return not self.held
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
         if self.held:

@@ -37,6 +37,17 @@ def test_a_partition_is_opened_when_a_group_first_needs_it() -> None:
     assert refusal.value.error_code is ErrorCode.NOT_COORDINATOR
 
 
+def test_who_leads_a_partition_again_serves_its_groups_from_the_new_shard() -> None:
+    coordinator, _ = _coordinator({43: MemoryLog()})
+    before = coordinator.shard_of("spurs")
+    coordinator.resign(43)
+    after = coordinator.shard_of("spurs")
+    assert before.state is ShardState.UNLOADED
+    assert after is not before
+    assert after.state is ShardState.ACTIVE
+    assert coordinator.elect(43, MemoryLog()) is coordinator.shard_of("spurs")
+
+
 def test_after_shutdown_nothing_is_coordinated() -> None:
     coordinator, _ = _coordinator({43: MemoryLog()})
     shard = coordinator.shard_of("spurs")
