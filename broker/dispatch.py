@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
-from ..protocol.api_keys import ApiKey, api
+from ..protocol.api_keys import ApiDescription, ApiKey, api
 from ..protocol.codec import decoder
 from ..protocol.errors import ErrorCode, KafkaError, ProtocolError
-from ..protocol.header import encode_response_parts, request_header_version
+from ..protocol.header import request_header_version, response_encoder
 from ..protocol.messages.headers import RequestHeader
 from .connection import Connection
 from .request import ConnectionRefusal, RequestContext
@@ -31,29 +31,28 @@ logger = logging.getLogger(__name__)
 
 
 class Route:
-    """How one version of one API is decoded and served."""
+    """How one version of one API is decoded, served and answered."""
 
-    __slots__ = ("api_key", "decode", "decode_header", "handle", "name", "response_version", "version")
+    __slots__ = ("decode", "decode_header", "encode", "handle", "name", "response_version")
 
-    def __init__(self, api_key: int, version: int, decode: Callable[..., Any], handle: Handler, name: str) -> None:
-        self.decode_header = decoder(RequestHeader, request_header_version(api_key, version))
-        self.api_key = api_key
-        self.version = version
+    def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
+        self.decode_header = decoder(RequestHeader, request_header_version(description.key, version))
         self.decode = decode
         self.handle = handle
-        self.name = name
+        self.name = description.name
         # The request's, but version 0 for an ApiVersions of a version that is not known.
         self.response_version = 0 if decode is _skip_body else version
+        self.encode = response_encoder(description.response_class(), self.response_version)
 
 
 class Reply:
     """Answers one request: called with the response, or with None where the client wants none."""
 
-    __slots__ = ("_connection", "_correlation_id", "_version")
+    __slots__ = ("_connection", "_correlation_id", "_route")
 
-    def __init__(self, connection: Connection, version: int, correlation_id: int) -> None:
+    def __init__(self, connection: Connection, route: Route, correlation_id: int) -> None:
         self._connection: Connection | _Unheard | None = connection
-        self._version = version
+        self._route = route
         self._correlation_id = correlation_id
 
     def __call__(self, response: Any) -> None:
@@ -61,7 +60,7 @@ class Reply:
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         # Encoded first: a response that can't be encoded is not sent, and the request failed.
-        parts = None if response is None else encode_response_parts(response, self._version, self._correlation_id)
+        parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
         connection.answered(parts)
 
@@ -83,7 +82,7 @@ class Reply:
         from .error_responses import error_response  # the rules of all APIs: only once a handler failed
 
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-        response = error_response(api_key, self._version, request, code)
+        response = error_response(api_key, self._route.response_version, request, code)
         if response is None:
             self.refuse(f"serving it failed ({code.name}), and it wants no answer")
         else:
@@ -152,7 +151,7 @@ class Dispatcher:
             now_ms,
             owned,
         )
-        reply = Reply(connection, route.response_version, header.correlation_id)
+        reply = Reply(connection, route, header.correlation_id)
         try:
             route.handle(self._broker, request, context, reply)
         except ConnectionRefusal as refusal:
@@ -178,9 +177,9 @@ class Dispatcher:
             if api_key != ApiKey.API_VERSIONS:
                 return None
             # The body of a version that is newer than we know can't be read, and need not be.
-            return Route(api_key, version, _skip_body, handler(api_key), description.name)
+            return Route(description, version, _skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
-        route = Route(api_key, version, decode, self._instead.get(api_key) or handler(api_key), description.name)
+        route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
 

@@ -43,7 +43,7 @@ Part: TypeAlias = bytes | bytearray | memoryview | FileRegion
 class ResponseWriter:
     """The sending half of one connection."""
 
-    __slots__ = ("_parts", "_region_sent", "_socket_fd", "_transport", "paused")
+    __slots__ = ("_parts", "_paused", "_region_sent", "_socket_fd", "_transport", "is_sending")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -51,14 +51,12 @@ class ResponseWriter:
         transport.set_write_buffer_limits(high=CHUNK_BYTES, low=0)
         sock: socket.socket = transport.get_extra_info("socket")
         self._socket_fd = sock.fileno()
-        self._parts: deque[Part] = deque()
+        self._parts: deque[Part] | None = None
+        """Made for the first answer that is more than bytes in memory: an empty one has 0.6 KiB."""
         self._region_sent = 0
-        self.paused = False
-
-    @property
-    def is_sending(self) -> bool:
+        self._paused = False
+        self.is_sending = False
         """Whether an answer is not wholly with the transport, or the transport has asked for a pause."""
-        return bool(self._parts) or self.paused
 
     def write(self, parts: list[Part]) -> None:
         """Sends an answer's parts in order; takes over the file regions among them."""
@@ -70,25 +68,33 @@ class ResponseWriter:
             if len(in_memory) == len(parts):
                 self._transport.write(b"".join(in_memory))
                 return
+        self.is_sending = True
+        if self._parts is None:
+            self._parts = deque()
         self._parts.extend(parts)
         self._send()
 
+    def pause(self) -> None:
+        """The transport's buffer is full: nothing more until :meth:`resume`."""
+        self._paused = self.is_sending = True
+
     def resume(self) -> bool:
         """Goes on after the transport's buffer has emptied; True when everything has been handed over."""
-        if self._parts:
-            self._send()
+        self._paused = False
+        self._send()
         return not self._parts
 
     def close(self) -> None:
         """Gives back the regions that were not sent."""
-        for part in self._parts:
+        for part in self._parts or ():
             if not isinstance(part, BYTES):
                 part.close()
-        self._parts.clear()
+        self._parts = None
+        self.is_sending = self._paused
 
     def _send(self) -> None:
         """Sends until everything has left or the transport asks for a pause."""
-        while self._parts and not self.paused and not self._transport.is_closing():
+        while self._parts and not self._paused and not self._transport.is_closing():
             part = self._parts[0]
             if isinstance(part, BYTES):
                 self._send_bytes(part)
@@ -97,6 +103,7 @@ class ResponseWriter:
                 part.close()
                 self._parts.popleft()
                 self._region_sent = 0
+        self.is_sending = self._paused or bool(self._parts)
 
     def _send_bytes(self, part: bytes | bytearray | memoryview) -> None:
         """Straight to the socket where nothing is buffered, so that a region may follow; else through the transport."""
@@ -134,7 +141,7 @@ class ResponseWriter:
                     return True
                 self._region_sent += len(chunk)
                 self._transport.write(chunk)
-                if self.paused:
+                if self._paused:
                     return self._region_sent == length
                 continue
             self._region_sent += sent

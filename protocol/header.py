@@ -6,6 +6,7 @@ responses always carry header version 0: a client must be able to read the answe
 know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and ``responseHeaderVersion``.
 """
 
+from collections.abc import Callable
 from functools import cache
 from struct import Struct
 from struct import error as struct_error
@@ -15,6 +16,8 @@ from .api_keys import ApiKey, api
 from .codec import Buffer, Message, decoder, encoder, parts_encoder
 from .errors import ProtocolError
 from .messages.headers import RequestHeader
+
+ResponseEncoder = Callable[[Any, int], list[Any]]
 
 _API_KEY_AND_VERSION = Struct(">hh")
 _REQUEST_HEAD = Struct(">ihhih")
@@ -75,16 +78,28 @@ def encode_response_parts(message: Message, version: int, correlation_id: int) -
     What stands in ``records`` fields passes through as parts of their own. Raises ProtocolError for what cannot be
     written.
     """
-    parts = parts_encoder(type(message), version)(message)
-    tail = _NO_TAGGED_FIELDS if response_header_version(message.API_KEY, version) == 1 else b""
-    if len(parts) == 1:
-        body = parts[0]
-        parts[0] = _RESPONSE_HEAD.pack(4 + len(tail) + len(body), correlation_id) + tail + body
+    return response_encoder(type(message), version)(message, correlation_id)
+
+
+def response_encoder(cls: type[Message], version: int) -> ResponseEncoder:
+    """The function ``(message, correlation_id) -> [buffer, …]`` of :func:`encode_response_parts`; for hot paths."""
+    encode_body = parts_encoder(cls, version)
+    tail = _NO_TAGGED_FIELDS if response_header_version(cls.API_KEY, version) == 1 else b""
+    head_size = 4 + len(tail)
+    pack = _RESPONSE_HEAD.pack
+
+    def encode_response(message: Message, correlation_id: int) -> list[Any]:
+        parts = encode_body(message)
+        if len(parts) == 1:
+            body = parts[0]
+            parts[0] = pack(head_size + len(body), correlation_id) + tail + body
+            return parts
+        size = head_size + sum(len(part) for part in parts)
+        head = pack(size, correlation_id) + tail
+        if parts:
+            parts[0] = head + parts[0]
+        else:
+            parts.append(head)
         return parts
-    size = 4 + len(tail) + sum(len(part) for part in parts)
-    head = _RESPONSE_HEAD.pack(size, correlation_id) + tail
-    if parts:
-        parts[0] = head + parts[0]
-    else:
-        parts.append(head)
-    return parts
+
+    return encode_response
