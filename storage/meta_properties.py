@@ -66,8 +66,13 @@ def read_meta_properties(files: Files, directory: Path) -> MetaProperties | None
         for key, separator, value in (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
         if separator
     }
-    if properties.get("version") != "1":
-        raise CorruptCheckpointError(f"{path}: version {properties.get('version')}, only 1 is known")
+    if "version" not in properties:
+        raise CorruptCheckpointError(
+            f"{path}: version is missing: the file is empty or torn. Put it back from a copy, or write it anew with the"
+            " cluster.id and node.id of the other log directories"
+        )
+    if properties["version"] != "1":
+        raise CorruptCheckpointError(f"{path}: version {properties['version']}, only 1 is known")
     try:
         directory_id = parse_uuid(properties["directory.id"]) if "directory.id" in properties else b""
         return MetaProperties(properties["cluster.id"], int(properties["node.id"]), directory_id)

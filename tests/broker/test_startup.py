@@ -166,11 +166,13 @@ def test_a_directory_of_another_node_is_told(tmp_path: Path) -> None:
         assert "Traceback" not in other.stderr
 
 
-def test_a_damaged_identity_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "said"), [("version=1\nnode.id=one\n", "cluster.id"), ("", "version is missing")])
+def test_a_damaged_identity_is_told(tmp_path: Path, text: str, said: str) -> None:
     with OurBroker(tmp_path) as broker:
         broker.stop()
-        (broker.log_dir / "meta.properties").write_text("version=1\nnode.id=one\n")
+        (broker.log_dir / "meta.properties").write_text(text)
         other = serve_beside(broker.log_dir)
         assert other.returncode == 1
         assert "meta.properties" in other.stderr
+        assert said in other.stderr
         assert "Traceback" not in other.stderr

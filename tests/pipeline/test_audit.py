@@ -154,6 +154,7 @@ def test_the_exit_code_tells_what_is_asked_for(tmp_path: Path) -> None:
     assert audit([str(directory.root), "--now", late, "--fail-on", "error"]) == 0
     assert audit([str(directory.root), "--now", late, "--ignore", "retention-overdue"]) == 0
     assert audit([str(directory.root), "--ignore", "retention-overdu"]) == 3
+    assert audit([str(directory.root), "--topic", "nosuch"]) == 3
     flip_a_byte(directory.root)
     assert audit([str(directory.root), "--now", late, "--fail-on", "error"]) == 2
     assert audit([str(directory.root), "--now", "2026-05-29", "--fail-on", "never"]) == 0
