@@ -36,6 +36,27 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def s3_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty S3 server that whoever opens ``s3://`` finds by the environment."""
+    from moto.server import ThreadedMotoServer
+    from s3fs import S3FileSystem
+
+    server = ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "anything",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    yield
+    server.stop()
+    S3FileSystem.clear_instance_cache()  # else the next test is given a file system that asks this server
+
+
 @pytest.fixture(scope="session")
 def cleaner_oracle() -> Iterator[CleanerOracle]:
     """Kafka's own cleaner, for any number of directories."""

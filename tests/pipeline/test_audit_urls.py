@@ -8,7 +8,6 @@ import fsspec
 import pyarrow.parquet as parquet
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from moto.server import ThreadedMotoServer
 
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.job import audit_directories
@@ -129,31 +128,17 @@ def test_what_is_written_must_lie_on_a_disk(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.ci
-def test_a_bucket_is_audited_as_the_local_directory(
-    damaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = ThreadedMotoServer("127.0.0.1", port=0)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-            "AWS_ACCESS_KEY_ID": "somebody",
-            "AWS_SECRET_ACCESS_KEY": "anything",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        url = "s3://audited/broker-1/data"
-        store = fsspec.filesystem("s3", skip_instance_cache=True)
-        store.mkdir("audited")
-        upload(damaged, url)
-        check_equal(damaged, url)
-        for place, output in ((str(damaged), "here"), (url, "there")):
-            assert audit([place, "--now", str(NOW_MS), "--output", str(tmp_path / output)]) == 2
-        here, there = (
-            parquet.read_table(tmp_path / output / "findings.parquet").to_pylist() for output in ("here", "there")
-        )
-        assert here
-        assert str(there).replace(url, str(damaged)) == str(here)
-    finally:
-        server.stop()
+@pytest.mark.usefixtures("s3_server")
+def test_a_bucket_is_audited_as_the_local_directory(damaged: Path, tmp_path: Path) -> None:
+    url = "s3://audited/broker-1/data"
+    store = fsspec.filesystem("s3", skip_instance_cache=True)
+    store.mkdir("audited")
+    upload(damaged, url)
+    check_equal(damaged, url)
+    for place, output in ((str(damaged), "here"), (url, "there")):
+        assert audit([place, "--now", str(NOW_MS), "--output", str(tmp_path / output)]) == 2
+    here, there = (
+        parquet.read_table(tmp_path / output / "findings.parquet").to_pylist() for output in ("here", "there")
+    )
+    assert here
+    assert str(there).replace(url, str(damaged)) == str(here)

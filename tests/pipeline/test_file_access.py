@@ -6,7 +6,6 @@ from pathlib import Path
 import fsspec
 import pyarrow.dataset as dataset
 import pytest
-from moto.server import ThreadedMotoServer
 
 from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage
@@ -124,22 +123,10 @@ def test_what_is_no_directory_or_can_not_be_reached_is_said(tmp_path: Path, monk
 
 
 @pytest.mark.ci
-def test_a_bucket_of_an_s3_server_reads_as_the_local_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ThreadedMotoServer("127.0.0.1", port=0)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-            "AWS_ACCESS_KEY_ID": "somebody",
-            "AWS_SECRET_ACCESS_KEY": "anything",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        system = fsspec.filesystem("s3", skip_instance_cache=True)
-        system.mkdir("volumes")
-        directory = history_directory(tmp_path / "data", steps=60)
-        upload(directory, "s3://volumes/broker-1/data")
-        check_equal_reading(directory, "s3://volumes/broker-1/data", tmp_path, split_bytes=10_000)
-    finally:
-        server.stop()
+@pytest.mark.usefixtures("s3_server")
+def test_a_bucket_of_an_s3_server_reads_as_the_local_directory(tmp_path: Path) -> None:
+    system = fsspec.filesystem("s3", skip_instance_cache=True)
+    system.mkdir("volumes")
+    directory = history_directory(tmp_path / "data", steps=60)
+    upload(directory, "s3://volumes/broker-1/data")
+    check_equal_reading(directory, "s3://volumes/broker-1/data", tmp_path, split_bytes=10_000)
