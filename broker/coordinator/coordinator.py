@@ -15,8 +15,10 @@ from .shard import CoordinatorShard, Core, ErrorResponse, Reply
 
 logger = logging.getLogger(__name__)
 
-KEYS_KNOWN = 65_536
-"""Of so many groups or transactional ids the shard is kept, which spares Java's hash of each request's."""
+KEYS_KNOWN = 16_384
+LONGEST_KEY_KNOWN = 249
+"""Of so many groups or transactional ids, of so many characters, the shard is kept, which spares Java's hash of each
+request's; of longer ones it is not: nobody fills memory with names."""
 
 LogOpener = Callable[[int], CoordinatorLog | None]
 """Partition -> its log, or None where this broker does not lead it."""
@@ -65,7 +67,8 @@ class Coordinator(Generic[Core, EffectsOf]):
             shard = self.shard_at(self.partition_for(key))
             if len(self._by_key) >= KEYS_KNOWN:
                 self._by_key.clear()
-            self._by_key[key] = shard
+            if len(key) <= LONGEST_KEY_KNOWN:
+                self._by_key[key] = shard
         return shard
 
     def shard_at(self, partition: int) -> CoordinatorShard[Core, EffectsOf]:

@@ -1,7 +1,8 @@
 """LZ4 frames unpacked into a buffer for many batches, without copies in between.
 
 Pure. Only frames as Kafka's Lz4BlockOutputStream writes them: blocks of 64 KiB, no checksums. Anything else, malformed
-frames too, is left to protocol/records/lz4_codec.py, which describes the frame.
+frames too, is left to protocol/records/lz4_codec.py, which describes the frame; so is one that may hold more than a
+reader takes (CVE-2023-34455).
 
 Sketch of costs: 10 us for a batch of 16 KiB, of which liblz4 takes 7; 26 through lz4_codec.
 """
@@ -10,6 +11,7 @@ from struct import Struct
 
 import cramjam
 
+from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from ...protocol.records.lz4_codec import BLOCK_SIZE, MAGIC
 
 _LENGTH = Struct("<I")
@@ -29,7 +31,7 @@ def bytes_needed(data: memoryview, start: int, end: int) -> int:
     while end - position >= 4:
         length = _LENGTH.unpack_from(data, position)[0] & ~_NOT_COMPRESSED
         if length == 0:
-            return needed
+            return needed if needed <= DEFAULT_MAX_DECOMPRESSED_SIZE else -1
         if length > BLOCK_SIZE:
             return -1
         needed += min(BLOCK_SIZE, _WORST_RATIO * length)

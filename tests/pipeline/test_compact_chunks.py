@@ -107,6 +107,13 @@ def test_no_frame_is_read_that_is_not_as_kafka_writes_it() -> None:
         assert bytes_needed(memoryview(other), 0, len(other)) == -1
 
 
+def test_a_frame_that_may_be_too_large_is_left_to_the_codec() -> None:
+    block = b"\x2c\x01\0\0" + bytes(300)  # may hold 64 KiB
+    for blocks, is_taken in ((2048, True), (2049, False)):
+        frame = memoryview(compress_lz4(b"")[:7] + block * blocks + bytes(4))
+        assert (bytes_needed(frame, 0, len(frame)) > 0) is is_taken
+
+
 def test_a_malformed_block_is_left_to_the_codec() -> None:
     frame = bytearray(compress_lz4(b"abcdefgh" * 40))
     for position in range(11, len(frame) - 4):
