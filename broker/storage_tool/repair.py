@@ -8,7 +8,7 @@ are rebuilt besides. A dry run lets it work on an overlay, and tells how that di
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -20,6 +20,7 @@ from ...storage.check.partition_check import check_partition
 from ...storage.check_command import run
 from ...storage.errors import StorageError
 from ...storage.file_names import (
+    LEADER_EPOCH_CHECKPOINT,
     METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
@@ -29,7 +30,7 @@ from ...storage.file_names import (
 from ...storage.files import Files
 from ...storage.log import Log
 from ...storage.log_directory import LogDirectory
-from ...storage.meta_properties import read_meta_properties
+from ...storage.meta_properties import CLEAN_SHUTDOWN_FILE, read_meta_properties
 from ...storage.overlay_files import Change, OverlayFiles
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
@@ -42,6 +43,7 @@ from .offline import effective_config, load_image
 REBUILT = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
 """What is removed where it is damaged, and made anew. A damaged transaction index is not among them: without one no
 transaction counts as aborted, so the loader recovers its segment instead."""
+WRITTEN_BY_STARTS = (*REBUILT, LEADER_EPOCH_CHECKPOINT)
 
 
 def repair(arguments: list[str]) -> int:
@@ -75,17 +77,19 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
             raise click.ClickException(f"{directory} is no formatted log directory; log.dirs names them")
     files = OverlayFiles() if dry_run else Files()
     told = _Told()
+    clean = {_absolute(directory) for directory in chosen if (directory / CLEAN_SHUTDOWN_FILE).exists()}
     logging.getLogger("odradek.storage").addHandler(told)
     try:
         image = MetadataImage()
         for directory in chosen:
-            image = _repair_directory(directory, files, config, image, from_start=from_start)
+            image = _repair_directory(directory, files, config, image, told.say, from_start=from_start)
     except (KafkaError, MetadataLogError, MetadataCorruption) as problem:
         raise click.ClickException(str(problem)) from problem
     finally:
         logging.getLogger("odradek.storage").removeHandler(told)
     if isinstance(files, OverlayFiles):
-        changes = [change for change in files.changes() if _is_repair(change, chosen)]
+        left_well = clean if told.is_silent else set()
+        changes = [change for change in files.changes() if _is_repair(change, chosen, left_well)]
         for change in changes:
             click.echo(f"would {change.kind} {change.path}" + (f": {change.detail}" if change.detail else ""))
         click.echo(f"{len(changes)} files would change; nothing was changed" if changes else "nothing to repair")
@@ -97,28 +101,53 @@ class _Told(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
+        self.is_silent = True
 
     def emit(self, record: logging.LogRecord) -> None:
         """One line."""
-        click.echo(record.getMessage())
+        self.say(record.getMessage())
+
+    def say(self, text: str) -> None:
+        """One line about damage."""
+        self.is_silent = False
+        click.echo(text)
 
 
-def _is_repair(change: Change, directories: list[Path]) -> bool:
-    """Not the checkpoints, the marker and the lock in a directory's root: every start and stop writes those."""
-    roots = {Path(os.path.abspath(directory)) for directory in directories}  # the overlay's names have no `..` either
-    return change.path.parent not in roots or "directory" in change.kind
+def _absolute(path: Path) -> Path:
+    """The overlay's names have no `..` either."""
+    return Path(os.path.abspath(path))
+
+
+def _is_repair(change: Change, directories: list[Path], left_well: set[Path]) -> bool:
+    """Not the checkpoints, the marker and the lock in a directory's root: every start and stop writes those.
+
+    Nor what a start does in the partitions of a directory that was stopped cleanly and has no damage: it removes the
+    producer snapshot of an earlier stop, and epochs without a record (LogLoader.load), and looks at the end of the
+    metadata log once more.
+    """
+    roots = {_absolute(directory) for directory in directories}
+    if change.path.parent in roots:
+        return "directory" in change.kind
+    return change.path.parent.parent not in left_well or not change.path.name.endswith(WRITTEN_BY_STARTS)
 
 
 def _repair_directory(
-    path: Path, files: Files, config: ServerConfig, image: MetadataImage, *, from_start: bool
+    path: Path,
+    files: Files,
+    config: ServerConfig,
+    image: MetadataImage,
+    say: Callable[[str], None],
+    *,
+    from_start: bool,
 ) -> MetadataImage:
-    """Repairs one directory; the metadata found so far, which the directories without a metadata log need too."""
+    """Repairs one directory, and says what is damaged; the metadata found so far, which directories without a metadata
+    log need too."""
     damaged = list(_damaged_small_files(path))
     directory = LogDirectory.open(path, files)
     try:
         assert directory.meta is not None
         for file in damaged:
-            click.echo(f"{file}: damaged; it is rebuilt from the log")
+            say(f"{file}: damaged; it is rebuilt from the log")
             files.remove(file)
         if from_start:
             directory.distrust()

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.broker.storage_tool.repair import repair
 from odradek.storage.check_command import check
 from odradek.storage.files import Files
 from odradek.storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from support.log_directories import history_directory
+from support.our_broker import OurBroker
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +115,26 @@ def test_what_every_start_writes_is_no_repair_however_the_directory_is_named(
     capsys.readouterr()
     for name in ("../logs", str(tmp_path / "elsewhere" / ".." / "logs")):
         assert repair([name, "--dry-run"]) == 0
+        assert capsys.readouterr().out == "nothing to repair\n"
+
+
+def create_topic(servers: str, name: str) -> None:
+    admin = AdminClient({"bootstrap.servers": servers})
+    for future in admin.create_topics([NewTopic(name, 1)]).values():
+        future.result(60)
+
+
+def test_a_directory_that_a_broker_stopped_cleanly_has_nothing_to_repair(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with OurBroker(tmp_path) as broker:
+        create_topic(broker.bootstrap_servers, "t")  # its partition has an epoch and no record
+        assert broker.stop() == 0
+        broker.start()
+        create_topic(broker.bootstrap_servers, "u")
+        assert broker.stop() == 0
+        capsys.readouterr()
+        assert repair([str(broker.log_dir), "--dry-run"]) == 0
         assert capsys.readouterr().out == "nothing to repair\n"
 
 
