@@ -113,6 +113,7 @@ def plan_append(
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     if (
         "compact" in config.cleanup_policy
+        or header.is_log_append_time
         or config.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
         or not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest)
     ):
@@ -156,18 +157,19 @@ def _refuse_second_batch(buffer: Buffer, size: int) -> None:
 
 
 def _refuse_records(buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig) -> None:
-    """Looks at every record: a compacted topic needs keys, or a time in the header was out of range (or -1).
+    """Looks at every record: a compacted topic needs keys, a time in the header was out of range (or -1) or
+    claims to be a broker's.
 
     Raises RecordValidationError with each record that is refused.
     """
-    no_limit = config.is_log_append_time
     refused = refused_records(
         buffer,
         header,
         is_compacted=config.is_compacted,
+        is_log_append_time=config.is_log_append_time,
         now_ms=now_ms,
-        before_max_ms=MAX_INT64 if no_limit else config.message_timestamp_before_max_ms,
-        after_max_ms=MAX_INT64 if no_limit else config.message_timestamp_after_max_ms,
+        before_max_ms=config.message_timestamp_before_max_ms,
+        after_max_ms=config.message_timestamp_after_max_ms,
     )
     if not refused:
         return

@@ -117,15 +117,17 @@ def refused_records(
     position: int = 0,
     *,
     is_compacted: bool,
+    is_log_append_time: bool,
     now_ms: int,
     before_max_ms: int,
     after_max_ms: int,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
 ) -> list[RefusedRecord]:
-    """The records that a topic with create time refuses: no key where it is compacted, timestamp out of range.
+    """The records that a topic refuses: no key where it is compacted; a timestamp out of range, with create time; the
+    broker's time given by a producer, where it would be taken for the broker's (`is_log_append_time`: of the topic).
 
-    Kafka answers INVALID_TIMESTAMP if one of them has that code, INVALID_RECORD otherwise (LogValidator). A topic with
-    log append time passes limits that nothing exceeds. Raises what `iterate_records` raises.
+    Kafka answers INVALID_TIMESTAMP if one of them has that code, INVALID_RECORD otherwise. Raises what
+    `iterate_records` raises. Source: LogValidator.validateRecord.
     """
     refused = []
     records = iterate_records(buffer, header, position, max_decompressed_size=max_decompressed_size)
@@ -133,8 +135,15 @@ def refused_records(
         if is_compacted and record.key is None:
             message = "Compacted topic cannot accept message without key"
             refused.append(RefusedRecord(index, ErrorCode.INVALID_RECORD, message))
-        elif record.timestamp != NO_TIMESTAMP and not -after_max_ms <= now_ms - record.timestamp <= before_max_ms:
-            message = out_of_range(record.timestamp, record.offset, now_ms, before_max_ms, after_max_ms)
+        elif record.timestamp != NO_TIMESTAMP and not is_log_append_time:
+            if not -after_max_ms <= now_ms - record.timestamp <= before_max_ms:
+                message = out_of_range(record.timestamp, record.offset, now_ms, before_max_ms, after_max_ms)
+                refused.append(RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message))
+        elif header.is_log_append_time:
+            message = (
+                f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
+                "type to LogAppendTime."
+            )
             refused.append(RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message))
     return refused
 

@@ -12,6 +12,7 @@ from odradek.protocol.header import encode_request
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.protocol.messages.transactions import InitProducerIdRequest
+from odradek.protocol.records.batch import LOG_APPEND_TIME_FLAG
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
@@ -204,6 +205,13 @@ def some_without_key() -> bytes:
     return encode_batch([Record(i, BASE_TIME_MS, key, b"v", []) for i, key in enumerate((b"a", None, b"b", None))])
 
 
+def stamped(time_ms: int = BASE_TIME_MS) -> bytes:
+    """A batch that says that a broker gave it its time."""
+    data = bytearray(at(time_ms, time_ms))
+    data[22] |= LOG_APPEND_TIME_FLAG
+    return with_crc(bytes(data))
+
+
 HOUR_MS = 3_600_000
 CONFIGURED: list[tuple[str, dict[str, str], Callable[[], bytes], int]] = [
     ("a-batch-as-large-as-allowed", {"max.message.bytes": "200"}, lambda: batch(1, size=200 - 61 - 15), -1),
@@ -217,6 +225,9 @@ CONFIGURED: list[tuple[str, dict[str, str], Callable[[], bytes], int]] = [
     ("stamped", {"message.timestamp.type": "LogAppendTime"}, lambda: batch(1, 2, 3), 0),
     ("stamped-and-compressed", {"message.timestamp.type": "LogAppendTime"},
      lambda: batch(1, 2, compression=CompressionType.GZIP), 0),
+    ("stamped-by-the-client", {}, stamped, 0),
+    ("stamped-by-the-client-and-by-us", {"message.timestamp.type": "LogAppendTime"}, stamped, 32),
+    ("stamped-by-the-client-for-nobody", {}, lambda: stamped(-1), 32),
     ("too-far-in-the-future", {}, lambda: at(now_ms(), now_ms() + 2 * HOUR_MS), 32),
     ("not-too-far-in-the-future", {"message.timestamp.after.max.ms": str(3 * HOUR_MS)},
      lambda: at(now_ms() + 2 * HOUR_MS), 0),

@@ -268,7 +268,7 @@ def mutated_header(rng: random.Random, batch: bytes) -> bytes:
         buffer[53:57] = rng.choice((-2, -1, 0)).to_bytes(4, "big", signed=True)
     elif field == "attributes":
         buffer[21] = rng.choice((0, 0x80, 0x01))
-        buffer[22] = (header.attributes & 7) | rng.choice((0, 0x10, 0x20, 0x30, 0x80))
+        buffer[22] = (header.attributes & 7) | rng.choice((0, 0x08, 0x10, 0x18, 0x20, 0x30, 0x80))
     if field not in ("crc", "magic", "length"):
         UINT32.pack_into(buffer, CRC_POSITION, crc_of(buffer, 0, header))
     elif field == "crc":
@@ -315,10 +315,8 @@ def our_code(batch: bytes, version: int, compacted: bool, append_time: bool, bef
         header = read_produced_header(batch, version)
         validate_batch(batch, 0, header, 1_000_000)
         validate_client_batch(header)
-        before, after = (FOREVER, FOREVER) if append_time else (before, after)
-        refused = refused_records(
-            batch, header, is_compacted=compacted, now_ms=NOW, before_max_ms=before, after_max_ms=after
-        )
+        limits = {"now_ms": NOW, "before_max_ms": before, "after_max_ms": after}
+        refused = refused_records(batch, header, is_compacted=compacted, is_log_append_time=append_time, **limits)
         codes = {record.error_code.name for record in refused}
         if codes:
             return "INVALID_TIMESTAMP" if "INVALID_TIMESTAMP" in codes else "INVALID_RECORD"

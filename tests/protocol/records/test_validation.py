@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.records.batch import BatchHeader, read_header
+from odradek.protocol.records.batch import LOG_APPEND_TIME_FLAG, BatchHeader, read_header
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
@@ -89,10 +89,11 @@ def test_records_that_the_topic_refuses(compression: CompressionType) -> None:
     batch = encode_batch(records, compression=compression)
     header = read_header(batch)
 
-    def refused(is_compacted: bool, before: int, after: int) -> list[tuple[int, str]]:
-        found = refused_records(
-            batch, header, is_compacted=is_compacted, now_ms=40, before_max_ms=before, after_max_ms=after
-        )
+    def refused(
+        is_compacted: bool, before: int, after: int, header: BatchHeader = header, *, stamps: bool = False
+    ) -> list[tuple[int, str]]:
+        limits = {"now_ms": 40, "before_max_ms": before, "after_max_ms": after}
+        found = refused_records(batch, header, is_compacted=is_compacted, is_log_append_time=stamps, **limits)
         return [(record.batch_index, record.error_code.name) for record in found]
 
     assert refused(False, 10**9, 10**9) == []
@@ -100,3 +101,9 @@ def test_records_that_the_topic_refuses(compression: CompressionType) -> None:
     # The first record's timestamp is -1, none: never out of range.
     assert refused(False, 21, 9) == [(1, "INVALID_TIMESTAMP"), (6, "INVALID_TIMESTAMP")]
     assert refused(True, 21, 9) == [(i, "INVALID_RECORD") for i in (1, 2, 4, 5)] + [(6, "INVALID_TIMESTAMP")]
+    assert refused(False, 21, 9, stamps=True) == []
+    claims = header._replace(attributes=header.attributes | LOG_APPEND_TIME_FLAG)
+    assert refused(False, 10**9, 10**9, claims) == []
+    assert refused(False, 10**9, 10**9, claims, stamps=True) == [(i, "INVALID_TIMESTAMP") for i in range(7)]
+    nobodys = claims._replace(max_timestamp=-1)
+    assert refused(False, 10**9, 10**9, nobodys) == [(i, "INVALID_TIMESTAMP") for i in range(7)]
