@@ -5,11 +5,18 @@ fails where it stands, in an event loop or in a call of Spark's too.
 """
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
 
 NO_LIMIT_S = 0
+
+
+def pytest_configure() -> None:
+    """Takes Ctrl-C where the run is a shell's background job: it inherits that as ignored, as would what it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

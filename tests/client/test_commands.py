@@ -280,11 +280,6 @@ def test_no_broker_there_is_said_with_the_address(command: str, capfd: pytest.Ca
     )
 
 
-def as_in_a_terminal() -> None:
-    """Takes SIGINT as a terminal's programs do: a background job of a shell inherits it as ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name: str) -> None:
     odradek = [sys.executable, "-m", "odradek"]
     environment = {**os.environ, "ODRADEK_BOOTSTRAP_SERVER": shell.bootstrap}
@@ -304,7 +299,6 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-        preexec_fn=as_in_a_terminal,  # noqa: PLW1509 - no lock of another thread is needed in it
     ) as consumer:
         assert consumer.stdout is not None
         assert consumer.stderr is not None
@@ -320,7 +314,6 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
-        preexec_fn=as_in_a_terminal,  # noqa: PLW1509 - as above
     ) as producer:
         assert producer.stdin is not None
         producer.stdin.write(b"one\n")
