@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
+from .command_config import admin_settings, command_config_option
 from .output import print_json
 from .properties_file import read_properties
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
@@ -56,6 +57,7 @@ def split_configs(text: str) -> dict[str, str]:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@command_config_option
 @click.option("--describe", is_flag=True, help="Show the configurations set on the entity.")
 @click.option("--alter", is_flag=True, help="Change configurations.")
 @click.option("--all", "all_", is_flag=True, help="With --describe: those with default values too.")
@@ -73,6 +75,7 @@ def split_configs(text: str) -> dict[str, str]:
 @output_option
 def command(
     bootstrap_server: str,
+    command_config: str | None,
     describe: bool,
     alter: bool,
     all_: bool,
@@ -106,7 +109,8 @@ def command(
     async def work() -> None:
         from ..admin_topic_configs import TopicConfigAdmin
 
-        async with TopicConfigAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        settings = admin_settings(command_config, timeout_ms)
+        async with TopicConfigAdmin(bootstrap_server, **settings._asdict()) as admin:
             if action == "describe":
                 await describe_configs(admin, entity, all_configs=all_, as_json=json_wanted)
             else:

@@ -9,6 +9,7 @@ import click
 
 from ...protocol.errors import KafkaError
 from ..types import TopicPartition
+from .command_config import admin_settings, command_config_option
 from .output import print_json
 from .running import CommandError, bootstrap_option, json_option, main, output_option, run, timeout_option
 from .topic_partitions import INTERNAL_TOPICS
@@ -62,6 +63,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@command_config_option
 @click.option("--topic", help="The topic; a regular expression. All topics without it.")
 @click.option("--partitions", help="Partition numbers with commas; all without it.")
 @click.option(
@@ -80,6 +82,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
 @output_option
 def command(
     bootstrap_server: str,
+    command_config: str | None,
     topic: str | None,
     partitions: str | None,
     topic_partitions: str | None,
@@ -103,7 +106,8 @@ def command(
     async def work() -> int | None:
         from ..admin_topic_records import TopicRecordAdmin
 
-        async with TopicRecordAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        settings = admin_settings(command_config, timeout_ms)
+        async with TopicRecordAdmin(bootstrap_server, **settings._asdict()) as admin:
             return await print_offsets(admin, rules, timestamp, exclude_internal_topics, as_json or output == "json")
 
     return run(work)

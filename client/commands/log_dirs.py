@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...protocol.errors import ErrorCode
+from .command_config import admin_settings, command_config_option
 from .running import CommandError, bootstrap_option, main, run, timeout_option
 
 if TYPE_CHECKING:
@@ -23,11 +24,19 @@ EXCEPTIONS = {ErrorCode.KAFKA_STORAGE_ERROR: "org.apache.kafka.common.errors.Kaf
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@command_config_option
 @click.option("--describe", is_flag=True, help="Describe the log directories (the only action).")
 @click.option("--topic-list", default="", metavar="TOPIC,...", help="Only these topics; all without it.")
 @click.option("--broker-list", default="", metavar="ID,...", help="Only these brokers; all without it.")
 @timeout_option
-def command(bootstrap_server: str, describe: bool, topic_list: str, broker_list: str, timeout_ms: int) -> int:
+def command(
+    bootstrap_server: str,
+    command_config: str | None,
+    describe: bool,
+    topic_list: str,
+    broker_list: str,
+    timeout_ms: int,
+) -> int:
     """Checks the arguments and prints one JSON document, as Kafka's tool does."""
     if not describe:
         raise click.UsageError("Command must include the action --describe")
@@ -40,7 +49,8 @@ def command(bootstrap_server: str, describe: bool, topic_list: str, broker_list:
     async def work() -> int | None:
         from ..admin_log_dirs import LogDirAdmin
 
-        async with LogDirAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        settings = admin_settings(command_config, timeout_ms)
+        async with LogDirAdmin(bootstrap_server, **settings._asdict()) as admin:
             return await print_log_dirs(admin, topics, brokers)
 
     return run(work)

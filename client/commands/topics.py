@@ -10,6 +10,7 @@ import click
 
 from ...protocol.errors import ErrorCode
 from ..errors import AdminError
+from .command_config import admin_settings, command_config_option
 from .output import print_json, topic_id_text
 from .running import (
     CommandError,
@@ -51,6 +52,7 @@ class TopicOptions(NamedTuple):
     help="Create, delete, describe, list or change topics.", context_settings={"help_option_names": ["-h", "--help"]}
 )
 @bootstrap_option
+@command_config_option
 @click.option("--create", is_flag=True, help="Create a topic.")
 @click.option("--delete", is_flag=True, help="Delete topics.")
 @click.option("--describe", is_flag=True, help="Show partitions, replicas and configurations.")
@@ -72,6 +74,7 @@ class TopicOptions(NamedTuple):
 @output_option
 def command(
     bootstrap_server: str,
+    command_config: str | None,
     create: bool,
     delete: bool,
     describe: bool,
@@ -116,7 +119,8 @@ def command(
     async def work() -> int | None:
         from ..admin_topics import TopicAdmin
 
-        async with TopicAdmin(bootstrap_server, default_api_timeout_ms=timeout_ms) as admin:
+        settings = admin_settings(command_config, timeout_ms)
+        async with TopicAdmin(bootstrap_server, **settings._asdict()) as admin:
             await ACTIONS[action](admin, options)
         return None
 

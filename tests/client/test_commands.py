@@ -280,6 +280,29 @@ def test_no_broker_there_is_said_with_the_address(command: str, capfd: pytest.Ca
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("topics", ["--list"]),
+        ("configs", ["--describe", "--broker", "1"]),
+        ("get-offsets", ["--exclude-internal-topics"]),
+        ("log-dirs", ["--describe"]),
+        ("groups", ["--list"]),
+        ("transactions", ["list"]),
+    ],
+)
+def test_a_file_with_settings_of_the_admin_client(
+    shell: Shell, tmp_path: Path, command: str, arguments: list[str]
+) -> None:
+    path = tmp_path / "admin.properties"
+    path.write_text("client.id=ops\nsasl.mechanism=PLAIN\n")
+    code, _, err = shell.run(command, "--command-config", str(path), *arguments)
+    assert (code, err.splitlines()[:1]) == (0, [f"{path}: no effect here: sasl.mechanism"])
+    path.write_text("security.protocol=SSL\n")
+    code, _, err = shell.run(command, "--command-config", str(path), *arguments)
+    assert (code, "security.protocol=SSL is not supported yet" in err) == (1, True)
+
+
 def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name: str) -> None:
     odradek = [sys.executable, "-m", "odradek"]
     environment = {**os.environ, "ODRADEK_BOOTSTRAP_SERVER": shell.bootstrap}
