@@ -22,8 +22,8 @@ from ...protocol.records.compression import CompressionType
 from ...protocol.records.record import records_section
 from ...storage.compaction.batch_chunk import BatchChunk
 from ..compiled import compiled, inlined
+from ..decode.lz4_sections import bytes_needed, unpack
 from ..decode.spans import Bytes, Flags, Int64s
-from .lz4_sections import bytes_needed, unpack
 from .table_chunk import (
     ATTRIBUTES,
     BASE_OFFSET,

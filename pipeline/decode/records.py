@@ -12,11 +12,17 @@ import numpy
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BATCH_HEADER_SIZE, read_header
-from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE, compression_type_of, decompress
+from ...protocol.records.compression import (
+    DEFAULT_MAX_DECOMPRESSED_SIZE,
+    CompressionType,
+    compression_type_of,
+    decompress,
+)
 from ..compiled import IS_COMPILED
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
+from .lz4_sections import bytes_needed, unpack
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
 GROUP_BYTES = 4 << 20
@@ -91,34 +97,76 @@ def walk_chunk(
         starts = chunk.positions[plain] + BATCH_HEADER_SIZE
         ends = chunk.positions[plain] + chunk.sizes[plain]
         yield from _walk_group(chunk, chunk.data, plain, starts, ends, is_compiled=is_compiled)
-    group: list[int] = []
-    sections: list[bytes] = []
-    size = 0
     packed = numpy.flatnonzero(chosen & is_compressed)
-    ends_of_packed = (chunk.positions[packed] + chunk.sizes[packed]).tolist()
-    for index, end in zip(packed.tolist(), ends_of_packed, strict=True):
-        section = _decompressed(chunk, index, end, max_decompressed_size)
+    for item in _unpacked(chunk, packed, max_decompressed_size):
+        if isinstance(item, Damage):
+            yield item
+        elif item.batches:
+            yield from _walk_group(chunk, *item.sections(), is_compiled=is_compiled)
+
+
+class _Group:
+    """The records sections of some batches, decompressed, one behind the other."""
+
+    __slots__ = ("_ends", "_payload", "batches")
+
+    def __init__(self, size: int) -> None:
+        self._payload = numpy.empty(size, dtype=numpy.uint8)
+        self._ends = [0]
+        self.batches: list[int] = []
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes more go in."""
+        return self._ends[-1] + size <= len(self._payload)
+
+    def unpack(self, index: int, data: memoryview, start: int) -> bool:
+        """Adds the batch whose LZ4 frame begins at `start`; False where that is malformed."""
+        size = unpack(data, start, self._payload.data[self._ends[-1] :])
+        if size < 0:
+            return False
+        self.batches.append(index)
+        self._ends.append(self._ends[-1] + size)
+        return True
+
+    def add(self, index: int, section: bytes) -> None:
+        """Adds a batch."""
+        end = self._ends[-1] + len(section)
+        self._payload.data[self._ends[-1] : end] = section
+        self.batches.append(index)
+        self._ends.append(end)
+
+    def sections(self) -> tuple[Bytes, Int64s, Int64s, Int64s]:
+        """All bytes; the batches, where the section of each begins, and where it ends."""
+        ends = numpy.array(self._ends, dtype=numpy.int64)
+        return self._payload[: self._ends[-1]], numpy.array(self.batches), ends[:-1], ends[1:]
+
+
+def _unpacked(chunk: BatchTable, packed: Int64s, max_size: int) -> Iterator[_Group | Damage]:
+    """The compressed batches in groups, the last of which may be empty, and those that can't be decompressed.
+
+    Frames of LZ4 are unpacked in place: liblz4 is so fast that copies are a third of the time.
+    """
+    group = _Group(GROUP_BYTES)
+    starts = (chunk.positions[packed] + BATCH_HEADER_SIZE).tolist()
+    ends = (chunk.positions[packed] + chunk.sizes[packed]).tolist()
+    is_lz4 = ((chunk.column("attributes")[packed] & 7) == CompressionType.LZ4).tolist()
+    for index, start, end, may_be_frame in zip(packed.tolist(), starts, ends, is_lz4, strict=True):
+        size = bytes_needed(chunk.view, start, end) if may_be_frame else -1
+        if 0 <= size <= max_size:
+            if not group.has_room(size):
+                yield group
+                group = _Group(max(GROUP_BYTES, size))
+            if group.unpack(index, chunk.view, start):
+                continue
+        section = _decompressed(chunk, index, start, end, max_size)
         if isinstance(section, Damage):
             yield section
             continue
-        group.append(index)
-        sections.append(section)
-        size += len(section)
-        if size >= GROUP_BYTES:
-            yield from _walk_sections(chunk, group, sections, is_compiled=is_compiled)
-            group, sections, size = [], [], 0
-    yield from _walk_sections(chunk, group, sections, is_compiled=is_compiled)
-
-
-def _walk_sections(
-    chunk: BatchTable, group: list[int], sections: list[bytes], *, is_compiled: bool
-) -> Iterator[WalkedRecords | Damage]:
-    """Walks batches that were decompressed."""
-    if group:
-        ends = numpy.cumsum([len(section) for section in sections], dtype=numpy.int64)
-        starts = numpy.concatenate([[0], ends[:-1]]).astype(numpy.int64)
-        payload = numpy.frombuffer(b"".join(sections), dtype=numpy.uint8)
-        yield from _walk_group(chunk, payload, numpy.array(group), starts, ends, is_compiled=is_compiled)
+        if not group.has_room(len(section)):
+            yield group
+            group = _Group(max(GROUP_BYTES, len(section)))
+        group.add(index, section)
+    yield group
 
 
 def _walk_group(
@@ -138,8 +186,8 @@ def _walk_group(
     yield WalkedRecords(payload, spans._replace(batches=batches, timestamps=timestamps))
 
 
-def _decompressed(chunk: BatchTable, index: int, end: int, max_size: int) -> bytes | Damage:
-    section = bytes(chunk.view[int(chunk.positions[index]) + BATCH_HEADER_SIZE : end])
+def _decompressed(chunk: BatchTable, index: int, start: int, end: int, max_size: int) -> bytes | Damage:
+    section = bytes(chunk.view[start:end])
     try:
         return decompress(compression_type_of(int(chunk.table["attributes"][index]) & 7), section, max_size)
     except KafkaError as error:

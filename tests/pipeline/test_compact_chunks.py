@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.compact.lz4_sections import bytes_needed, unpack
 from odradek.pipeline.compact.table_chunk import TableChunk
+from odradek.pipeline.decode.lz4_sections import bytes_needed, unpack
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.lz4_codec import compress_lz4, decompress_lz4

@@ -9,8 +9,6 @@ Sketch of costs: 10 us for a batch of 16 KiB, of which liblz4 takes 7; 26 throug
 
 from struct import Struct
 
-import cramjam
-
 from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from ...protocol.records.lz4_codec import BLOCK_SIZE, MAGIC
 
@@ -44,6 +42,8 @@ def unpack(data: memoryview, start: int, out: memoryview) -> int:
 
     -1 for a malformed block.
     """
+    import cramjam  # on first use, as everywhere: an audit of headers needs no codec
+
     position = start + len(_FRAME_START)
     size = 0
     while True:
