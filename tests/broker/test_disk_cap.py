@@ -108,7 +108,8 @@ def test_what_may_not_go_makes_the_node_full_until_it_is_deleted(tmp_path: Path)
         create(admin, "state", **{"cleanup.policy": "compact"})
         create(admin, "t")
         produce_until_refused(broker, "state")
-        assert allocated_bytes(Files(), broker.log_dir) < CAP + 8 * MIB, "more than the cap was taken"
+        # What comes between two looks is taken, and these are further apart the more room there was.
+        assert allocated_bytes(Files(), broker.log_dir) < 2 * CAP, "more than the cap was taken"
         assert produce(servers, "state", len(RECORD), **{"message.timeout.ms": 2000}), "it is taken all the same"
         for future in admin.delete_topics(["state"]).values():
             future.result(PATIENCE_S)

@@ -158,7 +158,14 @@ class Logs:
 
     def start_of(self, name: str) -> int:
         """The log start offset."""
-        partition = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=-2)
+        return self._offset_at(name, -2)
+
+    def end_of(self, name: str) -> int:
+        """The log end offset."""
+        return self._offset_at(name, -1)
+
+    def _offset_at(self, name: str, timestamp: int) -> int:
+        partition = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(name, [partition])])
         offset: int = self.side.ask(request, 2)["topics"][0]["partitions"][0]["offset"]
         return offset
@@ -178,9 +185,9 @@ class Logs:
     def pass_of_retention(self) -> None:
         """Waits until every log was looked at once more: twice something went that was not there before."""
         for _ in range(2):
+            end = self.end_of("kept-short")
             self.fill("kept-short", 4)
-            before = self.start_of("kept-short")
-            wait_until(lambda before=before: self.start_of("kept-short") > before)  # type: ignore[misc]
+            wait_until(lambda end=end: self.start_of("kept-short") > end)  # type: ignore[misc]
 
 
 @pytest.fixture(params=[True, False], ids=["cleaner", "no-cleaner"])
