@@ -30,6 +30,9 @@ class LivingGroup:
             "bootstrap.servers": servers,
             "reconnect.backoff.ms": 20,
             "reconnect.backoff.max.ms": 200,
+            # Once, after brokers were exchanged, a member of the consumer protocol fetched nothing more for a minute,
+            # and the broker had no complaint. By default it would look at the metadata again after five.
+            "topic.metadata.refresh.interval.ms": 10_000,
             "log_level": 2,
         }
         self._producer: Any = Producer(shared)
