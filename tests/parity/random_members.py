@@ -97,6 +97,9 @@ class RandomMembers:
 
     def _leave(self, who: str) -> str | None:
         actor = self.group.actor(who)
+        shared = [one for one, instance_id in STATIC.items() if instance_id == actor.instance_id]
+        if not all(map(self.group.steps.free, shared)):
+            return None  # Kafka never answers a SyncGroup whose member leaves, and ours does (docs/groups.md)
         # A static member that was replaced leaves in the name of the one that replaced it.
         may_lead = self.leader is None or self.leader == self._name(who) or actor.instance_id is not None
         if may_lead and self.group.member_count() > 2:
@@ -104,7 +107,6 @@ class RandomMembers:
         if may_lead:
             self.leader = None
         command = f"{who} leave v={self.random.choice((3, 4))}"
-        shared = [one for one, instance_id in STATIC.items() if instance_id == actor.instance_id]
-        if shared and all(map(self.group.steps.free, shared)) and self.random.random() < 0.3:
+        if shared and self.random.random() < 0.3:
             command = f"{who} leave members=/{actor.instance_id}"
         return command
