@@ -45,10 +45,11 @@ class Job(Generic[Task, Result]):
 
     `place` says where a task works, usually a path: errors name it, and on Spark an executor that has no such path
     refuses the task. `sizes` are the bytes that each task reads: the largest begin first, and what is small altogether
-    needs no pool. `progress` gets (tasks done, tasks in all). `max_workers` bounds the local pool below the cores.
+    needs no pool. `progress` gets (tasks done, tasks in all), each counted with its one of `weights` where these are
+    given. `max_workers` bounds the local pool below the cores.
     """
 
-    __slots__ = ("function", "max_workers", "name", "places", "progress", "sizes", "tasks")
+    __slots__ = ("function", "max_workers", "name", "places", "progress", "sizes", "tasks", "weights")
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Job(Generic[Task, Result]):
         *,
         place: Callable[[Task], object] | None = None,
         sizes: Sequence[int] | None = None,
+        weights: Sequence[int] | None = None,
         progress: Progress | None = None,
         max_workers: int | None = None,
     ) -> None:
@@ -66,6 +68,7 @@ class Job(Generic[Task, Result]):
         self.name = name
         self.places = None if place is None else [str(place(task)) for task in tasks]
         self.sizes = sizes
+        self.weights = [1] * len(tasks) if weights is None else weights
         self.progress = progress
         self.max_workers = max_workers
 
@@ -82,6 +85,7 @@ def run_tasks(
     *,
     place: Callable[[Task], object] | None = None,
     sizes: Sequence[int] | None = None,
+    weights: Sequence[int] | None = None,
     progress: Progress | None = None,
     max_workers: int | None = None,
 ) -> Iterator[Result]:
@@ -89,7 +93,9 @@ def run_tasks(
 
     The arguments are those of Job. Raises EngineMissingError, and TaskError for the first task that fails.
     """
-    job = Job(tasks, function, name, place=place, sizes=sizes, progress=progress, max_workers=max_workers)
+    job = Job(
+        tasks, function, name, place=place, sizes=sizes, weights=weights, progress=progress, max_workers=max_workers
+    )
     early: dict[int, Result] = {}
     following = 0
     for index, result in finished_tasks(engine, job):
@@ -111,9 +117,11 @@ def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, R
         finished = _in_a_pool(job)
     else:
         finished = _here(job)
-    for done, item in enumerate(finished, start=1):
+    done, total = 0, sum(job.weights)
+    for item in finished:
+        done += job.weights[item[0]]
         if job.progress is not None:
-            job.progress(done, len(job.tasks))
+            job.progress(done, total)
         yield item
 
 

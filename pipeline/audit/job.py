@@ -4,17 +4,17 @@ Reads only, and needs no lock: of a running broker it sees the files as they are
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..engines import Job, finished_tasks, run_tasks
+from ..engines import run_tasks
 from .findings import Finding
 from .groups.audit import audit_groups
 from .groups.facts import GroupGrowth
 from .groups.rows import GroupLag
 from .plan import AuditOptions, plan_audit
-from .portions import Portion, PortionReport, audit_portion, portions_of
+from .portions import Portion, audit_portion, portions_of
 from .replicas import ReplicaTask, compare_replicas
 from .tasks import RECORDS, AuditTask, DayVolume, PartitionReport, sum_of_days
 
@@ -60,7 +60,18 @@ def audit_directories(
     portions = portions_of(plan.tasks, tables, frozenset(ignored))
     result = AuditResult(portions=len(portions))
     whole = plan.findings
-    reports = list(_reports(engine, portions, progress))
+    reports = list(
+        run_tasks(
+            engine,
+            portions,
+            audit_portion,
+            "odradek audit",
+            place=_place,
+            sizes=[portion.size for portion in portions],
+            weights=[len(portion.tasks) for portion in portions],
+            progress=progress,
+        )
+    )
     result.partitions = [report for found in reports for report in found.partitions]
     result.volume = sum_of_days(day for found in reports for day in found.volume)
     pairs = _pairs(plan.tasks, result.partitions)
@@ -75,22 +86,6 @@ def audit_directories(
     result.findings = [finding for report in result.partitions for finding in report.findings]
     result.findings += result.findings_of_the_whole
     return result
-
-
-def _reports(
-    engine: str, portions: Sequence[Portion], progress: Callable[[int, int], None] | None
-) -> Iterator[PortionReport]:
-    """The portions' reports, in the portions' order."""
-    job = Job(portions, audit_portion, "odradek audit", place=_place, sizes=[portion.size for portion in portions])
-    reports: dict[int, PortionReport] = {}
-    done, total = 0, sum(len(portion.tasks) for portion in portions)
-    for index, report in finished_tasks(engine, job):
-        reports[index] = report
-        done += len(report.partitions)
-        if progress is not None:
-            progress(done, total)
-    for index in range(len(portions)):
-        yield reports.pop(index)
 
 
 def _place(portion: Portion) -> Path:

@@ -22,7 +22,7 @@ from ...protocol.records.compression import CompressionType
 from ...protocol.records.record import records_section
 from ...storage.compaction.batch_chunk import BatchChunk
 from ..compiled import compiled, inlined
-from ..decode.lz4_sections import bytes_needed, unpack
+from ..decode.lz4_sections import SectionBuffer, bytes_needed
 from ..decode.spans import Bytes, Flags, Int64s
 from .table_chunk import (
     ATTRIBUTES,
@@ -213,34 +213,14 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
         section = _section(chunk, index) if size < 0 else None
         sections.append(section)
         sizes.append(size if section is None else len(section))
-    return _unpacked(chunk, batches, places, sections, sum(sizes))
-
-
-def _unpacked(
-    chunk: TableChunk,
-    batches: Sequence[int],
-    places: Sequence[tuple[int, int, int]],
-    sections: Sequence[bytes | None],
-    size: int,
-) -> tuple[Bytes, Int64s]:
-    """See `_sections`. What stands in `sections` is unpacked already; `size`: bytes that all take at most."""
-    payload = numpy.empty(size + LEAST_PAYLOAD, dtype=numpy.uint8)
-    out = payload.data
-    stops = []
-    used = 0
+    buffer = SectionBuffer(sum(sizes) + LEAST_PAYLOAD)
     for index, (begin, _, _), section in zip(batches, places, sections, strict=True):
-        if section is None:
-            unpacked = unpack(chunk.data, begin, out[used:])
-            if unpacked >= 0:
-                used += unpacked
-            else:
-                section = _section(chunk, index)  # which says what is wrong
         if section is not None:
-            out[used : used + len(section)] = section
-            used += len(section)
-        stops.append(used)
-    ends = numpy.array(stops, dtype=numpy.int64)
-    return payload, numpy.stack((numpy.concatenate(([0], ends[:-1])), ends), axis=1)
+            buffer.add(section)
+        elif not buffer.unpack(chunk.data, begin):
+            buffer.add(_section(chunk, index))  # which says what is wrong
+    bounds = buffer.bounds()
+    return buffer.payload, numpy.stack((bounds[:-1], bounds[1:]), axis=1)
 
 
 def _section(chunk: BatchChunk, index: int) -> bytes:

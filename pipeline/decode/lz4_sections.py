@@ -9,8 +9,11 @@ Sketch of costs: 10 us for a batch of 16 KiB, of which liblz4 takes 7; 26 throug
 
 from struct import Struct
 
+import numpy
+
 from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from ...protocol.records.lz4_codec import BLOCK_SIZE, MAGIC
+from .spans import Bytes, Int64s
 
 _LENGTH = Struct("<I")
 _FRAME_START = MAGIC + b"\x60\x40\x82"  # version 1, independent blocks; 64 KiB; header checksum
@@ -20,7 +23,7 @@ _WORST_RATIO = 255  # a byte of an LZ4 block stands for at most 255
 LEAST_FRAME = len(_FRAME_START) + len(_END_MARK)
 
 
-def bytes_needed(data: memoryview, start: int, end: int) -> int:
+def bytes_needed(data: memoryview, start: int, end: int, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> int:
     """Bytes that the frame from `start` to `end` takes at most when unpacked, -1 where it is none for `unpack`."""
     if end - start < LEAST_FRAME or data[start : start + len(_FRAME_START)] != _FRAME_START:
         return -1
@@ -29,7 +32,7 @@ def bytes_needed(data: memoryview, start: int, end: int) -> int:
     while end - position >= 4:
         length = _LENGTH.unpack_from(data, position)[0] & ~_NOT_COMPRESSED
         if length == 0:
-            return needed if needed <= DEFAULT_MAX_DECOMPRESSED_SIZE else -1
+            return needed if needed <= max_size else -1
         if length > BLOCK_SIZE:
             return -1
         needed += min(BLOCK_SIZE, _WORST_RATIO * length)
@@ -62,3 +65,39 @@ def unpack(data: memoryview, start: int, out: memoryview) -> int:
             except cramjam.DecompressionError:
                 return -1
         position += 4 + length
+
+
+class SectionBuffer:
+    """The records sections of batches, unpacked, one behind the other in a buffer of so many bytes."""
+
+    __slots__ = ("_ends", "_payload")
+
+    def __init__(self, size: int) -> None:
+        self._payload: Bytes = numpy.empty(size, dtype=numpy.uint8)
+        self._ends = [0]
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes more go in."""
+        return self._ends[-1] + size <= len(self._payload)
+
+    def unpack(self, data: memoryview, start: int) -> bool:
+        """Adds the section whose frame begins at `start`, where there is room for it; False for a malformed one."""
+        size = unpack(data, start, self._payload.data[self._ends[-1] :])
+        if size >= 0:
+            self._ends.append(self._ends[-1] + size)
+        return size >= 0
+
+    def add(self, section: bytes) -> None:
+        """Adds a section that was decompressed elsewhere."""
+        end = self._ends[-1] + len(section)
+        self._payload.data[self._ends[-1] : end] = section
+        self._ends.append(end)
+
+    @property
+    def payload(self) -> Bytes:
+        """The whole buffer, with the bytes behind the last section."""
+        return self._payload
+
+    def bounds(self) -> Int64s:
+        """Where the sections lie: section n from the nth number to the next one."""
+        return numpy.array(self._ends, dtype=numpy.int64)

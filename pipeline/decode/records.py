@@ -22,7 +22,7 @@ from ..compiled import IS_COMPILED
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
-from .lz4_sections import bytes_needed, unpack
+from .lz4_sections import SectionBuffer, bytes_needed
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
 GROUP_BYTES = 4 << 20
@@ -98,75 +98,47 @@ def walk_chunk(
         ends = chunk.positions[plain] + chunk.sizes[plain]
         yield from _walk_group(chunk, chunk.data, plain, starts, ends, is_compiled=is_compiled)
     packed = numpy.flatnonzero(chosen & is_compressed)
-    for item in _unpacked(chunk, packed, max_decompressed_size):
+    for item in _unpacked(chunk, packed, max_decompressed_size) if len(packed) else ():
         if isinstance(item, Damage):
             yield item
-        elif item.batches:
-            yield from _walk_group(chunk, *item.sections(), is_compiled=is_compiled)
+        else:
+            batches, buffer = item
+            bounds = buffer.bounds()
+            payload = buffer.payload[: bounds[-1]]
+            yield from _walk_group(
+                chunk, payload, numpy.array(batches), bounds[:-1], bounds[1:], is_compiled=is_compiled
+            )
 
 
-class _Group:
-    """The records sections of some batches, decompressed, one behind the other."""
-
-    __slots__ = ("_ends", "_payload", "batches")
-
-    def __init__(self, size: int) -> None:
-        self._payload = numpy.empty(size, dtype=numpy.uint8)
-        self._ends = [0]
-        self.batches: list[int] = []
-
-    def has_room(self, size: int) -> bool:
-        """Whether so many bytes more go in."""
-        return self._ends[-1] + size <= len(self._payload)
-
-    def unpack(self, index: int, data: memoryview, start: int) -> bool:
-        """Adds the batch whose LZ4 frame begins at `start`; False where that is malformed."""
-        size = unpack(data, start, self._payload.data[self._ends[-1] :])
-        if size < 0:
-            return False
-        self.batches.append(index)
-        self._ends.append(self._ends[-1] + size)
-        return True
-
-    def add(self, index: int, section: bytes) -> None:
-        """Adds a batch."""
-        end = self._ends[-1] + len(section)
-        self._payload.data[self._ends[-1] : end] = section
-        self.batches.append(index)
-        self._ends.append(end)
-
-    def sections(self) -> tuple[Bytes, Int64s, Int64s, Int64s]:
-        """All bytes; the batches, where the section of each begins, and where it ends."""
-        ends = numpy.array(self._ends, dtype=numpy.int64)
-        return self._payload[: self._ends[-1]], numpy.array(self.batches), ends[:-1], ends[1:]
-
-
-def _unpacked(chunk: BatchTable, packed: Int64s, max_size: int) -> Iterator[_Group | Damage]:
-    """The compressed batches in groups, the last of which may be empty, and those that can't be decompressed.
+def _unpacked(chunk: BatchTable, packed: Int64s, max_size: int) -> Iterator[tuple[list[int], SectionBuffer] | Damage]:
+    """The compressed batches in groups with their sections, and the damage of those that can't be decompressed.
 
     Frames of LZ4 are unpacked in place: liblz4 is so fast that copies are a third of the time.
     """
-    group = _Group(GROUP_BYTES)
+    batches: list[int] = []
+    buffer = SectionBuffer(GROUP_BYTES)
     starts = (chunk.positions[packed] + BATCH_HEADER_SIZE).tolist()
     ends = (chunk.positions[packed] + chunk.sizes[packed]).tolist()
     is_lz4 = ((chunk.column("attributes")[packed] & 7) == CompressionType.LZ4).tolist()
     for index, start, end, may_be_frame in zip(packed.tolist(), starts, ends, is_lz4, strict=True):
-        size = bytes_needed(chunk.view, start, end) if may_be_frame else -1
-        if 0 <= size <= max_size:
-            if not group.has_room(size):
-                yield group
-                group = _Group(max(GROUP_BYTES, size))
-            if group.unpack(index, chunk.view, start):
-                continue
-        section = _decompressed(chunk, index, start, end, max_size)
+        size = bytes_needed(chunk.view, start, end, max_size) if may_be_frame else -1
+        section = _decompressed(chunk, index, start, end, max_size) if size < 0 else None
+        if isinstance(section, bytes):
+            size = len(section)
+        if not buffer.has_room(size):
+            if batches:
+                yield batches, buffer
+            batches, buffer = [], SectionBuffer(max(GROUP_BYTES, size))
+        if section is None and not buffer.unpack(chunk.view, start):
+            section = _decompressed(chunk, index, start, end, max_size)  # which says what is wrong
         if isinstance(section, Damage):
             yield section
             continue
-        if not group.has_room(len(section)):
-            yield group
-            group = _Group(max(GROUP_BYTES, len(section)))
-        group.add(index, section)
-    yield group
+        if section is not None:
+            buffer.add(section)
+        batches.append(index)
+    if batches:
+        yield batches, buffer
 
 
 def _walk_group(

@@ -21,6 +21,7 @@ from odradek.pipeline.importing.command import import_topics
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.groups_directory import GroupsDirectory
 from support.log_directories import flip_a_byte
+from support.object_storage import upload
 
 
 @pytest.fixture
@@ -42,15 +43,6 @@ def damaged(tmp_path: Path) -> Path:
     (root / "t-9.0123456789abcdef0123456789abcdef-delete").mkdir()
     (root / "t-9.0123456789abcdef0123456789abcdef-delete" / "partition.metadata").write_bytes(b"x")
     return root
-
-
-def upload(directory: Path, url: str) -> None:
-    store, path = fsspec.url_to_fs(url)
-    for file in directory.rglob("*"):
-        if file.is_file():
-            name = f"{path}/{file.relative_to(directory)}"
-            store.makedirs(name.rpartition("/")[0], exist_ok=True)
-            store.pipe_file(name, file.read_bytes())
 
 
 def check_equal(directory: Path, url: str, at_ms: int | None = None) -> None:

@@ -19,6 +19,7 @@ from odradek.pipeline.spark.pruning import Pruning
 from odradek.pipeline.spark.reading import Reading, read_split
 from odradek.pipeline.spark.splits import plan_records
 from support.log_directories import flip_a_byte, history_directory
+from support.object_storage import upload
 
 NAMES = ("topic", "partition", "offset", "timestamp", "key", "value", "_corrupt_record")
 
@@ -28,15 +29,6 @@ def memory() -> Iterator[str]:
     """The URL of a directory in fsspec's file system in memory."""
     yield "memory://odradek/data"
     fsspec.filesystem("memory").rm("/odradek", recursive=True)
-
-
-def upload(directory: Path, url: str) -> None:
-    system, path = fsspec.url_to_fs(url)
-    for file in directory.rglob("*"):
-        if file.is_file():
-            name = f"{path}/{file.relative_to(directory)}"
-            system.makedirs(name.rpartition("/")[0], exist_ok=True)
-            system.pipe_file(name, file.read_bytes())
 
 
 def decoded(path: Path) -> list[object]:

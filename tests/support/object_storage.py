@@ -1,0 +1,15 @@
+"""Directories copied to where only fsspec reaches them."""
+
+from pathlib import Path
+
+import fsspec
+
+
+def upload(directory: Path, url: str) -> None:
+    """Every file of a directory, under the URL."""
+    store, path = fsspec.url_to_fs(url)
+    for file in directory.rglob("*"):
+        if file.is_file():
+            name = f"{path}/{file.relative_to(directory)}"
+            store.makedirs(name.rpartition("/")[0], exist_ok=True)
+            store.pipe_file(name, file.read_bytes())
