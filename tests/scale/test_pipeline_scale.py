@@ -10,7 +10,6 @@ import shutil
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ import pyspark_odradek
 from odradek.pipeline.engines import available_cores
 from support.large_directory import write_large_directory
 from support.spark_cluster import SparkCluster
+from support.spark_processes import SparkProcesses
 
 pytestmark = [pytest.mark.long, pytest.mark.java]
 
@@ -52,67 +52,18 @@ def directory() -> Iterator[tuple[Path, dict[str, int]]]:
         yield Path(place) / "logs", counts
 
 
-class MemoryOfWorkers:
-    """Watches the memory of each worker of a cluster: its executors' JVMs and their Python processes (PSS, Linux)."""
-
-    def __init__(self, cluster: SparkCluster) -> None:
-        self.cluster = cluster
-        self.greatest: dict[int, int] = {}
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> "MemoryOfWorkers":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._is_over.wait(1.0):
-            children = children_by_parent()
-            for worker in self.cluster.worker_pids:
-                used = sum(proportional_bytes(pid) for pid in descendants(worker, children))
-                self.greatest[worker] = max(self.greatest.get(worker, 0), used)
-
-
-def children_by_parent() -> dict[int, list[int]]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            children.setdefault(parent, []).append(int(entry.name))
-    return children
-
-
-def descendants(pid: int, children: dict[int, list[int]]) -> Iterator[int]:
-    for child in children.get(pid, []):
-        yield child
-        yield from descendants(child, children)
-
-
-def proportional_bytes(pid: int) -> int:
-    """A process's memory, pages that are shared counted in parts."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
-
-
 def log_bytes(root: Path) -> int:
     """What was written: whole segments, at least one for each partition."""
     return sum(path.stat().st_size for path in root.rglob("*.log"))
 
 
-def measured(name: str, workers: int, memory: MemoryOfWorkers, seconds: float, size: int) -> None:
-    peak = max(memory.greatest.values(), default=0) / (1 << 20)
-    rate = size / 1e6 / seconds
-    print(f"{name}, {workers} worker(s): {seconds:.1f} s, {rate:.0f} MB/s, {peak:.0f} MiB in the larger worker at most")
+def report(name: str, workers: int, used: SparkProcesses, seconds: float, size: int) -> None:
+    """Prints the time, the memory, and the profile: how many cores the job kept busy, and who kept them."""
+    peak = max(used.memory.values()) >> 20
+    print(f"{name}, {workers} worker(s): {seconds:.1f} s, {size / 1e6 / seconds:.0f} MB/s, at most {peak} MiB in one")
+    cores = sum(used.cpu_seconds.values()) / used.seconds
+    parts = ", ".join(f"{role} {cpu:.1f} s" for role, cpu in sorted(used.cpu_seconds.items()))
+    print(f"  {cores:.2f} of {available_cores()} cores busy for {used.seconds:.1f} s: {parts}")
 
 
 def test_records_are_read_in_bounded_memory_and_faster_by_two(
@@ -122,14 +73,14 @@ def test_records_are_read_in_bounded_memory_and_faster_by_two(
     seconds = {}
     for workers in (1, 2):
         with cluster_of(workers, tmp_path) as cluster:
-            with MemoryOfWorkers(cluster) as memory:
+            with SparkProcesses(cluster) as used:
                 result = cluster.submit(COUNT_RECORDS, root, tmp_path / f"{workers}.json", configs=EXECUTOR_OPTIONS)
             assert result.returncode == 0, cluster.what_was_said(result)
         found = json.loads((tmp_path / f"{workers}.json").read_text())
         assert {name: records for name, (records, _, _) in found["partitions"].items()} == counts
         seconds[workers] = found["seconds"]
-        measured("read", workers, memory, seconds[workers], log_bytes(root))
-        assert max(memory.greatest.values()) < GIB
+        report("read", workers, used, seconds[workers], log_bytes(root))
+        assert max(used.memory.values()) < GIB
     assert_speed_up(seconds)
 
 
@@ -139,14 +90,14 @@ def test_an_audit_in_bounded_memory_and_faster_by_two(directory: tuple[Path, dic
     for workers in (1, 2):
         with cluster_of(workers, tmp_path) as cluster:
             begin = time.monotonic()
-            with MemoryOfWorkers(cluster) as memory:
+            with SparkProcesses(cluster) as used:
                 job = Path(pyspark_odradek.__file__)
                 output = tmp_path / f"audit-{workers}"
                 result = cluster.submit(job, "audit", root, "--output", output, configs=EXECUTOR_OPTIONS)
             seconds[workers] = time.monotonic() - begin
             assert result.returncode == 0, cluster.what_was_said(result)
-        measured("audit, with the start of its driver", workers, memory, seconds[workers], log_bytes(root))
-        assert max(memory.greatest.values()) < GIB
+        report("audit, with the start of its driver", workers, used, seconds[workers], log_bytes(root))
+        assert max(used.memory.values()) < GIB
     assert_speed_up(seconds)
 
 

@@ -51,6 +51,11 @@ class SparkCluster:
             self.environment["PYTHONPATH"] = str(python_path)
 
     @property
+    def pids(self) -> list[int]:
+        """The processes of the master and of the workers."""
+        return [process.pid for process in self._processes]
+
+    @property
     def worker_pids(self) -> list[int]:
         """The workers' processes; executors are their children."""
         return [process.pid for process in self._processes[1:]]
