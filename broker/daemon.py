@@ -10,7 +10,6 @@ import asyncio
 import functools
 import logging
 import os
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from ..storage.errors import StorageError
 from ..storage.log_config import MAX_INT64, LogConfig
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
+from .advertising import endpoints
 from .background import Background
 from .broker import Broker
 from .config.server_config import ServerConfig
@@ -86,6 +86,7 @@ class Daemon:
         self._directories: list[LogDirectory] = []
         """Those that are online."""
         self._bound: list[BoundListener] = []
+        self._advertised: list[Endpoint] = []
         self._servers: list[asyncio.Server] = []
         self._timers: LoopTimers | None = None
         self._broker: Broker | None = None
@@ -116,13 +117,7 @@ class Daemon:
 
     def advertised(self) -> list[Endpoint]:
         """What clients are told of each listener."""
-        endpoints = []
-        bound_by_name = {bound.listener.name: bound for bound in self._bound}
-        for advertised in self._config.advertised_listeners:  # Kafka lets a listener go unadvertised
-            bound = bound_by_name[advertised.name]
-            host = advertised.host or bound.listener.host or socket.gethostname()
-            endpoints.append(Endpoint(advertised.name, host, advertised.port or bound.port))
-        return endpoints
+        return self._advertised
 
     async def start(self) -> None:
         """Opens, recovers, registers, loads, serves.
@@ -148,6 +143,7 @@ class Daemon:
         loop = asyncio.get_running_loop()
         config = self._config
         self._bound = [bind(listener) for listener in config.listeners]
+        self._advertised = endpoints(config.advertised_listeners, self._bound)
         self._log_dirs = LogDirectories.open(
             map(Path, config.log_dirs),
             ReservedFiles if self._read_only is None else self._read_only.files_for,

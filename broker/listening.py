@@ -17,7 +17,7 @@ BIND_ATTEMPTS = 20
 
 
 class BindError(Exception):
-    """A listener can't be bound; the text says which, why, and what to do."""
+    """A listener can't be bound, or clients not be told where it is; the text says which, why, and what to do."""
 
 
 @dataclass(slots=True)
