@@ -95,6 +95,10 @@ class TopicAdmin(AdminBase):
         errors, results = split((topic.name, topic.error_code, None, topic) for topic in described)
         return all_or_raise(errors, dict(sorted(results.items())))
 
+    async def describe_topic_of_id(self, topic_id: bytes) -> TopicMetadata | None:
+        """The topic that has this id; None where there is none. Without eligible leader replicas: Metadata has none."""
+        return next((topic for topic in await self._cluster.list_topics() if topic.topic_id == topic_id), None)
+
     async def _describe_topic_partitions(self, connection: Connection, names: list[str]) -> list[TopicMetadata]:
         """Page by page: the broker bounds each answer and says where to go on."""
         topics: dict[str, TopicMetadata] = {}

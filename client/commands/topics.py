@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,7 @@ class TopicOptions(NamedTuple):
     """The command's arguments beside the action."""
 
     topic: str | None
+    topic_id: bytes | None
     partitions: int | None
     replication_factor: int | None
     replica_assignment: str | None
@@ -44,8 +46,15 @@ class TopicOptions(NamedTuple):
     exclude_internal: bool
     under_replicated: bool
     unavailable: bool
+    under_min_isr: bool
+    at_min_isr: bool
     with_overrides: bool
     as_json: bool
+
+    @property
+    def is_report(self) -> bool:
+        """Whether only partitions in some state are asked for, and nothing of their topics."""
+        return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
 @click.command(
@@ -59,6 +68,7 @@ class TopicOptions(NamedTuple):
 @click.option("--list", "list_", is_flag=True, help="List the names of all topics.")
 @click.option("--alter", is_flag=True, help="Raise the number of partitions (configurations: odradek configs).")
 @click.option("--topic", help="The topic; a regular expression except with --create.")
+@click.option("--topic-id", help="Describe the topic with this id, whatever --topic says.")
 @click.option("--partitions", type=click.IntRange(min=1), help="The number of partitions.")
 @click.option("--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas.")
 @click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition instead.")
@@ -68,6 +78,8 @@ class TopicOptions(NamedTuple):
 @click.option("--exclude-internal", is_flag=True, help="Without __consumer_offsets and the like.")
 @click.option("--under-replicated-partitions", is_flag=True, help="Describe only these.")
 @click.option("--unavailable-partitions", is_flag=True, help="Describe only partitions without a leader.")
+@click.option("--under-min-isr-partitions", is_flag=True, help="Describe only those below min.insync.replicas.")
+@click.option("--at-min-isr-partitions", is_flag=True, help="Describe only those at min.insync.replicas.")
 @click.option("--topics-with-overrides", is_flag=True, help="Describe only topics with configurations of their own.")
 @timeout_option
 @json_option
@@ -81,6 +93,7 @@ def command(
     list_: bool,
     alter: bool,
     topic: str | None,
+    topic_id: str | None,
     partitions: int | None,
     replication_factor: int | None,
     replica_assignment: str | None,
@@ -90,6 +103,8 @@ def command(
     exclude_internal: bool,
     under_replicated_partitions: bool,
     unavailable_partitions: bool,
+    under_min_isr_partitions: bool,
+    at_min_isr_partitions: bool,
     topics_with_overrides: bool,
     timeout_ms: int,
     as_json: bool,
@@ -103,6 +118,7 @@ def command(
         raise click.UsageError("--alter needs --partitions; configurations are changed with 'odradek configs --alter'")
     options = TopicOptions(
         topic,
+        parse_topic_id(topic_id),
         partitions,
         replication_factor,
         replica_assignment,
@@ -112,6 +128,8 @@ def command(
         exclude_internal,
         under_replicated_partitions,
         unavailable_partitions,
+        under_min_isr_partitions,
+        at_min_isr_partitions,
         topics_with_overrides,
         as_json or output == "json",
     )
@@ -219,21 +237,23 @@ async def delete_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--describe``."""
-    names = await matching_topics(admin, options, must_exist=True)
-    if not names:
+    topics = await described_topics(admin, options)
+    if not topics:
         if options.as_json:
             print_json([])
         return
     from ..admin_configs import ConfigAdmin  # here, because importing it would cost every other action 10 ms
 
-    topics = await admin.describe_topics(names)
-    configs = await ConfigAdmin.beside(admin).describe_configs("topic", names)
+    configs = await ConfigAdmin.beside(admin).describe_configs("topic", list(topics))
     documents = []
     for name, topic in topics.items():
         overrides = [entry for entry in configs[name] if entry.source != "DEFAULT_CONFIG"]
         if options.with_overrides and not any(entry.source == "DYNAMIC_TOPIC_CONFIG" for entry in overrides):
             continue
-        partitions = [p for p in topic.partitions.values() if _is_wanted(p, options)]
+        min_isr = next(
+            int(entry.value) for entry in configs[name] if entry.name == "min.insync.replicas" and entry.value
+        )
+        partitions = [p for p in topic.partitions.values() if _is_wanted(p, min_isr, options)]
         if options.as_json:
             documents.append(_document(topic, partitions, overrides))
         else:
@@ -242,18 +262,49 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
         print_json(documents)
 
 
-def _is_wanted(partition: PartitionMetadata, options: TopicOptions) -> bool:
-    if options.under_replicated and len(partition.isr) < len(partition.replicas):
-        return True
-    if options.unavailable and partition.leader < 0:
-        return True
-    return not (options.under_replicated or options.unavailable)
+def parse_topic_id(text: str | None) -> bytes | None:
+    """The 16 bytes of ``--topic-id``; None without one, and for zeros, which are no topic's. Raises UsageError."""
+    if text is None:
+        return None
+    try:
+        topic_id = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+    except ValueError:
+        topic_id = b""
+    if len(topic_id) != 16:
+        raise click.UsageError(f"--topic-id {text}: must be 22 characters, as 'odradek topics --describe' prints them")
+    return topic_id if any(topic_id) else None
+
+
+async def described_topics(admin: TopicAdmin, options: TopicOptions) -> dict[str, TopicMetadata]:
+    """What ``--topic-id``, else ``--topic``, means. Raises CommandError for what does not exist."""
+    if options.topic_id is None:
+        names = await matching_topics(admin, options, must_exist=True)
+        return await admin.describe_topics(names) if names else {}
+    topic = await admin.describe_topic_of_id(options.topic_id)
+    if topic is not None and not (options.exclude_internal and topic.name in INTERNAL_TOPICS):
+        return {topic.name: topic}
+    if options.if_exists:
+        return {}
+    raise CommandError(
+        f"TopicId '{topic_id_text(options.topic_id)}' does not exist as expected; 'odradek topics --describe' shows all"
+    )
+
+
+def _is_wanted(partition: PartitionMetadata, min_isr: int, options: TopicOptions) -> bool:
+    has_leader, isr = partition.leader >= 0, len(partition.isr)
+    return (
+        not options.is_report
+        or (options.under_replicated and isr < len(partition.replicas))
+        or (options.unavailable and not has_leader)
+        or (options.under_min_isr and (not has_leader or isr < min_isr))
+        or (options.at_min_isr and isr == min_isr)
+    )
 
 
 def _print_topic(
     topic: TopicMetadata, partitions: list[PartitionMetadata], overrides: list[ConfigEntry], options: TopicOptions
 ) -> None:
-    if not (options.under_replicated or options.unavailable):
+    if not options.is_report:
         replicas = len(next(iter(topic.partitions.values())).replicas) if topic.partitions else 0
         text = ",".join(f"{entry.name}={entry.value}" for entry in overrides)
         topic_id = f"\tTopicId: {topic_id_text(topic.topic_id)}" if any(topic.topic_id) else ""

@@ -103,6 +103,17 @@ def test_topics(shell: Shell, name: str) -> None:
     assert shell.run("topics", "--delete", "--topic", name, "--if-exists")[0] == 0
 
 
+def test_a_topic_id_that_is_none_or_nobodys(shell: Shell) -> None:
+    code, _, err = shell.run("topics", "--describe", "--topic-id", "AAAAAAAAAAAAAAAAAAAABB")
+    assert (code, err) == (
+        1,
+        "odradek topics: TopicId 'AAAAAAAAAAAAAAAAAAAABA' does not exist as expected; "
+        "'odradek topics --describe' shows all\n",
+    )
+    code, _, err = shell.run("topics", "--describe", "--topic-id", "short")
+    assert (code, "--topic-id short: must be 22 characters" in err) == (2, True)
+
+
 def test_produce_and_consume_with_keys_headers_and_tombstones(shell: Shell, name: str) -> None:
     shell.create(name)
     shell.produce(

@@ -1,11 +1,13 @@
 """The commands print what Kafka's own tools print for the same broker."""
 
+import json
 from importlib import import_module
 
 import pytest
 
 from odradek.__main__ import COMMANDS
 from odradek.client.admin import Admin, NewTopic
+from odradek.client.commands.output import topic_id_text
 from odradek.client.consumer import Consumer
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
@@ -75,3 +77,24 @@ def test_the_same_output(bootstrap: str, group: str, capfd: pytest.CaptureFixtur
     printed = [f"print.{what}=true" for what in ("timestamp", "partition", "offset", "headers", "key", "value")]
     properties = [part for property_ in printed for part in ("--formatter-property", property_)]
     same("consume", "--topic", group, "--from-beginning", "--max-messages", "6", *properties)
+
+
+def test_the_same_topics_by_id_and_by_their_in_sync_replicas(
+    bootstrap: str, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    short = f"{name}-short"
+    create = ["topics", bootstrap, "--create", "--partitions", "2", "--topic"]
+    [created] = json.loads(ours(capfd, *create, name, "--json"))
+    ours(capfd, *create, short, "--config", "min.insync.replicas=2")
+    wanted = ["--topic", f"{name},{short}"]
+    by_id = ["--topic-id", created["topicId"]]
+    for arguments, lines in (
+        ([*wanted, "--under-min-isr-partitions"], 2),
+        ([*wanted, "--at-min-isr-partitions"], 2),
+        ([*by_id, "--topic", short], 3),
+        (["--topic-id", topic_id_text(bytes(16)), "--topic", short], 3),
+        (["--topic-id", topic_id_text(bytes(range(16))), "--if-exists"], 0),
+    ):
+        kafka = kafkas("topics", bootstrap, "--describe", *arguments)
+        assert rows(ours(capfd, "topics", bootstrap, "--describe", *arguments)) == rows(kafka), arguments
+        assert len(rows(kafka)) == lines, arguments
