@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from odradek.pipeline.decode.batch_table import BatchTable
+from odradek.pipeline.decode.batch_table import BatchTable, check_crcs
 from odradek.pipeline.decode.damage import Damage
-from odradek.pipeline.decode.records import check_crcs, decode_chunk
+from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import KEY_SIZE, DataSet, Topic

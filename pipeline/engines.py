@@ -7,8 +7,6 @@ spark/tasks_on_spark.py for the cluster.
 """
 
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -205,6 +203,9 @@ def _begin_worker() -> None:
 
     Without the latter, workers of a compaction that was killed would go on writing after its lock is gone.
     """
+    import signal
+    import threading
+
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
 

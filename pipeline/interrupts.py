@@ -6,7 +6,6 @@ removes what it had begun. Source: exit codes of shells, 128 and the signal's nu
 
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -40,6 +39,8 @@ def no_way_back() -> Iterator[Callable[[], None]]:
 
     For the short last step that must be done wholly or not at all.
     """
+    import threading
+
     before = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
 

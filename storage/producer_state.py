@@ -8,11 +8,13 @@ Source: Kafka's ProducerStateManager, ProducerAppendInfo, ProducerStateEntry; KI
 
 import itertools
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.records.batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, BatchHeader, decrement_sequence
-from ..protocol.records.control import EndTransactionMarker
+
+if TYPE_CHECKING:
+    from ..protocol.records.control import EndTransactionMarker
 
 BATCHES_RETAINED = 5
 NO_COORDINATOR_EPOCH = -1
@@ -164,7 +166,7 @@ class ProducerState:
             )
         return None
 
-    def check_marker(self, header: BatchHeader, marker: EndTransactionMarker, offset: int) -> None:
+    def check_marker(self, header: BatchHeader, marker: "EndTransactionMarker", offset: int) -> None:
         """Raises KafkaError INVALID_PRODUCER_EPOCH, or TRANSACTION_COORDINATOR_FENCED for an old coordinator."""
         entry = self.producers.get(header.producer_id)
         if entry is None:
@@ -195,7 +197,7 @@ class ProducerState:
             self._ongoing[first_offset] = producer_id
 
     def apply_marker(
-        self, header: BatchHeader, marker: EndTransactionMarker, offset: int, timestamp: int
+        self, header: BatchHeader, marker: "EndTransactionMarker", offset: int, timestamp: int
     ) -> CompletedTransaction | None:
         """Takes in a marker; the transaction that it ends, None when the producer had none open."""
         producer_id = header.producer_id

@@ -7,16 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..engines import run_tasks
 from .findings import Finding
-from .groups.audit import audit_groups
-from .groups.facts import GroupGrowth
-from .groups.rows import GroupLag
 from .plan import AuditOptions, plan_audit
 from .portions import Portion, audit_portion, portions_of
-from .replicas import ReplicaTask, compare_replicas
 from .tasks import RECORDS, AuditTask, DayVolume, PartitionReport, sum_of_days
+
+if TYPE_CHECKING:
+    from .groups.facts import GroupGrowth
+    from .groups.rows import GroupLag
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
 
@@ -29,8 +30,8 @@ class AuditResult:
     findings: list[Finding] = field(default_factory=list)
     findings_of_the_whole: list[Finding] = field(default_factory=list)
     """Those among the findings that no worker knows: of directories, replicas against each other, topics, groups."""
-    groups: list[GroupLag] = field(default_factory=list)
-    growth: list[GroupGrowth] = field(default_factory=list)
+    groups: "list[GroupLag]" = field(default_factory=list)
+    growth: "list[GroupGrowth]" = field(default_factory=list)
     """Who writes the offsets topic."""
     volume: list[DayVolume] = field(default_factory=list)
     """The sum of all replicas by day."""
@@ -74,14 +75,15 @@ def audit_directories(
     )
     result.partitions = [report for found in reports for report in found.partitions]
     result.volume = sum_of_days(day for found in reports for day in found.volume)
-    pairs = _pairs(plan.tasks, result.partitions)
-    sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
-    for found in run_tasks(engine, pairs, compare_replicas, "odradek audit: replicas", sizes=sizes):
-        whole += found
+    if len(directories) > 1:
+        whole += _compared(plan.tasks, result.partitions, engine)
     whole += _skewed(result.partitions)
-    groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
-    result.groups, result.growth = groups.rows, groups.growth
-    whole += groups.findings
+    if any(report.group_facts is not None for report in result.partitions):
+        from .groups.audit import audit_groups  # a third of what a small audit would import
+
+        groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
+        result.groups, result.growth = groups.rows, groups.growth
+        whole += groups.findings
     result.findings_of_the_whole = [finding for finding in whole if finding.name not in ignored]
     result.findings = [finding for report in result.partitions for finding in report.findings]
     result.findings += result.findings_of_the_whole
@@ -92,8 +94,10 @@ def _place(portion: Portion) -> Path:
     return portion.directory
 
 
-def _pairs(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport]) -> list[ReplicaTask]:
-    """Each partition's longest replica with every other one of it."""
+def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], engine: str) -> list[Finding]:
+    """Each partition's longest replica against every other one of it."""
+    from .replicas import ReplicaTask, compare_replicas
+
     replicas: defaultdict[tuple[str, int], list[tuple[AuditTask, PartitionReport]]] = defaultdict(list)
     for task, report in zip(tasks, reports, strict=True):
         replicas[report.topic, report.partition].append((task, report))
@@ -101,7 +105,9 @@ def _pairs(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport]) -> li
     for found in replicas.values():
         longest = max(found, key=lambda item: item[1].log_end_offset)
         pairs += [ReplicaTask.of(longest, other) for other in found if other is not longest]
-    return pairs
+    sizes = [sum(segment.size for segment in pair.other.segments) for pair in pairs]
+    compared = run_tasks(engine, pairs, compare_replicas, "odradek audit: replicas", sizes=sizes)
+    return [finding for found in compared for finding in found]
 
 
 def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:

@@ -16,8 +16,8 @@ from ..decode.checked_headers import CheckedHeaders, checked, read_headers
 from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
 from ..file_access import modified_ms
+from ..internal_topics import OFFSETS_TOPIC
 from ..log_directories import SegmentFile, indexed_positions
-from ..tables.group_messages import OFFSETS_TOPIC
 from .batch_checks import BatchChecks
 from .chunk_batches import ChunkBatches
 from .index_checks import OffsetIndexCheck, TimeIndexCheck
@@ -25,7 +25,6 @@ from .producer_checks import ProducerChecks
 from .state_checks import (
     SegmentSummary,
     check_checkpoints,
-    check_compaction,
     check_files,
     check_retention,
     check_topic_id,
@@ -176,8 +175,11 @@ class _PartitionAudit:
             self.records.finish()
         check_checkpoints(task, report)
         check_retention(task, report, self.summaries)
-        first_open = min((offset for _, offset in self.transactions.open_offsets()), default=None)
-        check_compaction(task, report, self.summaries, first_open)
+        if task.policy.is_compacted and self.summaries:
+            from .compaction_checks import check_compaction
+
+            first_open = min((offset for _, offset in self.transactions.open_offsets()), default=None)
+            check_compaction(task, report, self.summaries, first_open)
         check_files(task, report)
         check_topic_id(task, report)
         if self.groups is not None:

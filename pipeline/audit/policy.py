@@ -8,8 +8,8 @@ ServerTopicConfigSynonyms.
 from dataclasses import dataclass
 
 from ..cluster_metadata import ClusterMetadata
+from ..internal_topics import ALWAYS_COMPACTED
 
-ALWAYS_COMPACTED = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 _SYNONYMS = {
     "cleanup.policy": "log.cleanup.policy",
     "index.interval.bytes": "log.index.interval.bytes",

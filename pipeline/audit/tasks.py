@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ..log_directories import PartitionDirectory
 from .findings import Finding
-from .groups.facts import GroupFacts
 from .policy import TopicPolicy
+
+if TYPE_CHECKING:
+    from .groups.facts import GroupFacts
 
 BATCHES, RECORDS = "batches", "records"
 LEVELS = (BATCHES, RECORDS)
@@ -91,7 +93,7 @@ class PartitionReport:
     """Records of the most frequent key."""
     volume: list[DayVolume] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    group_facts: GroupFacts | None = None
+    group_facts: "GroupFacts | None" = None
     """Of a partition of the offsets topic."""
 
     def add(self, name: str, file: Path | str, detail: str, *, position: int = -1, offset: int = -1) -> None:

@@ -15,7 +15,6 @@ from ...protocol.records.batch import read_header
 from ...storage.errors import CorruptIndexError
 from ...storage.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from ...storage.transaction_index import TransactionIndex
-from ...storage.transaction_markers import read_marker
 from ..log_directories import SegmentFile
 from .chunk_batches import TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, PartitionReport
@@ -96,6 +95,8 @@ class TransactionChecks:
             found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
+        from ...storage.transaction_markers import read_marker  # with the first marker: most topics have none
+
         data = batches.control_batches[index]
         try:
             marker = read_marker(data, read_header(data, 0))

@@ -11,9 +11,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from ...protocol.records.batch import ATTRIBUTES_POSITION, BATCH_HEADER_SIZE, LOG_OVERHEAD
+from ...protocol.records.batch import ATTRIBUTES_POSITION, BATCH_HEADER_SIZE, LOG_OVERHEAD, read_header
 from ...protocol.records.checksum import crc32c
 from .batch_hop import hop
+from .damage import Damage, DamageKind
 from .spans import Bytes, Flags, Int64s
 
 HEADER_DTYPE = numpy.dtype(
@@ -95,6 +96,18 @@ class BatchTable(HeaderTable):
         found = [crc32c(view[start:end]) for start, end in zip(starts, ends, strict=True)]
         matches: Flags = self.table["crc"] == numpy.array(found, dtype=numpy.int64)
         return matches
+
+
+def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
+    """Which batches have the right CRC, and the damage of the others."""
+    matches = chunk.crc_matches()
+    damage = []
+    for index in numpy.flatnonzero(~matches).tolist():
+        header = read_header(chunk.view, int(chunk.positions[index]))
+        position = chunk.file_position + int(chunk.positions[index])
+        message = f"the batch at {position} has another CRC-32C than the {header.crc} in its header"
+        damage.append(Damage(DamageKind.CRC, position, header.size_in_bytes, header.base_offset, message))
+    return matches, damage
 
 
 def _headers_at(data: Bytes, positions: Int64s) -> NDArray[Any]:

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy
 
-from .batch_table import HEADER_DTYPE, BatchTable, HeaderTable
+from .batch_table import HEADER_DTYPE, BatchTable, HeaderTable, check_crcs
 from .damage import Damage
-from .records import check_crcs
 from .segment_chunks import read_chunks
 from .spans import Flags
 

@@ -1,4 +1,4 @@
-"""Decodes the records of a chunk: CRC, decompression within a limit, walk, Arrow.
+"""Decodes the records of a chunk: decompression within a limit, walk, Arrow.
 
 Pure. Compressed batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time.
 Damage comes out beside the rows. Equal to protocol/records/record.py record by record, by numba and by numpy (tests say
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from ...protocol.errors import KafkaError
-from ...protocol.records.batch import BATCH_HEADER_SIZE, read_header
+from ...protocol.records.batch import BATCH_HEADER_SIZE
 from ...protocol.records.compression import (
     DEFAULT_MAX_DECOMPRESSED_SIZE,
     CompressionType,
@@ -36,18 +36,6 @@ class DecodedRecords(NamedTuple):
 
     columns: Any
     batches: Int64s
-
-
-def check_crcs(chunk: BatchTable) -> tuple[Flags, list[Damage]]:
-    """Which batches have the right CRC, and the damage of the others."""
-    matches = chunk.crc_matches()
-    damage = []
-    for index in numpy.flatnonzero(~matches).tolist():
-        header = read_header(chunk.view, int(chunk.positions[index]))
-        position = chunk.file_position + int(chunk.positions[index])
-        message = f"the batch at {position} has another CRC-32C than the {header.crc} in its header"
-        damage.append(Damage(DamageKind.CRC, position, header.size_in_bytes, header.base_offset, message))
-    return matches, damage
 
 
 def decode_chunk(

@@ -33,13 +33,13 @@ from ...storage.files import Files
 from ...storage.meta_properties import META_PROPERTIES
 from ..cluster_metadata import read_cluster_metadata
 from ..engines import LOCAL, run_tasks
+from ..internal_topics import INTERNAL_TOPICS
 from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts
 from .partition_files import WrittenPartition
 from .partition_task import PartitionTask, write_partition
 from .spill import SpilledRows, SpillTask, spill
 
-OWN_TOPICS = (METADATA_TOPIC, "__consumer_offsets", "__transaction_state", "__share_group_state")
 """What lies in them is the state of a cluster, not rows."""
 _TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 MOST_PARTITIONS = 100_000
@@ -200,7 +200,7 @@ def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
 def _refuse_names(topics: Mapping[str, object]) -> None:
     """Names that no topic can have, and those of the brokers' own. Source: Kafka's Topic.validate."""
     for topic in topics:
-        if topic in OWN_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
+        if topic in INTERNAL_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
             raise ImportRefusedError(
                 f"{topic!r} can't be the name of a topic: up to 249 letters, digits, '.', '_' and '-', and none of the "
                 "brokers' own"

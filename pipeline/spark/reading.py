@@ -15,9 +15,9 @@ import pyarrow as pa
 from ...protocol.records.batch import BATCH_HEADER_SIZE
 from ...storage.file_names import DELETED_SUFFIX
 from ...storage.transaction_index import AbortedTransaction
-from ..decode.batch_table import BatchTable
+from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
-from ..decode.records import check_crcs, decode_chunk
+from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
 from ..file_access import identity, open_ranges

@@ -9,9 +9,9 @@ import numpy
 from ...storage.errors import CorruptIndexError
 from ...storage.file_names import TIME_INDEX_SUFFIX, segment_path
 from ...storage.time_index import TimeIndex
-from ..decode.batch_table import BatchTable
+from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
-from ..decode.records import check_crcs, decode_chunk
+from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .positions import position_before

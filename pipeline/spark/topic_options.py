@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+from ..internal_topics import INTERNAL_TOPICS
+
 CHOICES = ("subscribe", "topics", "subscribePattern", "assign")
 
 

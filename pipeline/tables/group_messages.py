@@ -16,7 +16,6 @@ from ...protocol.messages.group_records import (
 from ...protocol.records.record import Record
 from ...storage.dump.decoders import Tombstone, Typed, group_record
 
-OFFSETS_TOPIC = "__consumer_offsets"
 OFFSET_COMMIT_TYPES = (0, 1)
 
 

@@ -10,9 +10,9 @@ import numpy
 from numpy.typing import NDArray
 
 from ...protocol.records.record import Record
-from ..decode.batch_table import BatchTable
+from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
-from ..decode.records import DecodedRecords, check_crcs, decode_chunk
+from ..decode.records import DecodedRecords, decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
 

@@ -3,8 +3,8 @@
 Pure. Needs pyarrow, not numba.
 """
 
+from ..internal_topics import OFFSETS_TOPIC
 from . import batches, checkpoints, groups, indexes, metadata, offsets, transactions
-from .group_messages import OFFSETS_TOPIC
 from .task import Table, plan_partitions, plan_topic
 
 _ALL = (

@@ -19,7 +19,7 @@ from ...protocol.records.batch import read_header
 from ...protocol.transaction_states import BY_NUMBER
 from ...storage.dump.decoders import Typed, transaction_record
 from ...storage.transaction_markers import read_marker
-from ..decode.records import check_crcs
+from ..decode.batch_table import check_crcs
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .log_reading import (
     CONTROL,

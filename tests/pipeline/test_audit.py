@@ -137,7 +137,9 @@ def test_times_beyond_all_dates_are_findings_and_no_end(tmp_path: Path) -> None:
 
 def test_a_small_audit_of_batches_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     AuditedDirectory(tmp_path)
-    needless = {"concurrent.futures", "multiprocessing", "numba", "pandas", "pyarrow", "pyspark", "rich"}
+    foreign = {"concurrent", "cramjam", "html", "multiprocessing", "numba", "pandas", "pyarrow", "pyspark", "rich"}
+    own = {"pipeline.audit.groups.audit", "pipeline.audit.replicas", "pipeline.decode.records"}
+    needless = foreign | {f"odradek.{name}" for name in own} | {"odradek.protocol.messages.group_records"}
     program = (
         "import sys; from odradek.pipeline.audit.command import audit; "
         f"audit([{str(tmp_path)!r}, '--level', 'batches', '--ignore', 'codecs-mixed']); "

@@ -12,9 +12,9 @@ import pytest
 
 from odradek.pipeline.decode.batch_columns import BATCH_COLUMNS
 from odradek.pipeline.decode.batch_hop import hop_compiled, hop_in_python
-from odradek.pipeline.decode.batch_table import BatchTable
+from odradek.pipeline.decode.batch_table import BatchTable, check_crcs
 from odradek.pipeline.decode.damage import Damage, DamageKind
-from odradek.pipeline.decode.records import check_crcs, decode_chunk
+from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.pipeline.decode.spans import RECORD_COLUMNS
 from odradek.protocol.errors import KafkaError

@@ -16,9 +16,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from odradek.pipeline.decode.batch_columns import BATCH_COLUMNS
-from odradek.pipeline.decode.batch_table import BatchTable
+from odradek.pipeline.decode.batch_table import BatchTable, check_crcs
 from odradek.pipeline.decode.damage import Damage
-from odradek.pipeline.decode.records import check_crcs, decode_chunk
+from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.pipeline.decode.spans import RECORD_COLUMNS
 from odradek.pipeline.log_directories import find_partitions

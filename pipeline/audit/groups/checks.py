@@ -10,7 +10,7 @@ from ....protocol.java_hash import java_hash_code
 from ....storage.checkpoints import TopicPartition
 from ....storage.meta_properties import uuid_text
 from ...cluster_metadata import ClusterMetadata
-from ...tables.group_messages import OFFSETS_TOPIC
+from ...internal_topics import OFFSETS_TOPIC
 from ..findings import Finding
 from .burrow import Status, has_rewound
 from .expiry import MINUTE_MS

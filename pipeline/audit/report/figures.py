@@ -7,14 +7,16 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import groupby
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..check import Severity
 from ..findings import Finding
-from ..groups.facts import GroupGrowth
-from ..groups.rows import GroupLag
 from ..job import AuditResult
 from ..tasks import DayVolume, PartitionReport
+
+if TYPE_CHECKING:
+    from ..groups.facts import GroupGrowth
+    from ..groups.rows import GroupLag
 
 MOST_BARS = 30
 MOST_DAYS = 366
@@ -149,7 +151,7 @@ def volume_over_time(volume: Sequence[DayVolume]) -> list[Period]:
     return [Period(name, sum(day.records for day in found), sum(day.size for day in found)) for name, found in months]
 
 
-def lag_of_groups(groups: Iterable[GroupLag]) -> list[Bar]:
+def lag_of_groups(groups: "Iterable[GroupLag]") -> list[Bar]:
     """The groups that lag most, in records over all their partitions."""
     bars = [
         Bar(
@@ -230,7 +232,7 @@ def compaction_debt(partitions: Iterable[PartitionReport]) -> list[Bar]:
     )
 
 
-def growth_of_groups(growth: Iterable[GroupGrowth]) -> list[Bar]:
+def growth_of_groups(growth: "Iterable[GroupGrowth]") -> list[Bar]:
     """Groups by the bytes that they have in the offsets topic."""
     return _longest(
         [

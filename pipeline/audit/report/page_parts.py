@@ -1,4 +1,4 @@
-"""Pieces of the page: numbers as people read them, bars, the chart of volume.
+"""Pieces of the page: numbers, bars, the chart of volume.
 
 Pure. Every text is escaped here. A number that is shown shortened has the exact one in its title (hover) and in
 `data-value`.
@@ -8,34 +8,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from .figures import Bar, Period
+from .number_texts import bytes_text, count_text, duration_text
 
 CHART_WIDTH, CHART_HEIGHT = 960, 180
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def bytes_text(size: float) -> str:
-    """1.4 MiB."""
-    for unit in _UNITS:
-        if size < 1024 or unit == _UNITS[-1]:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1024
-    raise AssertionError("a unit fits")
-
-
-def count_text(number: float) -> str:
-    """1 234 567 with thin spaces; fractions with two digits."""
-    text = f"{number:,.2f}" if isinstance(number, float) and not number.is_integer() else f"{int(number):,}"
-    return text.replace(",", "\u2009")
-
-
-def duration_text(milliseconds: float) -> str:
-    """The two largest units: 3 d 4 h."""
-    if milliseconds < 0:
-        return "not known"
-    seconds = int(milliseconds) // 1000
-    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
-    shown = [f"{number} {unit}" for number, unit in parts if number]
-    return " ".join(shown[:2]) or "0 s"
 
 
 FORMATS = {"bytes": bytes_text, "count": count_text, "duration": duration_text}

@@ -11,7 +11,7 @@ from ..check import Severity
 from ..findings import Finding
 from ..job import AuditResult
 from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
-from .page_parts import bytes_text, count_text, duration_text
+from .number_texts import bytes_text, count_text, duration_text
 
 if TYPE_CHECKING:
     from rich.console import Console

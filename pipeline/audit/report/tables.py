@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pyarrow as pa
 
@@ -63,8 +63,7 @@ _MS_IN_A_DAY = 86_400_000
 
 def _schema_of(row: type) -> Any:
     """Numbers, texts and flags among a dataclass's fields."""
-    hints = get_type_hints(row)
-    kinds = {item.name: _PARTITION_TYPES.get(item.name) or _TYPES.get(hints[item.name]) for item in fields(row)}
+    kinds = {item.name: _PARTITION_TYPES.get(item.name) or _TYPES.get(item.type) for item in fields(row)}
     return pa.schema([(name, kind) for name, kind in kinds.items() if kind is not None])
 
 
