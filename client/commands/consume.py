@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..types import ConsumerRecord, TopicPartition
+from .command_config import CONSUMER, client_settings, console_config_options, under_flags
 from .record_format import RecordFormat, json_line
 from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
 from .topic_partitions import INTERNAL_TOPICS
@@ -54,6 +56,7 @@ def parse_moment(text: str) -> int:
 
 @click.command(help="Print the records of a topic.", context_settings={"help_option_names": ["-h", "--help"]})
 @bootstrap_option
+@console_config_options("consumer")
 @click.option("--topic", help="The topic.")
 @click.option("--include", help="Several topics by a regular expression instead.")
 @click.option("--partition", type=click.IntRange(min=0), help="Only this partition.")
@@ -84,6 +87,8 @@ def parse_moment(text: str) -> int:
 @output_option
 def command(
     bootstrap_server: str,
+    command_config: str | None,
+    command_properties: tuple[str, ...],
     topic: str | None,
     include: str | None,
     partition: int | None,
@@ -114,6 +119,12 @@ def command(
             raise click.UsageError("The partition is required when offset is specified.")
     if from_beginning and offset is not None:
         raise click.UsageError("--from-beginning and --offset cannot be used together")
+    given = client_settings(CONSUMER, command_config, command_properties)
+    if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
+        raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
+    reset = "earliest" if from_beginning or offset == "earliest" else "latest"
+    settings = consumer_settings(given, group, reset, isolation_level)
+    group = settings["group_id"]
     if group is not None and (partition is not None or offset is not None):
         raise click.UsageError("Options group and partition (or offset) cannot be specified together.")
     try:
@@ -124,7 +135,7 @@ def command(
         topic,
         include,
         partition,
-        offset or ("earliest" if from_beginning else "latest"),
+        offset or settings["auto_offset_reset"],
         max_messages,
         timeout_ms,
         until_offset,
@@ -138,16 +149,25 @@ def command(
     async def work() -> int:
         from ..consumer import Consumer
 
-        consumer = Consumer(
-            bootstrap_servers=bootstrap_server,
-            group_id=group,
-            client_id="console-consumer",
-            auto_offset_reset="earliest" if options.offset == "earliest" else "latest",
-            isolation_level=isolation_level,
-        )
+        consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
         return await consume_until_done(consumer, options, record_format)
 
     return run(work)
+
+
+def consumer_settings(
+    given: Mapping[str, Any], group: str | None, offset_reset: str, isolation_level: str
+) -> dict[str, Any]:
+    """What the consumer is made with, by file and flags; ``group_id`` may be None. Raises UsageError for two groups."""
+    group_id = given.get("group_id", group)
+    if group is not None and group_id != group:
+        raise click.UsageError(
+            "The group ids provided in different places (--group, --command-property, --command-config) do not match. "
+            f"Detected group ids: '{group}', '{group_id}'"
+        )
+    defaults = {"client_id": "console-consumer", "auto_offset_reset": offset_reset}
+    settings = under_flags({**defaults, **given}, isolation_level=isolation_level)
+    return {**settings, "group_id": group_id}
 
 
 async def consume_until_done(consumer: Consumer, options: ConsumeOptions, record_format: RecordFormat) -> int:
@@ -223,7 +243,7 @@ class Reader:
             await consumer.seek_to_beginning()
         elif options.offset == "latest":
             await consumer.seek_to_end()
-        else:
+        elif options.offset.isdigit():
             consumer.seek(partitions[0], int(options.offset))
         if options.has_end:
             await self._find_ends(partitions)

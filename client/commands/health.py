@@ -5,9 +5,13 @@ A broker that answers ApiVersions and Metadata, and names itself as alive, serve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from ..errors import ClientError
+from .command_config import CONNECTION, client_settings, command_config_option
 from .output import print_json
 from .running import CommandError, bootstrap_option, json_option, main, output_option, run
 
@@ -17,12 +21,17 @@ from .running import CommandError, bootstrap_option, json_option, main, output_o
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@command_config_option
 @click.option("--timeout", "timeout_ms", type=click.IntRange(min=1), default=5_000, show_default=True, metavar="MS")
 @click.option("--wait", "wait_ms", type=click.IntRange(min=0), default=0, metavar="MS", help="Try again for this long.")
 @json_option
 @output_option
-def command(bootstrap_server: str, timeout_ms: int, wait_ms: int, as_json: bool, output: str) -> int:
+def command(
+    bootstrap_server: str, command_config: str | None, timeout_ms: int, wait_ms: int, as_json: bool, output: str
+) -> int:
     """Asks until it answers or the time is over."""
+    timeouts = {"request_timeout_ms": timeout_ms, "connection_timeout_ms": timeout_ms}
+    settings = {"client_id": "odradek-health", **client_settings(CONNECTION, command_config), **timeouts}
 
     async def work() -> int | None:
         import asyncio
@@ -31,7 +40,7 @@ def command(bootstrap_server: str, timeout_ms: int, wait_ms: int, as_json: bool,
         deadline = loop.time() + wait_ms / 1000
         while True:
             try:
-                cluster_id, brokers = await check(bootstrap_server, timeout_ms)
+                cluster_id, brokers = await check(bootstrap_server, settings)
             except (ClientError, CommandError):
                 if loop.time() >= deadline:
                     raise
@@ -46,16 +55,11 @@ def command(bootstrap_server: str, timeout_ms: int, wait_ms: int, as_json: bool,
     return run(work)
 
 
-async def check(bootstrap_server: str, timeout_ms: int) -> tuple[str | None, list[int]]:
+async def check(bootstrap_server: str, settings: Mapping[str, Any]) -> tuple[str | None, list[int]]:
     """The cluster's id and brokers. Raises ClientError, CommandError when no broker serves."""
     from ..cluster import Cluster
 
-    cluster = Cluster(
-        bootstrap_server,
-        client_id="odradek-health",
-        request_timeout_ms=timeout_ms,
-        connection_timeout_ms=timeout_ms,
-    )
+    cluster = Cluster(bootstrap_server, **settings)
     try:
         await cluster.start()
         if not cluster.metadata.brokers:

@@ -13,6 +13,7 @@ import click
 
 from ...protocol.errors import KafkaError
 from ..errors import ClientError
+from .command_config import PRODUCER, client_settings, console_config_options, under_flags
 from .lines import LineError, LineFormat
 from .running import (
     CommandError,
@@ -47,6 +48,7 @@ class Tally:
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
+@console_config_options("producer")
 @click.option("--topic", required=True, help="The topic.")
 @click.option("--partition", type=click.IntRange(min=0), help="Send everything to this partition.")
 @click.option(
@@ -65,7 +67,7 @@ class Tally:
 @click.option(
     "--compression-codec",
     "--compression-type",
-    "compression",
+    "compression_type",
     is_flag=False,
     flag_value="gzip",
     type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
@@ -90,6 +92,8 @@ class Tally:
 @output_option
 def command(
     bootstrap_server: str,
+    command_config: str | None,
+    command_properties: tuple[str, ...],
     topic: str,
     partition: int | None,
     properties: tuple[str, ...],
@@ -97,7 +101,7 @@ def command(
     key: str | None,
     headers: tuple[str, ...],
     tombstone: bool,
-    compression: str,
+    compression_type: str,
     acks: str,
     batch_size: int,
     linger_ms: int,
@@ -115,6 +119,14 @@ def command(
         raise click.UsageError("--tombstone needs --key: a tombstone deletes a key")
     fixed_headers = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
     json_wanted = as_json or output == "json"
+    settings = under_flags(
+        {"client_id": "console-producer", **client_settings(PRODUCER, command_config, command_properties)},
+        acks=acks,
+        compression_type=compression_type,
+        batch_size=batch_size,
+        linger_ms=linger_ms,
+        max_block_ms=max_block_ms,
+    )
 
     async def work() -> int:
         import asyncio
@@ -122,15 +134,7 @@ def command(
         from ..producer import Producer
 
         tally = Tally()
-        producer = Producer(
-            bootstrap_server,
-            client_id="console-producer",
-            acks=acks,
-            compression_type=compression,
-            batch_size=batch_size,
-            linger_ms=linger_ms,
-            max_block_ms=max_block_ms,
-        )
+        producer = Producer(bootstrap_server, **settings)
         async with producer:
             source = sys.stdin.buffer if file_ is None else file_
             prompt = file_ is None and not tombstone and sys.stdin.isatty()

@@ -45,8 +45,6 @@ timeout_option = click.option(
 INSTEAD_OF = {
     "--broker-list": ["--bootstrap-server"],
     "--zookeeper": ["--bootstrap-server"],
-    "--consumer-property": ["--group", "--isolation-level"],
-    "--producer-property": ["--acks", "--batch-size", "--compression-type", "--linger-ms"],
 }
 """Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still give: what says the same here."""
 

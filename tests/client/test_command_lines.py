@@ -26,8 +26,6 @@ def wrong_usage(capfd: pytest.CaptureFixture[str], command: str, *arguments: str
         ("topics", "--zookeeper", ["--bootstrap-server"]),
         ("produce", "--broker-list", ["--bootstrap-server"]),
         ("get-offsets", "--broker-list", ["--bootstrap-server"]),
-        ("produce", "--producer-property", ["--acks", "--batch-size", "--compression-type", "--linger-ms"]),
-        ("consume", "--consumer-property", ["--group", "--isolation-level"]),
     ],
 )
 def test_a_flag_of_kafkas_scripts_names_what_says_the_same_here(
