@@ -1,19 +1,29 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import org.apache.kafka.common.message.ApiMessageType;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.message.ResponseHeaderData;
@@ -26,63 +36,147 @@ import org.apache.kafka.common.protocol.Readable;
 /**
  * Speaks every message and version through Apache Kafka's own classes, for questions put to two brokers.
  *
- * <p>Reads one JSON object a line and answers with one. {"do": "ask" | "send" | "receive" | "raw" | "close", "port": N,
- * "connection": "name", "api": "JoinGroup", "version": 9, "client": "id", "body": {...}, "hex": "...", "wait": ms}.
- * "ask" is "send" and then "receive". The answer has "body", or "closed": true, "timeout": true, or "problem": text.
+ * <p>Reads one order a line, JSON, and answers each with a line. {"do": "ask" | "send" | "receive" | "raw" | "close",
+ * "port": N, "connection": "name", "api": "JoinGroup", "version": 9, "client": "id", "body": {...}, "hex": "...",
+ * "wait": ms}. "ask" is "send" and then "receive"; to wait 0 ms is to take what is there. The answer has "body", or
+ * "closed": true, "timeout": true, or "problem": text. A list of orders is done one after the other and answered with a
+ * list. {"do": "listen"} answers with a "port" where any number of others may give orders of their own at the same
+ * time; each has connections of its own.
  */
 public final class Wire {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Map<String, Connection> CONNECTIONS = new HashMap<>();
+
+    private final Map<String, Connection> connections = new HashMap<>();
 
     private record Sent(ApiMessageType type, short version) {}
 
     private static final class Connection {
+        final SocketChannel channel;
         final Socket socket;
         final DataInputStream in;
         final Queue<Sent> unanswered = new ArrayDeque<>();
         int correlation;
 
         Connection(int port) throws IOException {
-            socket = new Socket("127.0.0.1", port);
+            channel = SocketChannel.open(new InetSocketAddress("127.0.0.1", port));
+            socket = channel.socket();
             socket.setTcpNoDelay(true);
             in = new DataInputStream(socket.getInputStream());
+        }
+
+        /** The next frame; waits so long for its beginning. */
+        byte[] frame(int waitMs) throws IOException {
+            byte[] size = new byte[4];
+            int read = waitMs == 0 ? atHand(size) : within(waitMs, size);
+            if (read < 0) {
+                throw new EOFException();
+            }
+            socket.setSoTimeout(10_000); // the rest of an answer that has begun
+            in.readFully(size, read, size.length - read);
+            byte[] frame = new byte[ByteBuffer.wrap(size).getInt()];
+            in.readFully(frame);
+            return frame;
+        }
+
+        private int within(int waitMs, byte[] bytes) throws IOException {
+            socket.setSoTimeout(waitMs);
+            return in.read(bytes);
+        }
+
+        private int atHand(byte[] bytes) throws IOException {
+            channel.configureBlocking(false);
+            int read = channel.read(ByteBuffer.wrap(bytes));
+            channel.configureBlocking(true);
+            if (read == 0) {
+                throw new SocketTimeoutException();
+            }
+            return read;
         }
     }
 
     private Wire() {}
 
-    public static void main(String[] arguments) throws Exception {
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+    public static void main(String[] arguments) throws IOException {
+        new Wire().serve(System.in, System.out);
+    }
+
+    private void serve(InputStream in, OutputStream out) throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            ObjectNode answer = JSON.createObjectNode();
-            try {
-                step(JSON.readTree(line), answer);
-            } catch (SocketTimeoutException e) {
-                answer.put("timeout", true);
-            } catch (EOFException | java.net.SocketException e) {
-                answer.put("closed", true);
-            } catch (ReflectiveOperationException | RuntimeException e) {
-                answer.put("problem", String.valueOf(e.getCause() == null ? e : e.getCause()));
-            }
-            System.out.println(JSON.writeValueAsString(answer));
-            System.out.flush();
+            JsonNode orders = JSON.readTree(line);
+            out.write(JSON.writeValueAsBytes(orders.isArray() ? all(orders) : answer(orders)));
+            out.write('\n');
+            out.flush();
+        }
+        for (Connection connection : connections.values()) {
+            connection.socket.close();
         }
     }
 
-    private static void step(JsonNode order, ObjectNode answer) throws Exception {
-        String name = order.get("port").asInt() + "/" + order.path("connection").asText("main");
+    private ArrayNode all(JsonNode orders) {
+        ArrayNode answers = JSON.createArrayNode();
+        for (JsonNode order : orders) {
+            answers.add(answer(order));
+        }
+        return answers;
+    }
+
+    private ObjectNode answer(JsonNode order) {
+        ObjectNode answer = JSON.createObjectNode();
+        try {
+            step(order, answer);
+        } catch (SocketTimeoutException e) {
+            answer.put("timeout", true);
+        } catch (EOFException | java.net.SocketException e) {
+            answer.put("closed", true);
+        } catch (IOException | ReflectiveOperationException | RuntimeException e) {
+            answer.put("problem", String.valueOf(e.getCause() == null ? e : e.getCause()));
+        }
+        return answer;
+    }
+
+    /** Takes orders from whoever connects, each on a thread of its own. Returns the port. */
+    private static int listen() throws IOException {
+        ServerSocket listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        inBackground(() -> {
+            while (true) {
+                Socket accepted = listening.accept();
+                accepted.setTcpNoDelay(true);
+                inBackground(() -> {
+                    try (accepted) {
+                        new Wire().serve(accepted.getInputStream(), accepted.getOutputStream());
+                    }
+                    return null;
+                });
+            }
+        });
+        return listening.getLocalPort();
+    }
+
+    private static void inBackground(Callable<Void> work) {
+        Thread thread = new Thread(new FutureTask<>(work));
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void step(JsonNode order, ObjectNode answer) throws IOException, ReflectiveOperationException {
         String what = order.get("do").asText();
-        Connection connection = CONNECTIONS.get(name);
+        if (what.equals("listen")) {
+            answer.put("port", listen());
+            return;
+        }
+        String name = order.get("port").asInt() + "/" + order.path("connection").asText("main");
+        Connection connection = connections.get(name);
         if (what.equals("close")) {
             if (connection != null) {
                 connection.socket.close();
-                CONNECTIONS.remove(name);
+                connections.remove(name);
             }
             return;
         }
         if (connection == null) {
             connection = new Connection(order.get("port").asInt());
-            CONNECTIONS.put(name, connection);
+            connections.put(name, connection);
         }
         try {
             if (what.equals("raw")) {
@@ -95,7 +189,7 @@ public final class Wire {
             }
         } catch (EOFException | java.net.SocketException e) {
             connection.socket.close();
-            CONNECTIONS.remove(name);
+            connections.remove(name);
             throw e;
         }
     }
@@ -113,7 +207,7 @@ public final class Wire {
         throw new IllegalArgumentException("no API " + name);
     }
 
-    private static void send(Connection connection, JsonNode order) throws Exception {
+    private static void send(Connection connection, JsonNode order) throws IOException, ReflectiveOperationException {
         ApiMessageType type = type(order.get("api").asText());
         short version = (short) order.get("version").asInt();
         Message body = (Message) message(type.name + "RequestDataJsonConverter")
@@ -136,11 +230,9 @@ public final class Wire {
         connection.socket.getOutputStream().write(frame.array());
     }
 
-    private static void receive(Connection connection, int waitMs, ObjectNode answer) throws Exception {
-        connection.socket.setSoTimeout(waitMs);
-        byte[] frame = new byte[connection.in.readInt()];
-        connection.socket.setSoTimeout(10_000); // the rest of an answer that has begun
-        connection.in.readFully(frame);
+    private static void receive(Connection connection, int waitMs, ObjectNode answer)
+            throws IOException, ReflectiveOperationException {
+        byte[] frame = connection.frame(waitMs);
         Sent sent = connection.unanswered.remove();
         ByteBufferAccessor reader = new ByteBufferAccessor(ByteBuffer.wrap(frame));
         ResponseHeaderData header = new ResponseHeaderData(reader, sent.type.responseHeaderVersion(sent.version));

@@ -12,6 +12,7 @@ from odradek.protocol.codec import encode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.group_records import ConsumerProtocolSubscription
 from odradek.protocol.messages.groups import (
+    DescribeGroupsRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -23,7 +24,7 @@ from odradek.protocol.messages.groups import (
 from odradek.protocol.messages.structure import Message, Structure
 from parity.side import DEADLINE_S, Side
 
-OFFSETS_PARTITIONS = 3
+OFFSETS_TOPIC, OFFSETS_PARTITIONS = "__consumer_offsets", 3
 CONTROL = 0x20
 """The attribute of a batch of markers."""
 SESSION_MS = 300_000
@@ -46,6 +47,8 @@ class Members:
         self.ids: dict[str, str] = {}
         self.epochs: dict[str, int] = {}
         self.generation = 0
+        self._partition = partition_for(self.name, OFFSETS_PARTITIONS)
+        self._begin = side.end_offset(OFFSETS_TOPIC, self._partition)
 
     # --- the new protocol
 
@@ -92,6 +95,13 @@ class Members:
         for group in body["groups"]:
             group["members"].sort(key=lambda one: str(self.word(one["memberId"])))
         return self.named(body)
+
+    def state(self) -> str:
+        """The state of the group, of either type; Dead where there is none."""
+        body = self.side.ask(ConsumerGroupDescribeRequest([self.name]), 1)
+        if body["groups"][0]["errorCode"]:
+            body = self.side.ask(DescribeGroupsRequest([self.name]), 5)
+        return str(body["groups"][0]["groupState"])
 
     def listed(self, *types: str, states: tuple[str, ...] = ()) -> Any:
         body = self.side.ask(ListGroupsRequest(list(states), list(types)), 5)
@@ -152,11 +162,10 @@ class Members:
     # --- what is stored
 
     def records(self) -> list[CoordinatorRecord]:
-        """What stands in the group's partition of the offsets topic of this group, in order."""
-        index = partition_for(self.name, OFFSETS_PARTITIONS)
+        """What was stored of this group, in order."""
         found: list[CoordinatorRecord] = []
-        offset = 0
-        while batches := self.side.batches("__consumer_offsets", offset, index):
+        offset = self._begin
+        while batches := self.side.batches(OFFSETS_TOPIC, offset, self._partition):
             for batch in batches:
                 offset = batch["offsets"][1] + 1
                 if batch["attributes"] & CONTROL:

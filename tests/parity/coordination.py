@@ -35,7 +35,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest, TxnOffsetCommitRequest
 from parity.in_step import OURS, Answered, InStep
 from parity.side import DEADLINE_S
-from parity.two_brokers import SAME_KEYS, TwoBrokers
+from parity.two_brokers import SAME_KEYS, VERIFIED_ALONE, TwoBrokers
 
 MEMBER_ID_REQUIRED = 79
 SESSION_MS = 60_000
@@ -226,9 +226,9 @@ class Group:
             self._producers = [self._producer(port) for port in self.steps.ports]
         one = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(0, 1)
         topics = [TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(fields.get("topic", self.topic), [one])]
-        return self.steps.ask(
-            who,
-            lambda side: TxnOffsetCommitRequest(
+
+        def request(side: int) -> Message:
+            return TxnOffsetCommitRequest(
                 self.name,
                 self.name,
                 *self._producers[side],
@@ -236,9 +236,10 @@ class Group:
                 self._member_ids(who, fields)[side],
                 self._instance(who, fields),
                 topics,
-            ),
-            version,
-        )
+            )
+
+        with VERIFIED_ALONE:
+            return self.steps.ask(who, request, version)
 
     def _producer(self, port: int) -> tuple[int, int]:
         """A producer under a transactional id that is called as the group."""

@@ -6,22 +6,26 @@ are told by names, which are learnt when they are given.
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from odradek.protocol.messages.groups import (
     DescribeGroupsRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
     ListGroupsRequest,
     OffsetFetchRequest,
 )
 from odradek.protocol.messages.structure import Message
 from parity.side import DEADLINE_S
 from parity.two_brokers import TwoBrokers
-from support.wire import Answer
+from support.wire import Answer, Order, receiving, sending
 
 OURS, KAFKA = 0, 1
 WITHOUT_MEANING = frozenset({"throttleTimeMs", "errorMessage", "clientHost", "topicId"})
 UNORDERED = frozenset({"members", "topics", "partitions", "groups"})
+FIRST_REBALANCE_MS = 5
+"""A group's first rebalance ends by a timer that is due at once, which ours looks at within two milliseconds."""
 LOOKS = (DescribeGroupsRequest, ListGroupsRequest, OffsetFetchRequest)
 
 
@@ -46,27 +50,34 @@ class InStep:
         self._names: tuple[dict[str, str], dict[str, str]] = ({}, {})
         self._parked: dict[str, tuple[str, Message, int]] = {}
         """Connection -> who asked what in which version."""
-        self._answered: dict[str, Answer] = {}
         self._idle: list[str] = []
 
     def ask(self, who: str, request: Callable[[int], Message], version: int, *, may_park: bool = False) -> Any:
         """Sends what ``request`` makes for each side; our answer, None where it is parked."""
         connection = self._idle.pop() if self._idle else f"{self.group}-{next(self._connections)}"
-        for side, port in enumerate(self.ports):
-            self.wire.send(port, request(side), version, connection, who or "admin")
-        self._parked[connection] = (who, request(OURS), version)
-        if not may_park or self._is_answered(connection):
-            return self._take(connection)
-        self._settle(self._collected())
-        return None
+        sent = [
+            sending(port, request(side), version, connection, who or "admin") for side, port in enumerate(self.ports)
+        ]
+        asked = request(OURS)
+        self._parked[connection] = (who, asked, version)
+        if may_park:
+            answered = self._collected(sent, wait_ms=FIRST_REBALANCE_MS if isinstance(asked, JoinGroupRequest) else 0)
+            if connection in self._parked:
+                answered += self._collected(self._barrier(KAFKA) * 2)
+        else:
+            *_, ours, kafka = self.wire.all([*sent, *(receiving(port, connection) for port in self.ports)])
+            answered = [self._received(connection, ours, kafka)]
+            if isinstance(asked, LeaveGroupRequest):
+                answered += self._collected()
+        self._settle(answered)
+        return next((bodies[OURS] for _, one, _, bodies in answered if one is asked), None)
 
     def wait_for(self, who: str) -> Any:
         """Waits until what a client asked is answered, if it is not yet."""
         connection = next((connection for connection, one in self._parked.items() if one[0] == who), None)
-        return None if connection is None else self._take(connection)
-
-    def _take(self, connection: str) -> Any:
-        answered = [self._receive(connection), *self._collected()]
+        if connection is None:
+            return None
+        answered = [self._received(connection), *self._collected()]
         self._settle(answered)
         return answered[0][3][OURS]
 
@@ -76,42 +87,37 @@ class InStep:
         for one in answered:
             self._compare(*one)
 
-    def _is_answered(self, connection: str) -> bool:
-        """Whether ours has answered; where not, both have parked it.
+    def _collected(self, first: Sequence[Order] = (), *, wait_ms: int = 0) -> list[Answered]:
+        """What is answered of what was parked, the newest first: where one side has answered, the other does.
+
+        ``first``: orders that come before; ``wait_ms``: how long ours may take for the newest.
+        """
+        if not self._parked:
+            return []
+        waiting = [*reversed(self._parked)]
+        looks = [receiving(port, connection, 0) for connection in waiting for port in self.ports]
+        looks[OURS]["wait"] = wait_ms
+        answers = self.wire.all([*first, *self._barrier(OURS), *looks])[-len(looks) :]
+        return [
+            self._received(connection, ours, kafka)
+            for connection, ours, kafka in zip(waiting, answers[::2], answers[1::2], strict=True)
+            if "timeout" not in ours or "timeout" not in kafka
+        ]
+
+    def _barrier(self, side: int) -> list[Order]:
+        """Another question: once it is answered, what is not answered of what came before is parked.
 
         Both brokers handle the requests of all connections in order (KAFKA_KEYS), but one that came a moment earlier
-        may be read a moment later: so another question, and for Kafka, which hands them on, a second one.
+        may be read a moment later; Kafka hands them on, so it is asked twice.
         """
-        ours, kafka = self.ports
-        self.wire.ask(ours, DescribeGroupsRequest([self.group]), 5, "barrier")
-        answer = self.wire.receive(ours, connection, 1)
-        if "timeout" not in answer:
-            self._answered[connection] = answer
-            return True
-        for _ in range(2):
-            self.wire.ask(kafka, DescribeGroupsRequest([self.group]), 5, "barrier")
-        return False
+        port = self.ports[side]
+        return [sending(port, DescribeGroupsRequest([self.group]), 5, "barrier"), receiving(port, "barrier")]
 
-    def _collected(self) -> list[Answered]:
-        """What was parked and is answered now: where one side has answered, the other does."""
-        answered = []
-        found = True
-        while found:
-            found = False
-            for connection in list(self._parked):
-                answers = [self.wire.receive(port, connection, 1) for port in self.ports]
-                if all("timeout" in answer for answer in answers):
-                    continue
-                answered.append(self._receive(connection, *answers))
-                found = True
-        return answered
-
-    def _receive(self, connection: str, *answers: Answer) -> Answered:
-        """What both answer on a connection; ``answers``: what is there already."""
+    def _received(self, connection: str, *known: Answer) -> Answered:
+        """What both answer on a connection; ``known``: what is there already."""
         who, request, version = self._parked.pop(connection)
-        known = answers or (self._answered.pop(connection, {"timeout": True}), {"timeout": True})
         bodies = []
-        for port, answer in zip(self.ports, known, strict=True):
+        for port, answer in zip(self.ports, known or ({"timeout": True},) * 2, strict=True):
             received = self.wire.receive(port, connection) if "timeout" in answer else answer
             bodies.append(received.get("body", received))
         self._idle.append(connection)
@@ -177,7 +183,9 @@ class InStep:
         return all(asking != who for asking, _, _ in self._parked.values())
 
     def close(self) -> None:
-        """Leaves no connection behind."""
-        for connection in [*self._idle, *self._parked]:
-            for port in self.ports:
-                self.wire.close(port, connection)
+        """Looks whether both leave the same unanswered, and leaves no connection behind."""
+        self._settle(self._collected(self._barrier(KAFKA)))
+        opened = ["barrier", *self._idle, *self._parked]
+        self.wire.all(
+            [{"do": "close", "port": port, "connection": connection} for connection in opened for port in self.ports]
+        )

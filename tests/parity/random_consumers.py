@@ -50,7 +50,7 @@ class RandomConsumers:
         self.sides = []
         for port, is_ours in ((both.ours.port, True), (both.kafka.port, False)):
             side = Side(both.wire, port, is_ours)
-            side.learn_ids()
+            side.learn_ids(TOPIC)
             members = Members(side, name)
             # A consumer group takes a classic member under the id that it brings.
             members.ids[CLASSIC] = CLASSIC
@@ -143,8 +143,8 @@ class RandomConsumers:
 
     def _classic(self) -> tuple[str, Command]:
         kind = self.random.choice(("join", "join", "sync", "sync", "heartbeat", "heartbeat", "leave"))
-        listed = self._both(lambda members: members.listed())
-        if kind == "join" and (not listed or listed[0]["groupState"] == "Empty"):
+        state = self._both(lambda members: members.state())
+        if kind == "join" and state in ("Dead", "Empty"):
             return "nobody to join", lambda members: members.listed()
         match kind:
             case "join":

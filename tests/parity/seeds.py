@@ -1,16 +1,51 @@
-"""Random lives, seed after seed; a failure says the line that replays its seed."""
+"""Random lives, seed after seed, several at once; a failure says the line that replays its seed alone.
 
+A life mostly waits: for two brokers, and for this machine to turn to them. So some are lived at once, on threads, each
+with connections and groups of its own; within a life request follows request, and what it asks hangs on its seed alone.
+"""
+
+import contextlib
+import itertools
+import logging
 import os
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from parity.two_brokers import TwoBrokers
+
+AT_ONCE = int(os.environ.get("PARITY_AT_ONCE", "8"))
+"""How many lives; 1 to look whether a failure hangs on what others ask."""
+
+FAILURES_AT_MOST = 10
+LOGGER = logging.getLogger(__name__)
+
+Life = Callable[[TwoBrokers, int], int]
+"""Lives that of a seed; how much that is, such as requests."""
 
 
-def live_on(live: Callable[[int], int], first_seed: int, requests: int, *, variable: str, file: str) -> None:
-    """Until so many requests were put. `live` takes a seed, `variable` sets it for `file`'s test_given_seed."""
-    seed = first_seed
-    while requests > 0:
-        try:
-            requests -= live(seed)
-        except AssertionError as failure:
-            failure.add_note(f"again: {variable}={seed} pytest {os.path.relpath(file)} -k given_seed")
-            raise
-        seed += 1
+def live_on(both: TwoBrokers, life: Life, first_seed: int, wanted: int, *, variable: str, file: str) -> None:
+    """Until that was lived or too many lives have failed. `variable` gives `file`'s test_given_seed its seed."""
+    seeds = itertools.count(first_seed)
+    lived = 0
+    failures: list[BaseException] = []
+    with contextlib.ExitStack() as lines, ThreadPoolExecutor(AT_ONCE) as threads:
+        idle = [lines.enter_context(both.beside()) for _ in range(AT_ONCE)]
+        under_way: dict[Future[int], tuple[int, TwoBrokers]] = {}
+        while True:
+            while idle and lived < wanted and len(failures) < FAILURES_AT_MOST:
+                seed, mine = next(seeds), idle.pop()
+                under_way[threads.submit(life, mine, seed)] = seed, mine
+            if not under_way:
+                break
+            for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+                seed, mine = under_way.pop(done)
+                idle.append(mine)
+                failure = done.exception()
+                if failure is None:
+                    lived += done.result()
+                else:
+                    failure.add_note(f"again: {variable}={seed} pytest {os.path.relpath(file)} -k given_seed")
+                    failures.append(failure)
+                LOGGER.info("seed %d: %s; %d of %d so far", seed, failure or "the same", lived, wanted)
+    if failures:
+        raise BaseExceptionGroup("lives that differ", failures)

@@ -23,7 +23,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
 from parity.two_brokers import TwoBrokers
 from parity.world import ZERO_UUID, comparable
-from support.wire import Answer, Wire
+from support.wire import Answer, Line
 
 BASE_TIME_MS = 1_700_000_000_000
 DEADLINE_S = 60.0
@@ -32,7 +32,7 @@ DEADLINE_S = 60.0
 class Side:
     """One broker, asked through Apache Kafka's own classes, or byte by byte."""
 
-    def __init__(self, wire: Wire, port: int, is_ours: bool) -> None:
+    def __init__(self, wire: Line, port: int, is_ours: bool) -> None:
         self.wire = wire
         self.port = port
         self.is_ours = is_ours
@@ -100,9 +100,10 @@ class Side:
         self.wait_for_leaders(name, partitions)
         return name
 
-    def learn_ids(self) -> None:
-        """Learns the ids of all topics."""
-        response = self.raw(MetadataRequest(topics=None), 12)
+    def learn_ids(self, *names: str) -> None:
+        """Learns the ids of topics, of all where none is named."""
+        topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+        response = self.raw(MetadataRequest(topics=topics or None), 12)
         self.topic_ids = {topic.name: topic.topic_id for topic in response.topics}  # type: ignore[attr-defined]
 
     def wait_for_leaders(self, name: str, partitions: int) -> None:
@@ -114,6 +115,12 @@ class Side:
         deadline = time.monotonic() + DEADLINE_S
         while any(p["errorCode"] for p in self.ask(request, 1)["topics"][0]["partitions"]):
             assert time.monotonic() < deadline, f"{name} is not led"
+
+    def end_offset(self, topic: str, partition: int) -> int:
+        """The offset that the next record gets."""
+        wanted = ListOffsetsRequest.ListOffsetsPartition(partition_index=partition, timestamp=-1)
+        body = self.ask(ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(topic, [wanted])]), 1)
+        return int(body["topics"][0]["partitions"][0]["offset"])
 
     def group(self, name: str) -> str:
         """A group's name, once its coordinator serves it."""

@@ -15,15 +15,15 @@ COMMANDS = 40
 
 def live(both: TwoBrokers, seed: int) -> int:
     """One group's life; how many commands were asked."""
-    members = RandomMembers(both, f"random-members-{seed}", seed)
+    members = RandomMembers(both, f"{seed}-random-members", seed)
     for _ in range(COMMANDS):
         members.step()
     return members.end()
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
-    """Seed after seed until so many requests were put."""
-    live_on(lambda seed: live(both, seed), first_seed, requests, variable="MEMBERS_SEED", file=__file__)
+    """Seed after seed, several at once, until so many requests were put."""
+    live_on(both, live, first_seed, requests, variable="MEMBERS_SEED", file=__file__)
 
 
 def test_given_seed(both: TwoBrokers) -> None:

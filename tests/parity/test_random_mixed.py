@@ -25,7 +25,7 @@ def live(both: TwoBrokers, seed: int) -> int:
     """A life; how many questions were asked."""
     chance = random.Random(seed)
     lives = (
-        RandomMembers(both, f"mixed-members-{seed}", seed),
+        RandomMembers(both, f"{seed}-mixed-members", seed),
         RandomConsumers(both, f"mixed-consumers-{seed}", seed),
         RandomTransactions(both, f"mixed-{seed}", seed),
     )
@@ -35,8 +35,8 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
-    """Seed after seed until so many requests were put."""
-    live_on(lambda seed: live(both, seed), first_seed, requests, variable="MIXED_SEED", file=__file__)
+    """Seed after seed, several at once, until so many requests were put."""
+    live_on(both, live, first_seed, requests, variable="MIXED_SEED", file=__file__)
 
 
 def test_given_seed(both: TwoBrokers) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from odradek.protocol.messages.transactions import DescribeTransactionsRequest, ListTransactionsRequest
 from parity.random_transactions import RandomTransactions
+from parity.seeds import live_on
 from parity.side import Side, same
 from parity.transactional import Transactional
 from parity.two_brokers import TwoBrokers
@@ -184,35 +185,36 @@ def test_described_and_listed(both: TwoBrokers) -> None:
     same(both, scene)
 
 
-def play_random(both: TwoBrokers, seed: int, count: int) -> None:
-    try:
-        life = RandomTransactions(both, f"random-{seed}", seed)
-        for _ in range(count + 1):
-            life.step()
-        life.end()
-    except AssertionError as failure:
-        failure.add_note(
-            f"again: TRANSACTION_SEED={seed} pytest tests/parity/{os.path.basename(__file__)} -k given_seed"
-        )
-        raise
+STEPS = 16
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_random_transactions(both: TwoBrokers, seed: int) -> None:
-    play_random(both, seed, 15)
+def live(both: TwoBrokers, seed: int) -> int:
+    """One life, to be counted."""
+    one = RandomTransactions(both, f"random-{seed}", seed)
+    for _ in range(STEPS):
+        one.step()
+    one.end()
+    return 1
+
+
+def run(both: TwoBrokers, first_seed: int, lives: int) -> None:
+    """Seed after seed, several at once."""
+    live_on(both, live, first_seed, lives, variable="TRANSACTION_SEED", file=__file__)
+
+
+def test_random_transactions(both: TwoBrokers) -> None:
+    run(both, 0, 10)
 
 
 def test_given_seed(both: TwoBrokers) -> None:
-    play_random(both, int(os.environ.get("TRANSACTION_SEED", "4711")), 15)
+    live(both, int(os.environ.get("TRANSACTION_SEED", "4711")))
 
 
 @pytest.mark.ci
 def test_more_random_transactions(both: TwoBrokers) -> None:
-    for seed in range(1_000, 1_050):
-        play_random(both, seed, 15)
+    run(both, 1_000, 50)
 
 
 @pytest.mark.long
 def test_random_transactions_at_length(both: TwoBrokers) -> None:
-    for seed in range(100_000, 103_300):
-        play_random(both, seed, 15)
+    run(both, 100_000, int(os.environ.get("TRANSACTION_LIVES", "3300")))

@@ -4,6 +4,7 @@ Producer ids differ between two brokers, so they are told by the order in which 
 markers after it has answered: what it refuses with CONCURRENT_TRANSACTIONS meanwhile is asked again.
 """
 
+import contextlib
 import time
 from typing import Any
 
@@ -21,6 +22,7 @@ from odradek.protocol.messages.transactions import (
 )
 from odradek.protocol.records.batch import iterate_headers
 from parity.side import DEADLINE_S, Side, batch, fetch_request
+from parity.two_brokers import VERIFIED_ALONE
 
 CONCURRENT_TRANSACTIONS = 51
 NOT_ENOUGH_REPLICAS = 19
@@ -66,7 +68,8 @@ class Transactional:
         """The answer, once no other one of this transactional id is under way."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
-            body = self.side.ask(request, version)
+            with VERIFIED_ALONE if isinstance(request, TxnOffsetCommitRequest) else contextlib.nullcontext():
+                body = self.side.ask(request, version)
             if CONCURRENT_TRANSACTIONS not in _errors(body) or time.monotonic() > deadline:
                 return body
 
@@ -120,7 +123,8 @@ class Transactional:
         )
         deadline = time.monotonic() + DEADLINE_S
         while True:
-            answer = self.side.ask(request, version)["responses"][0]["partitionResponses"][0]
+            with VERIFIED_ALONE:
+                answer = self.side.ask(request, version)["responses"][0]["partitionResponses"][0]
             busy = answer["errorCode"] in (CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS)
             if not busy or time.monotonic() > deadline:
                 break

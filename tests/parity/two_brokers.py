@@ -1,8 +1,11 @@
 """Ours and a real Kafka side by side, and the program that puts the same question to both."""
 
 import base64
+import contextlib
+import copy
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from parity.questions import GROUPS
 from parity.world import Names
-from support.wire import Wire
+from support.wire import Line, Wire
 
 SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -37,11 +40,20 @@ KAFKA_KEYS = {
 }
 
 
+VERIFIED_ALONE = threading.Lock()
+"""Held while a transaction's records or offsets are sent, which Kafka lets its coordinator verify.
+
+It verifies those that come together in one request, and picks the error by the version of the first alone
+(AddPartitionsToTxnManager): another life's would change the answer.
+"""
+
+
 class TwoBrokers:
     """Ours and Kafka, and the program that asks them."""
 
     def __init__(self, wire: Wire, ours: Names, kafka: Names, our_log_dir: Path, kafka_log_dir: Path) -> None:
-        self.wire = wire
+        self._program = wire
+        self.wire: Line = wire
         self.our_log_dir = our_log_dir
         self.kafka_log_dir = kafka_log_dir
         self.ours = ours
@@ -52,6 +64,14 @@ class TwoBrokers:
         self._wait_until_the_offsets_topic_is_there()
         while self.wire.ask(kafka.port, InitProducerIdRequest(None, 1000), 0)["body"]["errorCode"]:
             pass  # its first block of producer ids is on its way
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator["TwoBrokers"]:
+        """The same brokers for a thread of its own: asked beside all others, on other connections."""
+        with self._program.another() as line:
+            also = copy.copy(self)
+            also.wire = line
+            yield also
 
     def _versions(self, names: Names) -> dict[int, tuple[int, int]]:
         body = self.wire.ask(names.port, ApiVersionsRequest("wire", "1"), 3)["body"]

@@ -38,7 +38,7 @@ class JavaProgram:
         """How it is started."""
         return [*java_arguments(), str(java_source(self.NAME))]
 
-    def order(self, order: dict[str, Any]) -> Any:
+    def order(self, order: Any) -> Any:
         """Its answer to an order."""
         assert self._process is not None
         assert self._process.stdin is not None
