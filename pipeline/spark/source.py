@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from .columns import ARROW_TYPES, arrow_schema, column_names
 from .filters import prune
 from .options import RECORDS, Mode, ReadOptions, parse_options
-from .portion import Portion, portions
+from .portion import items_of, portions
 from .pruning import Pruning
 from .reading import Reading, read_split
 from .splits import LogSplit, expand_paths, plan_records
@@ -69,10 +69,9 @@ class RecordReader(DataSourceReader):
         """Record batches of the task's splits; an empty plan has the partition None."""
         options = self.options
         reading = Reading(self.names, options.mode, options.is_committed_only, self.pruning.first_timestamp)
-        if isinstance(partition, Portion):
-            for split in partition.items:
-                assert isinstance(split, LogSplit)
-                yield from read_split(split, reading)
+        for split in items_of(partition):
+            assert isinstance(split, LogSplit)
+            yield from read_split(split, reading)
 
 
 class FilteringReader(RecordReader):

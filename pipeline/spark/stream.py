@@ -25,7 +25,7 @@ from .columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
 from .log_end import LogEnd
 from .offset_options import EARLIEST, LATEST
 from .options import Mode, ReadOptions
-from .portion import Portion, portions
+from .portion import items_of, portions
 from .reading import CorruptLogError, Reading, read_split
 from .splits import (
     END_OF_OFFSETS,
@@ -135,7 +135,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Record batches of a task."""
         reading = Reading(self.names, self.options.mode, self.options.is_committed_only)
-        for item in partition.items if isinstance(partition, Portion) else ():
+        for item in items_of(partition):
             if isinstance(item, LogSplit):
                 yield from read_split(item, reading)
             else:

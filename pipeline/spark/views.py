@@ -12,7 +12,7 @@ from ..tables.registry import TABLES
 from ..tables.task import Table, TableTask
 from .columns import CORRUPT_COLUMN
 from .options import Mode, ReadOptions
-from .portion import Portion, portions
+from .portion import items_of, portions
 from .reading import CorruptLogError
 from .splits import PACKED_BYTES, expand_paths, pack
 from .topic_options import TopicChoice
@@ -56,10 +56,9 @@ class TableReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Record batches of the view; an empty plan has the partition None."""
-        if isinstance(partition, Portion):
-            for task in partition.items:
-                assert isinstance(task, TableTask)
-                yield from read_table(TABLES[self.options.view], task, self.names, self.options.mode)
+        for task in items_of(partition):
+            assert isinstance(task, TableTask)
+            yield from read_table(TABLES[self.options.view], task, self.names, self.options.mode)
 
 
 def read_table(table: Table, task: TableTask, names: Sequence[str], mode: Mode) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """The data source `kafkalog` in a real Spark session, found without registration."""
 
+import gc
 import json
 import random
 from pathlib import Path
@@ -9,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import pyspark_odradek
+from odradek.pipeline.spark.portion import Portion, items_of
 from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, decode_records
@@ -227,3 +229,15 @@ def test_a_view_has_the_columns_of_its_table(spark: SparkSession, directory: Pat
     [total] = batches.selectExpr("sum(recordsCount) records", "sum(if(isControl, 1, 0)) control").collect()
     records = sum(len(data_records(directory / name)) for name in ("t-0", "t-1"))
     assert total.records == records + total.control
+
+
+def test_garbage_is_looked_for_no_more_in_what_the_first_item_brought() -> None:
+    assert gc.get_freeze_count() == 0
+    items = items_of(Portion((1, 2)))
+    try:
+        assert (next(items), gc.get_freeze_count()) == (1, 0)
+        assert list(items) == [2]
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+    assert list(items_of(None)) == []
