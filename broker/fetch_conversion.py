@@ -6,7 +6,7 @@ reader who stands before one gets on; what is converted at once is bounded, sinc
 event loop. Source: Kafka 3.9's KafkaApis.maybeConvertFetchedData and LazyDownConversionRecords (KIP-283).
 """
 
-from ..protocol.records.compression import CompressionType
+from ..protocol.records.compression import CompressionType, compression_name
 from ..protocol.records.errors import UnsupportedCompressionTypeError
 from ..storage.log import Log
 from ..storage.read_result import in_memory
@@ -24,7 +24,7 @@ def read_converted(
     """
     from ..protocol.records.down_conversion import down_convert  # few brokers ever need it
 
-    if log.config.compression_type == CompressionType.ZSTD.name.lower():
+    if log.config.compression_type == compression_name(CompressionType.ZSTD):
         raise UnsupportedCompressionTypeError("the topic's compression.type is zstd, which the client does not know")
     limit = min(max_bytes, CONVERTED_AT_ONCE_BYTES)
     offset = fetch_offset

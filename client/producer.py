@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..protocol.errors import ErrorCode, KafkaError
-from ..protocol.records.compression import CompressionType
+from ..protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from .accumulator import Accumulator, PendingRecord, record_size
 from .cluster import Cluster
 from .errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
@@ -343,5 +343,5 @@ def compression_of(name: str) -> CompressionType:
     try:
         return CompressionType[name.upper()]
     except KeyError:
-        known = ", ".join(kind.name.lower() for kind in CompressionType)
+        known = ", ".join(COMPRESSION_NAMES)
         raise ConfigurationError(f"compression_type is {name!r}; it can be {known}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 
-from ...protocol.records.compression import CompressionType
+from ...protocol.records.compression import compression_name
 from ...storage.checkpoints import read_epoch_checkpoint
 from ...storage.errors import CorruptCheckpointError
 from ...storage.file_names import LEADER_EPOCH_CHECKPOINT
@@ -170,11 +170,8 @@ class BatchChecks:
             detail = f"{report.offset_gaps} gaps, the first at offset {offset}"
             report.add("offset-gap", file, detail, position=position, offset=offset)
         if len(self._codecs) > 1:
-            report.add(
-                "codecs-mixed",
-                path,
-                f"compression types {', '.join(_codec_name(codec) for codec in sorted(self._codecs))}",
-            )
+            names = ", ".join(map(compression_name, sorted(self._codecs)))
+            report.add("codecs-mixed", path, f"compression types {names}")
         data_batches = report.batches - report.control_batches
         if data_batches >= _TINY_BATCHES and report.records < 2 * data_batches and report.size < 1024 * data_batches:
             detail = f"{report.records} records in {data_batches} batches of {report.size // report.batches} bytes"
@@ -183,8 +180,3 @@ class BatchChecks:
             if start > report.log_end_offset and self._task.is_clean:
                 detail = f"epoch {epoch} begins at offset {start}, the log ends at {report.log_end_offset}"
                 report.add("leader-epoch-beyond-log", path / LEADER_EPOCH_CHECKPOINT, detail, offset=start)
-
-
-def _codec_name(codec: int) -> str:
-    """As ``compression.type`` has it; a number that is no codec's as it is."""
-    return CompressionType(codec).name.lower() if codec < CODECS else str(codec)

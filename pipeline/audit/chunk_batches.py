@@ -3,6 +3,7 @@
 Pure. Every column has one number for each batch.
 """
 
+from ...protocol.records.compression import CompressionType
 from ..decode.checked_headers import CheckedHeaders
 from ..decode.spans import Flags
 from ..log_directories import SegmentFile
@@ -10,7 +11,7 @@ from .tasks import PartitionReport
 
 TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x10, 0x20, 0x40
 KNOWN_ATTRIBUTES = 0x7F
-CODECS = 5
+CODECS = len(CompressionType)
 
 
 class ChunkBatches:

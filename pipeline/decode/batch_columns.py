@@ -9,7 +9,7 @@ import numpy
 import pyarrow as pa
 
 from ...protocol.records.batch import MAX_SEQUENCE
-from ...protocol.records.compression import CompressionType
+from ...protocol.records.compression import COMPRESSION_NAMES
 from .batch_table import BatchTable
 from .spans import Int64s, Spans
 
@@ -34,7 +34,6 @@ _HEADER_FIELDS = {
     "producerEpoch": "producer_epoch",
 }
 _FLAGS = {"isTransactional": 0x10, "isControl": 0x20}
-_CODECS = [codec.name.lower() for codec in CompressionType]
 
 
 def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
@@ -50,7 +49,7 @@ def batch_column(name: str, chunk: BatchTable, spans: Spans) -> Any:
     attributes = chunk.column("attributes")
     if name == "compression":
         codecs = pa.array((attributes & 7)[batches].astype(numpy.int8))
-        return pa.DictionaryArray.from_arrays(codecs, pa.array(_CODECS)).cast(kind)
+        return pa.DictionaryArray.from_arrays(codecs, pa.array(COMPRESSION_NAMES)).cast(kind)
     return pa.array(((attributes & _FLAGS[name]) != 0)[batches])
 
 

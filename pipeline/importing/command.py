@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...protocol.records.compression import CompressionType
+from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_paths import path_on_disk
 from ..engines import EngineError
@@ -56,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--encoding", choices=("text", "base64"), default="text", help="what texts in JSON lines are (default: text)"
     )
-    options.add_argument("--codec", choices=[one.name.lower() for one in CompressionType], default="none")
+    options.add_argument("--codec", choices=COMPRESSION_NAMES, default="none")
     options.add_argument("--segment-bytes", type=int, default=1 << 30, metavar="BYTES")
     options.add_argument("--batch-bytes", type=int, default=16_384, metavar="BYTES", help="uncompressed")
     options.add_argument(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import read_header
-from ...protocol.records.compression import CompressionType
+from ...protocol.records.compression import compression_name
 from ...protocol.records.control import control_record_type
 from ...protocol.records.record import iterate_records
 from ..decode.batch_table import BatchTable
@@ -58,7 +58,7 @@ _HEADER_FIELDS = {
     "producerEpoch": "producer_epoch",
     "baseSequence": "base_sequence",
 }
-_CODECS = [codec.name.lower() for codec in CompressionType] + [f"unknown({number})" for number in range(5, 8)]
+_CODECS = [compression_name(number) for number in range(8)]
 _TRANSACTIONAL, _CONTROL, _APPEND_TIME, _DELETE_HORIZON = 0x10, 0x20, 0x08, 0x40
 
 

@@ -25,6 +25,8 @@ class CompressionType(IntEnum):
 
 
 _BY_ID = tuple(CompressionType)
+COMPRESSION_NAMES = tuple(kind.name.lower() for kind in CompressionType)
+"""The names as compression.type has them, by id."""
 
 
 def compression_type_of(type_id: int) -> CompressionType:
@@ -32,6 +34,11 @@ def compression_type_of(type_id: int) -> CompressionType:
     if 0 <= type_id < len(_BY_ID):
         return _BY_ID[type_id]
     raise InvalidRecordError(f"Unknown compression type id: {type_id}")
+
+
+def compression_name(type_id: int) -> str:
+    """The name of the type with this id; ``unknown(5)`` for one that is not defined, which damaged bytes may have."""
+    return COMPRESSION_NAMES[type_id] if 0 <= type_id < len(COMPRESSION_NAMES) else f"unknown({type_id})"
 
 
 def compress(compression_type: CompressionType, data: bytes | bytearray, level: int | None = None) -> bytes:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from ...protocol.records.batch import BatchHeader, increment_sequence
-from ...protocol.records.compression import CompressionType
+from ...protocol.records.compression import compression_name
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import Record
 from .decoders import Decoded, Tombstone, Typed
@@ -173,9 +173,8 @@ def timestamp_type(header: BatchHeader) -> str:
 
 
 def codec_name(header: BatchHeader) -> str:
-    """Kafka's CompressionType; an id that nobody defined as its number."""
-    codec = header.attributes & 0x07
-    return CompressionType(codec).name.lower() if codec <= CompressionType.ZSTD else f"unknown({codec})"
+    """Kafka's CompressionType."""
+    return compression_name(header.attributes & 0x07)
 
 
 def _java(value: bool) -> str:

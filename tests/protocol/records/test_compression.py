@@ -15,7 +15,14 @@ import pytest
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records import lz4_codec, snappy_codec
 from odradek.protocol.records.builder import encode_batch
-from odradek.protocol.records.compression import CompressionType, compress, compression_type_of, decompress
+from odradek.protocol.records.compression import (
+    COMPRESSION_NAMES,
+    CompressionType,
+    compress,
+    compression_name,
+    compression_type_of,
+    decompress,
+)
 from odradek.protocol.records.errors import InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.record import Record, decode_records
 
@@ -61,6 +68,17 @@ def test_types_by_id() -> None:
     for type_id in (-1, 5, 7):
         with pytest.raises(InvalidRecordError):
             compression_type_of(type_id)
+
+
+def test_names_by_id() -> None:
+    assert COMPRESSION_NAMES == ("none", "gzip", "snappy", "lz4", "zstd")
+    assert [compression_name(i) for i in (-1, 0, 4, 5, 7)] == [
+        "unknown(-1)",
+        "none",
+        "zstd",
+        "unknown(5)",
+        "unknown(7)",
+    ]
 
 
 @pytest.mark.parametrize("compression", list(CompressionType))
