@@ -80,6 +80,16 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
     ]
 
 
+def refuse_missing(named: Iterable[str] | None, found: Iterable[str], directories: Iterable[object]) -> None:
+    """Raises LogDirectoryError for topics that were named and are not among those found in the directories.
+
+    A name that is wrong by a letter would else give an audit that finds nothing, an export that looks whole.
+    """
+    missing = set(named or ()).difference(found)
+    if missing:
+        raise LogDirectoryError(f"no partition of {', '.join(sorted(missing))} in {', '.join(map(str, directories))}")
+
+
 def _segments(directory: Path) -> list[SegmentFile]:
     return sorted(
         SegmentFile(base_offset, directory / entry.name, entry.size)

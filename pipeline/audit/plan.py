@@ -25,7 +25,7 @@ from ...storage.meta_properties import (
 )
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ..file_access import PathFiles, list_directory, modified_ms
-from ..log_directories import LogDirectoryError, find_partitions
+from ..log_directories import find_partitions, refuse_missing
 from .findings import Finding
 from .policy import topic_policy
 from .tasks import RECORDS, AuditTask
@@ -59,7 +59,7 @@ class Plan:
 def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
     """Plans the audit of log directories. One without a metadata log is judged by another's.
 
-    Raises OSError, LogDirectoryError (for a topic that nobody knows, too: a mistyped one would look healthy for ever).
+    Raises OSError, LogDirectoryError (for a topic, too, that neither a directory nor its metadata has).
     """
     metadata = {directory: read_cluster_metadata(directory) for directory in directories}
     known = max(metadata.values(), key=lambda found: len(found.topics))
@@ -72,10 +72,8 @@ def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
                 Finding("metadata-log-damaged", METADATA_TOPIC, 0, file, damage.position, -1, damage.message)
             )
         _Directory(directory, found if found.is_known else known, options, plan).read()
-    missing = set(options.topics or ()) - {task.replica.topic for task in plan.tasks}
-    if unknown := missing.difference(*(found.topics for found in metadata.values())):
-        directories_read = ", ".join(str(directory) for directory in directories)
-        raise LogDirectoryError(f"no partition of {', '.join(sorted(unknown))} in {directories_read}")
+    there = {task.replica.topic for task in plan.tasks}
+    refuse_missing(options.topics, there.union(*(found.topics for found in metadata.values())), directories)
     return plan
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..engines import run_tasks
-from ..log_directories import LogDirectoryError, find_partitions
+from ..log_directories import find_partitions, refuse_missing
 from ..spark.options import ReadOptions
 from ..spark.pruning import Pruning
 from ..spark.splits import expand_paths, plan_records
@@ -64,7 +64,9 @@ class ExportResult:
 def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult:
     """Runs the export. Raises OutputError, DoubledPartitionError, and what planning and engines raise."""
     options = order.options
-    refuse_missing(options)
+    if options.topics.listed:
+        found = (find_partitions(directory, options.topics.listed) for directory in expand_paths(options.paths))
+        refuse_missing(options.topics.listed, (one.topic for some in found for one in some), options.paths)
     tasks = [
         ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)
         for portion in plan_records(options, Pruning())
@@ -90,16 +92,6 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
             temporary.unlink(missing_ok=True)
     (order.output / SUCCESS).touch()
     return result
-
-
-def refuse_missing(options: ReadOptions) -> None:
-    """Raises LogDirectoryError for a topic that was named and lies nowhere: a name that is wrong by a letter would else
-    leave an output that looks whole."""
-    missing = set(options.topics.listed or ())
-    for directory in expand_paths(options.paths) if missing else []:
-        missing -= {found.topic for found in find_partitions(directory, missing)}
-    if missing:
-        raise LogDirectoryError(f"no partition of {', '.join(sorted(missing))} in {', '.join(options.paths)}")
 
 
 def refuse_doubled(tasks: Sequence[ExportTask]) -> None:
