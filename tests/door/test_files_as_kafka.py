@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.metadata.format import QuorumState
+from odradek.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG
 from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.dump.segment_scan import Batch, LogFile
 from odradek.storage.files import Files
@@ -26,6 +27,7 @@ from odradek.storage.meta_properties import (
     write_meta_properties,
     write_partition_metadata,
 )
+from support.audited_directory import stamp
 from support.door_rules import CHECKPOINTS, PRODUCER, PRODUCER_HEADER, violations
 from support.door_snapshot import topic_configs
 from support.door_transactions import fill_with_transactions
@@ -108,13 +110,21 @@ def _append_again(source: Path, target: Path, configs: dict[str, str], start: in
             for batch in file.batches():
                 assert isinstance(batch, Batch)
                 header = batch.header
-                if config.message_timestamp_type == "LogAppendTime" and not header.is_log_append_time:
+                if config.is_log_append_time and not header.is_log_append_time:
                     log.append_as_follower(batch.data, 0)  # from before the config was changed
                 else:
+                    data = _as_it_was_sent(batch) if config.is_log_append_time else batch.data
                     epoch = header.partition_leader_epoch
-                    log.append_as_leader(batch.data, epoch, header.max_timestamp, origin=AppendOrigin.COORDINATOR)
+                    log.append_as_leader(data, epoch, header.max_timestamp, origin=AppendOrigin.COORDINATOR)
     log.increment_log_start_offset(start)
     log.close()
+
+
+def _as_it_was_sent(batch: Batch) -> bytes:
+    """Without the broker's claim to its time, which nobody but the broker may make."""
+    data = bytearray(batch.data)
+    stamp(data, ATTRIBUTES_POSITION, ">h", batch.header.attributes & ~LOG_APPEND_TIME_FLAG)
+    return bytes(data)
 
 
 def _files(directory: Path) -> dict[str, bytes | list[bytes]]:
