@@ -5,10 +5,10 @@ with connections and groups of its own; within a life request follows request, a
 """
 
 import contextlib
-import itertools
 import logging
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from parity.two_brokers import TwoBrokers
@@ -23,17 +23,27 @@ Life = Callable[[TwoBrokers, int], int]
 """Lives that of a seed; how much that is, such as requests."""
 
 
-def live_on(both: TwoBrokers, life: Life, first_seed: int, wanted: int, *, variable: str, file: str) -> None:
-    """Until that was lived or too many lives have failed. `variable` gives `file`'s test_given_seed its seed."""
-    seeds = itertools.count(first_seed)
+def replay(variable: str, file: str) -> str:
+    """The line that replays a seed: `variable` gives `file`'s test_given_seed its seed."""
+    return f"{variable}={{seed}} pytest {os.path.relpath(file)} -k given_seed"
+
+
+def live_on(both: TwoBrokers, life: Life, seeds: Iterable[int], again: str, *, enough: float = math.inf) -> None:
+    """Seed after seed until there is none, that was lived, or too many lives have failed.
+
+    `again` says what replays a seed, with {seed} in its place.
+    """
+    left = iter(seeds)
     lived = 0
     failures: list[BaseException] = []
     with contextlib.ExitStack() as lines, ThreadPoolExecutor(AT_ONCE) as threads:
         idle = [lines.enter_context(both.beside()) for _ in range(AT_ONCE)]
         under_way: dict[Future[int], tuple[int, TwoBrokers]] = {}
         while True:
-            while idle and lived < wanted and len(failures) < FAILURES_AT_MOST:
-                seed, mine = next(seeds), idle.pop()
+            while idle and lived < enough and len(failures) < FAILURES_AT_MOST:
+                if (seed := next(left, None)) is None:
+                    break
+                mine = idle.pop()
                 under_way[threads.submit(life, mine, seed)] = seed, mine
             if not under_way:
                 break
@@ -44,8 +54,8 @@ def live_on(both: TwoBrokers, life: Life, first_seed: int, wanted: int, *, varia
                 if failure is None:
                     lived += done.result()
                 else:
-                    failure.add_note(f"again: {variable}={seed} pytest {os.path.relpath(file)} -k given_seed")
+                    failure.add_note("again: " + again.format(seed=seed))
                     failures.append(failure)
-                LOGGER.info("seed %d: %s; %d of %d so far", seed, failure or "the same", lived, wanted)
+                LOGGER.info("seed %d: %s; %d so far", seed, failure or "the same", lived)
     if failures:
         raise BaseExceptionGroup("lives that differ", failures)

@@ -1,11 +1,12 @@
 """Random members of consumer groups, put to ours and to a real Kafka (:mod:`parity.random_consumers`)."""
 
+import itertools
 import os
 
 import pytest
 
 from parity.random_consumers import RandomConsumers
-from parity.seeds import live_on
+from parity.seeds import live_on, replay
 from parity.two_brokers import TwoBrokers
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("consumers_topic")]
@@ -25,7 +26,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Seed after seed, several at once, until so many requests were put."""
-    live_on(both, live, first_seed, requests, variable="CONSUMERS_SEED", file=__file__)
+    live_on(both, live, itertools.count(first_seed), replay("CONSUMERS_SEED", __file__), enough=requests)
 
 
 def test_given_seed(both: TwoBrokers) -> None:

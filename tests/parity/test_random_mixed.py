@@ -5,6 +5,7 @@ A life holds one of each (:mod:`parity.random_members`, :mod:`parity.random_cons
 are in, members parked in a rebalance and transactions of both protocol versions among them.
 """
 
+import itertools
 import os
 import random
 
@@ -13,7 +14,7 @@ import pytest
 from parity.random_consumers import RandomConsumers
 from parity.random_members import RandomMembers
 from parity.random_transactions import RandomTransactions
-from parity.seeds import live_on
+from parity.seeds import live_on, replay
 from parity.two_brokers import TwoBrokers
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("members_topic", "consumers_topic")]
@@ -36,7 +37,7 @@ def live(both: TwoBrokers, seed: int) -> int:
 
 def run(both: TwoBrokers, first_seed: int, requests: int) -> None:
     """Seed after seed, several at once, until so many requests were put."""
-    live_on(both, live, first_seed, requests, variable="MIXED_SEED", file=__file__)
+    live_on(both, live, itertools.count(first_seed), replay("MIXED_SEED", __file__), enough=requests)
 
 
 def test_given_seed(both: TwoBrokers) -> None:

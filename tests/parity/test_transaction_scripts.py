@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from odradek.protocol.messages.transactions import InitProducerIdRequest
+from parity.seeds import live_on
 from parity.side import Side, same
 from parity.transactional import Transactional
 from parity.two_brokers import TwoBrokers
@@ -125,13 +126,17 @@ class Player:
 def test_a_transaction_is_asked(both: TwoBrokers, state: str) -> None:
     prefix = f"scripted-{state}".replace(" ", "").replace(",", "-")
     same(both, lambda side: side.topic(prefix, len(QUESTIONS)))
-    for number, question in enumerate(QUESTIONS):
 
-        def play(side: Side, number: int = number, question: str = question) -> Any:
+    def ask(both: TwoBrokers, number: int) -> int:
+        def play(side: Side) -> Any:
             player = Player(side, f"{prefix}-{number}", prefix, number)
+            question = QUESTIONS[number]
             return [player.play(STATES[state]), question, player.do(question), player.transactional.seen()]
 
         same(both, play)
+        return 1
+
+    live_on(both, ask, range(len(QUESTIONS)), f"{STATES[state]}; {{seed}} of QUESTIONS")
 
 
 @pytest.mark.parametrize("enable2_pc", [False, True])

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.protocol.messages.transactions import DescribeTransactionsRequest, ListTransactionsRequest
 from parity.random_transactions import RandomTransactions
-from parity.seeds import live_on
+from parity.seeds import live_on, replay
 from parity.side import Side, same
 from parity.transactional import Transactional
 from parity.two_brokers import TwoBrokers
@@ -197,13 +197,13 @@ def live(both: TwoBrokers, seed: int) -> int:
     return 1
 
 
-def run(both: TwoBrokers, first_seed: int, lives: int) -> None:
+def run(both: TwoBrokers, seeds: range) -> None:
     """Seed after seed, several at once."""
-    live_on(both, live, first_seed, lives, variable="TRANSACTION_SEED", file=__file__)
+    live_on(both, live, seeds, replay("TRANSACTION_SEED", __file__))
 
 
 def test_random_transactions(both: TwoBrokers) -> None:
-    run(both, 0, 10)
+    run(both, range(10))
 
 
 def test_given_seed(both: TwoBrokers) -> None:
@@ -212,9 +212,9 @@ def test_given_seed(both: TwoBrokers) -> None:
 
 @pytest.mark.ci
 def test_more_random_transactions(both: TwoBrokers) -> None:
-    run(both, 1_000, 50)
+    run(both, range(1_000, 1_050))
 
 
 @pytest.mark.long
 def test_random_transactions_at_length(both: TwoBrokers) -> None:
-    run(both, 100_000, int(os.environ.get("TRANSACTION_LIVES", "3300")))
+    run(both, range(100_000, 103_300))
