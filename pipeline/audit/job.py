@@ -68,7 +68,7 @@ def audit_directories(
             audit_portion,
             "odradek audit",
             place=_place,
-            sizes=[portion.size for portion in portions],
+            sizes=[portion.work for portion in portions],
             weights=[len(portion.tasks) for portion in portions],
             progress=progress,
         )

@@ -29,7 +29,7 @@ from .state_checks import (
     check_retention,
     check_topic_id,
 )
-from .tasks import BATCHES, AuditTask, PartitionReport
+from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
 
 if TYPE_CHECKING:
@@ -55,13 +55,11 @@ class _PartitionAudit:
         self.task = task
         self.report = report
         segments = task.replica.segments
-        is_offsets_topic = task.replica.topic == OFFSETS_TOPIC
-        self.groups = _group_records(task) if is_offsets_topic else None
+        self.groups = _group_records(task) if task.replica.topic == OFFSETS_TOPIC else None
         self.batches = BatchChecks(task, report)
         self.transactions = TransactionChecks(task, report)
         self.producers = ProducerChecks(task, report, self.transactions)
-        reads_records = task.level != BATCHES or is_offsets_topic
-        self.records = _record_checks(task, report, self.groups) if reads_records else None
+        self.records = _record_checks(task, report, self.groups) if task.reads_records else None
         self.summaries: list[SegmentSummary] = []
         report.segments = len(segments)
         report.size = sum(segment.size for segment in segments)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from ..internal_topics import OFFSETS_TOPIC
 from ..log_directories import PartitionDirectory
 from .findings import Finding
 from .policy import TopicPolicy
@@ -38,6 +39,11 @@ class AuditTask:
     at_ms: int | None = None
     """Groups are told as of this moment; None: as the records leave them."""
     level: str = RECORDS
+
+    @property
+    def reads_records(self) -> bool:
+        """Whether records are decoded: groups are nothing but records."""
+        return self.level != BATCHES or self.replica.topic == OFFSETS_TOPIC
 
     @property
     def cleaned_to(self) -> int:

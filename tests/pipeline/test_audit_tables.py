@@ -17,7 +17,9 @@ from odradek.pipeline.audit.plan import AuditOptions, plan_audit
 from odradek.pipeline.audit.portions import MOST_PORTIONS, audit_portion, portions_of
 from odradek.pipeline.audit.report.table_files import parts_of, tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.tables import FINDINGS, PARTITIONS, TABLES, VOLUME
+from odradek.pipeline.audit.tasks import BATCHES, RECORDS
 from odradek.pipeline.engines import LOCAL, SPARK, TaskError, run_tasks
+from odradek.pipeline.file_access import path_of
 from odradek.pipeline.log_directories import PartitionDirectory, SegmentFile
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.log_directories import flip_a_byte
@@ -169,3 +171,17 @@ def test_ten_thousand_partitions_are_no_ten_thousand_files(roots: list[Path], si
     assert [portion.number for portion in found] == list(range(len(found)))
     assert len(found) <= MOST_PORTIONS + 2
     assert all(len({task.directory for task in portion.tasks}) == 1 for portion in found)
+
+
+def test_what_is_read_by_headers_alone_is_less_work(roots: list[Path]) -> None:
+    def work(topic: str, level: str, directory: Path = roots[0]) -> int:
+        replica = PartitionDirectory(
+            topic, 0, directory / f"{topic}-0", (SegmentFile(0, directory / "0.log", 1 << 30),)
+        )
+        task = plan_audit(roots, AuditOptions(now_ms=NOW_MS, level=level)).tasks[0]
+        [portion] = portions_of([replace(task, directory=directory, replica=replica)], None, ())
+        return portion.work
+
+    assert work("t", RECORDS) == work("__consumer_offsets", BATCHES) == 1 << 30
+    assert work("t", BATCHES) == (1 << 30) // portions.BATCHES_ARE_LIGHTER
+    assert work("t", BATCHES, path_of("memory://data")) == 1 << 30, "its bytes come over the network"
