@@ -41,6 +41,7 @@ from ...storage.compaction.record_steps import (
     latest_in_dictionary,
 )
 from ..decode.spans import Bytes, Flags, Int64s
+from .compiled_indexes import CompiledIndexes
 from .compiled_map import CompiledOffsetMap, pack
 from .key_table import unaligned_words
 from .record_copy import copy_records, judge, new_bases, read_marks, set_marks, size_of_copies
@@ -60,6 +61,10 @@ class CompiledSteps:
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
         """See RecordSteps."""
         return CompiledOffsetMap(limit, key_range, self._seed)
+
+    def indexes(self, base_offset: int, index_interval_bytes: int) -> CompiledIndexes:
+        """See RecordSteps."""
+        return CompiledIndexes(base_offset, index_interval_bytes)
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> "CompiledSifting":
         """See RecordSteps."""
@@ -166,30 +171,29 @@ class _Copies:
     def __init__(self, out: Bytes, places: Int64s, codecs: Int64s) -> None:
         self._view = view = out.data
         self._begins: list[int] = places[:, 3].tolist()
-        last_offsets, max_timestamps, sizes = (places[:, column].tolist() for column in range(3))
+        self._ends: list[int] = (places[:, 3] + places[:, 2]).tolist()
         self._compressed: list[Buffer] = []
+        self._facts = places[:, :3]
         if codecs.any():
-            spans = zip(self._begins, sizes, codecs.tolist(), strict=True)
-            self._compressed = [_finished(view[begin : begin + size], codec) for begin, size, codec in spans]
-            sizes = [len(batch) for batch in self._compressed]
+            spans = zip(self._begins, self._ends, codecs.tolist(), strict=True)
+            self._compressed = [_finished(view[begin:end], codec) for begin, end, codec in spans]
+            self._facts[:, 2] = [len(batch) for batch in self._compressed]
         else:
             checksum, put = crc32c, UINT32.pack_into
-            for begin, size in zip(self._begins, sizes, strict=True):
-                put(view, begin + CRC_POSITION, checksum(view[begin + ATTRIBUTES_POSITION : begin + size]))
-        self._facts = list(zip(last_offsets, max_timestamps, sizes, strict=True))
+            for begin, end in zip(self._begins, self._ends, strict=True):
+                put(view, begin + CRC_POSITION, checksum(view[begin + ATTRIBUTES_POSITION : end]))
 
     def pieces(self, first: int, end: int) -> Iterator[Piece]:
         """See Rebuilt."""
         if self._compressed:
             yield Piece(b"".join(self._compressed[first:end]), self._facts[first:end])
         else:
-            stop = self._begins[end - 1] + self._facts[end - 1][2]
-            yield Piece(self._view[self._begins[first] : stop], self._facts[first:end])
+            yield Piece(self._view[self._begins[first] : self._ends[end - 1]], self._facts[first:end])
 
     def batches(self) -> list[Buffer]:
         """Each for itself."""
-        spans = zip(self._begins, self._facts, strict=True)
-        return self._compressed or [self._view[begin : begin + size] for begin, (_, _, size) in spans]
+        spans = zip(self._begins, self._ends, strict=True)
+        return self._compressed or [self._view[begin:end] for begin, end in spans]
 
 
 def _latest_among(records: Sequence[Record], first_record: int, latest: Latest) -> Sequence[bool]:

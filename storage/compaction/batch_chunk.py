@@ -1,8 +1,8 @@
 """A segment in chunks of whole batches, read and checked: what a pass over a partition goes through.
 
-Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole,
-has the CRC that it says and begins at or behind the end of the one before. Source: Kafka's Cleaner (readBuffer, which
-grows to the largest batch: growBuffersOrFail).
+Never decodes a record. Memory: one chunk, or one batch if that is larger. Invariants: every batch of a chunk is whole
+and begins at or behind the end of the one before; it has the CRC that it says, where CRCs are checked. Source: Kafka's
+Cleaner (readBuffer, which grows to the largest batch: growBuffersOrFail), which checks none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from ...protocol.records.batch import (
 from ...protocol.records.checksum import crc32c
 from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ..files import READ_ONLY, Files
-from .cleaned_indexes import IndexedBatch
+from .cleaned_indexes import IndexedBatches
 from .pace import Pace
 
 _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
@@ -47,7 +47,7 @@ class BatchChunk:
         self.is_plain = False
         """Whether all batches are known to hold data outside of transactions, and none to be empty."""
 
-    def take_batches(self, least: int, size: int) -> tuple[int, int]:
+    def take_batches(self, least: int, size: int, *, checks_crcs: bool) -> tuple[int, int]:
         """Takes in the whole batches in the data, which end in front of `size`, the end of the file.
 
         `least`: the first one's offset, or less. (Offset behind the last one, index behind it.) Raises
@@ -56,7 +56,13 @@ class BatchChunk:
         headers: list[BatchHeader] = []
         starts: list[int] = []
         self.headers, self.starts = headers, starts
-        least, end = _take_batches(self, headers, starts, least, size)
+        try:
+            least, end = _take_batches(self, headers, starts, least, size)
+        except KafkaError:
+            self.check_crcs()  # what is wrong with a batch in front may be why
+            raise
+        if checks_crcs:
+            self.check_crcs()
         self.record_count = sum(max(header.records_count, 0) for header in headers)
         special = CONTROL_FLAG | TRANSACTIONAL_FLAG
         self.is_plain = all(
@@ -64,6 +70,15 @@ class BatchChunk:
             for header in headers
         )
         return least, end
+
+    def check_crcs(self) -> None:
+        """Raises CorruptRecordError for the first batch that has not the CRC that it says."""
+        for index, header in enumerate(self.headers):
+            computed = crc32c(self.batch(index)[ATTRIBUTES_POSITION:])
+            if computed != header.crc:
+                raise CorruptRecordError(
+                    f"{self.place(index)}: Record is corrupt (stored crc = {header.crc}, computed crc = {computed})"
+                )
 
     def batch(self, index: int) -> memoryview:
         """The bytes of a batch, header included."""
@@ -79,7 +94,15 @@ class BatchChunk:
             count += max(header.records_count, 0)
         return counts
 
-    def indexed(self, first: int, end: int) -> Sequence[IndexedBatch]:
+    def next_offset(self, index: int) -> int:
+        """The offset behind a batch."""
+        return self.headers[index].next_offset
+
+    def has_producer_id(self, index: int) -> bool:
+        """Whether a batch says which producer wrote it."""
+        return self.headers[index].has_producer_id
+
+    def indexed(self, first: int, end: int) -> IndexedBatches:
         """What indexes need of the batches from `first` to `end` (exclusive)."""
         return [(header.last_offset, header.max_timestamp, header.size_in_bytes) for header in self.headers[first:end]]
 
@@ -105,10 +128,13 @@ def read_chunks(
     buffer_bytes: int,
     pace: Pace,
     chunk_type: type[BatchChunk] = BatchChunk,
+    *,
+    checks_crcs: bool = True,
 ) -> Iterator[BatchChunk]:
     """The batches of a segment's file of `size` bytes, about `buffer_bytes` of them at a time.
 
-    Raises CorruptRecordError and UnsupportedForMessageFormatError that name file, position and offset; OSError.
+    CRCs may be left to who reads the same batches once more before anything comes of them (latest_records.py). Raises
+    CorruptRecordError and UnsupportedForMessageFormatError that name file, position and offset; OSError.
     """
     fd = files.open(path, READ_ONLY)
     try:
@@ -120,7 +146,7 @@ def read_chunks(
             if len(data) < min(wanted, size - position):
                 raise CorruptRecordError(f"{path}: the file ends at {position + len(data)}, not at {size}")
             chunk = chunk_type(path, position, memoryview(data), records)
-            least, end = chunk.take_batches(least, size)
+            least, end = chunk.take_batches(least, size, checks_crcs=checks_crcs)
             if chunk.headers:
                 pace.read(end)
                 records += chunk.record_count
@@ -158,12 +184,6 @@ def _take_batches(
         if header.base_offset < least:  # which no CRC covers
             where = place_of(chunk.path, chunk.position + start, header.base_offset)
             raise CorruptRecordError(f"{where}: offset {least} or more was expected")
-        computed = crc32c(data[start + ATTRIBUTES_POSITION : end])
-        if computed != header.crc:
-            where = place_of(chunk.path, chunk.position + start, header.base_offset)
-            raise CorruptRecordError(
-                f"{where}: Record is corrupt (stored crc = {header.crc}, computed crc = {computed})"
-            )
         headers.append(header)
         starts.append(start)
         least = header.base_offset + header.last_offset_delta + 1

@@ -4,11 +4,14 @@ Pure. As if the batches were appended one by one: an entry in front of a batch o
 written since the last, a last time index entry at the end. Source: append and onBecomeInactiveSegment of LogSegment.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from ...protocol.records.batch import NO_TIMESTAMP
+from ...protocol.records.errors import CorruptRecordError
 from ..file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from ..offset_index import OffsetIndex
+from ..segment import MAX_RELATIVE_OFFSET
 from ..time_index import TimeIndex
 from ..transaction_index import AbortedTransaction, TransactionIndex
 
@@ -16,10 +19,29 @@ IndexedBatch = tuple[int, int, int]
 """What indexes need of a batch: its last offset, its greatest timestamp (ms since 1970), its bytes."""
 
 
+class SegmentOffsetOverflowError(CorruptRecordError):
+    """An offset is too far behind the base of its segment for an index (LogSegmentOffsetOverflowException)."""
+
+    def __init__(self, offset: int, base_offset: int) -> None:
+        super().__init__(
+            f"offset {offset} is too far from {base_offset}, the base of its segment, which odradek compact splits"
+        )
+        self.offset = offset
+
+
+class IndexedBatches(Protocol):
+    """Several of them: a list of tuples, or the rows of a table."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[IndexedBatch]: ...
+
+
 class CleanedIndexes:
     """The three indexes of one segment to be; `size` is the bytes of the log file so far."""
 
     __slots__ = (
+        "_base_offset",
         "_bytes_since_entry",
         "_index_interval_bytes",
         "_max_timestamp",
@@ -31,6 +53,7 @@ class CleanedIndexes:
     )
 
     def __init__(self, base_offset: int, index_interval_bytes: int) -> None:
+        self._base_offset = base_offset
         self._offsets = OffsetIndex(base_offset)
         self._times = TimeIndex(base_offset)
         self._transactions = TransactionIndex(base_offset)
@@ -40,9 +63,12 @@ class CleanedIndexes:
         self._max_timestamp_offset = base_offset
         self.size = 0
 
-    def append(self, batches: Iterable[IndexedBatch]) -> None:
-        """These batches come next in the file."""
+    def append(self, batches: IndexedBatches) -> None:
+        """These batches come next in the file. Raises SegmentOffsetOverflowError for one that does not fit into it."""
         interval, since_entry, position = self._index_interval_bytes, self._bytes_since_entry, self.size
+        greatest = max(last_offset for last_offset, _, _ in batches)
+        if greatest - self._base_offset > MAX_RELATIVE_OFFSET:
+            raise SegmentOffsetOverflowError(greatest, self._base_offset)
         for last_offset, max_timestamp, size in batches:
             if max_timestamp > self._max_timestamp:
                 self._max_timestamp = max_timestamp
@@ -60,10 +86,15 @@ class CleanedIndexes:
         for entry in entries:
             self._transactions.append(entry)
 
+    def entries(self) -> tuple[bytes, bytes]:
+        """The offset index and the time index."""
+        self._times.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+        return self._offsets.to_bytes(), self._times.to_bytes()
+
     def files(self) -> dict[str, bytes]:
         """The bytes of each index file by suffix, once all batches are in; no transaction index without entries."""
-        self._times.append_if_later(self._max_timestamp, self._max_timestamp_offset)
-        files = {OFFSET_INDEX_SUFFIX: self._offsets.to_bytes(), TIME_INDEX_SUFFIX: self._times.to_bytes()}
+        offsets, times = self.entries()
+        files = {OFFSET_INDEX_SUFFIX: offsets, TIME_INDEX_SUFFIX: times}
         if len(self._transactions):
             files[TRANSACTION_INDEX_SUFFIX] = self._transactions.to_bytes()
         return files

@@ -7,13 +7,13 @@ Source: Kafka's Cleaner.doClean, cleanSegments.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, segment_path
 from ..files import Files
 from ..log_config import LogConfig
 from .batch_chunk import BatchChunk, read_chunks
-from .cleaned_indexes import CleanedIndexes
 from .grouping import CleanableRange, SegmentFacts, group_segments
 from .latest_records import LatestRecords, find_latest
 from .offset_map import UNLIMITED, KeyLimit
@@ -21,7 +21,7 @@ from .pace import Pace, full_speed
 from .partition_facts import PartitionFacts
 from .record_steps import Piece, PlainSteps, RecordSteps, SiftOrder
 from .retention import Round, retain
-from .segment_writer import SegmentWriter, take_in, write_indexes
+from .segment_writer import SegmentWriter, write_indexes
 from .swap import swap_in
 
 WRITE_CHUNK = 1 << 20
@@ -107,7 +107,7 @@ class PartitionCleaner:
         self, facts: PartitionFacts, offsets: CleanableRange, limit: KeyLimit, *, is_dry_run: bool = False
     ) -> tuple[RoundResult, list[CleanedGroup]]:
         """As `clean`, but leaves the `.cleaned` files to be swapped in. Raises CleaningStoppedError too."""
-        latest = find_latest(self._steps, self._chunks, facts, offsets, limit)
+        latest = find_latest(self._steps, partial(self._chunks, checks_crcs=False), facts, offsets, limit)
         end_offset = latest.latest_offset + 1
         result = RoundResult(
             max(end_offset, offsets.first_dirty_offset), map_entries=latest.entries, key_ranges=latest.ranges
@@ -143,7 +143,7 @@ class PartitionCleaner:
         result.is_changed = any(group.is_changed for group in groups)
         return result, groups
 
-    def _chunks(self, segment: SegmentFacts) -> Iterator[BatchChunk]:
+    def _chunks(self, segment: SegmentFacts, *, checks_crcs: bool = True) -> Iterator[BatchChunk]:
         """The batches of a segment. Raises KafkaError for damage, with its place."""
         path = segment_path(self._directory, segment.base_offset, LOG_SUFFIX)
         return read_chunks(
@@ -154,20 +154,20 @@ class PartitionCleaner:
             self._buffer_bytes,
             self._pace,
             self._steps.chunk_type,
+            checks_crcs=checks_crcs,
         )
 
     def _clean_group(
         self, facts: PartitionFacts, group: CleanedGroup, round_: Round, latest: LatestRecords, *, is_dry_run: bool
     ) -> None:
-        """Writes the `.cleaned` files of a group, or only counts."""
+        """Writes the `.cleaned` files of a group, or only counts. Raises SegmentOffsetOverflowError."""
         base_offset = group.base_offset
-        indexes = CleanedIndexes(base_offset, self._config.index_interval_bytes)
+        indexes = self._steps.indexes(base_offset, self._config.index_interval_bytes)
         group.is_changed = len(group.sources) > 1
         pieces = self._retained(facts, group, round_, latest)
         if is_dry_run:
-            path = segment_path(self._directory, base_offset, LOG_SUFFIX + CLEANED_SUFFIX)
             for piece in pieces:
-                take_in(indexes, piece, base_offset, path)
+                indexes.append(piece.batches)
         else:
             with SegmentWriter(
                 self._files, self._directory, indexes, base_offset, self._pace, self._buffer_bytes

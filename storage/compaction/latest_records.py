@@ -5,12 +5,17 @@ ways. With a limit of keys, as Kafka's cleaner has, the round ends early and ano
 the keys are taken in ranges of their hashes, as many as need be, each with a map of its own that marks the latest
 records: the log is read once more for each range, and the round ends in the bytes that a map of all keys would have
 left (rounds that end early would not: a tombstone that only the next round finds superseded has given its batch a
-delete horizon by then). Exact in both. Source: Kafka's Cleaner.buildOffsetMap.
+delete horizon by then). Exact in both.
+
+CRCs are left to the pass that rewrites: it reads every batch once more that these passes have read, checks it before
+anything comes of it, and ends the round where one is damaged. Source: Kafka's Cleaner.buildOffsetMap.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ...protocol.errors import KafkaError
 from ...protocol.records.batch import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from .batch_chunk import BatchChunk
 from .grouping import CleanableRange, SegmentFacts
@@ -83,22 +88,51 @@ def _build(
     dirty = [s for s in facts.segments if s.base_offset < end and facts.next_offsets[s.base_offset] > start]
     for index, segment in enumerate(dirty):
         for chunk in chunks(segment):
-            batches = _batches_with_keys(chunk, transactions, start)
-            taken = 0
-            while batches and (taken := taken + offset_map.put(chunk, batches[taken:], start)) < len(batches):
-                if limit.entries <= len(offset_map):
-                    stopped_at = batches[taken]
-                    if stopped_at and chunk.headers[stopped_at - 1].last_offset >= start:
-                        offset_map.advance_to(chunk.headers[stopped_at - 1].last_offset)
-                    return left_out
-                assert offset_map.key_range.bits < HASH_BITS, "a map of one hash is never full"
-                kept, other = offset_map.key_range.halves
-                left_out.append(other)
-                offset_map.narrow(kept)
-            if chunk.headers[-1].last_offset >= start:
-                offset_map.advance_to(chunk.headers[-1].last_offset)
+            with _damage_named_first(chunk):
+                batches = _batches_with_keys(chunk, transactions, start)
+                stopped_at = _put(chunk, batches, offset_map, start, limit, left_out)
+            if stopped_at is not None:
+                chunk.check_crcs()  # the last offset may lie in front of its segment, which is then not rewritten
+            taken = len(chunk.headers) if stopped_at is None else stopped_at
+            if taken and chunk.headers[taken - 1].last_offset >= start:
+                offset_map.advance_to(chunk.headers[taken - 1].last_offset)
+            if stopped_at is not None:
+                return left_out
         offset_map.advance_to((dirty[index + 1].base_offset if index + 1 < len(dirty) else end) - 1)
     return left_out
+
+
+def _put(
+    chunk: BatchChunk,
+    batches: Sequence[int],
+    offset_map: OffsetMap,
+    start_offset: int,
+    limit: KeyLimit,
+    left_out: list[KeyRange],
+) -> int | None:
+    """Puts the keys of these batches; None, or the batch at which there were as many as there may be.
+
+    A map that is full otherwise is narrowed; what it leaves out is added to `left_out`.
+    """
+    taken = 0
+    while batches and (taken := taken + offset_map.put(chunk, batches[taken:], start_offset)) < len(batches):
+        if limit.entries <= len(offset_map):
+            return batches[taken]
+        assert offset_map.key_range.bits < HASH_BITS, "a map of one hash is never full"
+        kept, other = offset_map.key_range.halves
+        left_out.append(other)
+        offset_map.narrow(kept)
+    return None
+
+
+@contextmanager
+def _damage_named_first(chunk: BatchChunk) -> Iterator[None]:
+    """What goes wrong may come of bytes whose CRC was not checked yet: then that is what is said."""
+    try:
+        yield
+    except KafkaError:
+        chunk.check_crcs()
+        raise
 
 
 def _batches_with_keys(chunk: BatchChunk, transactions: CleanedTransactions, start_offset: int) -> Sequence[int]:
@@ -124,4 +158,5 @@ def _mark(steps: RecordSteps, chunks: Iterator[BatchChunk], offset_map: OffsetMa
         data: Sequence[int] = range(len(chunk.headers))
         if not chunk.is_plain:
             data = [index for index in data if not chunk.headers[index].attributes & CONTROL_FLAG]
-        steps.mark(chunk, data, offset_map, marks)
+        with _damage_named_first(chunk):
+            steps.mark(chunk, data, offset_map, marks)

@@ -15,7 +15,7 @@ from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.errors import InvalidRecordError
 from ...protocol.records.record import Record, decode_records
 from .batch_chunk import BatchChunk
-from .cleaned_indexes import IndexedBatch
+from .cleaned_indexes import CleanedIndexes, IndexedBatches
 from .offset_map import DictionaryOffsetMap, KeyLimit, KeyRange, OffsetMap
 from .record_marks import RecordMarks
 
@@ -50,7 +50,7 @@ class Piece(NamedTuple):
     """Batches to write one behind the other."""
 
     data: Buffer
-    batches: Sequence[IndexedBatch]
+    batches: IndexedBatches
 
 
 class Rebuilt(Protocol):
@@ -94,6 +94,10 @@ class RecordSteps(Protocol):
         """An empty map."""
         ...
 
+    def indexes(self, base_offset: int, index_interval_bytes: int) -> CleanedIndexes:
+        """Those of a segment that has no batch yet."""
+        ...
+
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> Sifting:
         """Decides about every record of these batches."""
         ...
@@ -135,6 +139,10 @@ class PlainSteps:
     def offset_map(self, limit: KeyLimit, key_range: KeyRange) -> OffsetMap:
         """See RecordSteps."""
         return DictionaryOffsetMap(limit, key_range)
+
+    def indexes(self, base_offset: int, index_interval_bytes: int) -> CleanedIndexes:
+        """See RecordSteps."""
+        return CleanedIndexes(base_offset, index_interval_bytes)
 
     def sift(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> "PlainSifting":
         """See RecordSteps."""

@@ -126,6 +126,8 @@ def _data_batches(
 
 def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Fate:
     """The bare header of a batch that keeps no record, where that must stay; `records` it had are counted then."""
+    if not chunk.has_producer_id(index) and chunk.next_offset(index) != round_.upper_bound_offset:
+        return None  # most often, and without looking at the header
     header = chunk.headers[index]
     if not _keeps_header(round_, header):
         return None
@@ -138,8 +140,6 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
     """Whether the batch stays as a header even without records: a producer's last sequence, or the round's end."""
     if header.next_offset == round_.upper_bound_offset:
         return True
-    if not header.has_producer_id:
-        return False
     last = round_.last_records.get(header.producer_id)
     if last is None:
         return False
@@ -151,24 +151,30 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
 def _pieces(chunk: BatchChunk, fates: Sequence[_Fate], rebuilt: Rebuilt | None) -> Iterator[Piece]:
     """What is to be written; neighbours that stay as they are come as one, and so do those that were rebuilt."""
     taken = 0
-    for fate, (first, end) in _runs(fates):
+    for fate, run in _runs(fates):
         if fate is _VERBATIM:
-            yield _verbatim(chunk, first, end)
+            yield _verbatim(chunk, run[0], run[-1] + 1)
         elif fate is _REBUILT:
             assert rebuilt is not None
-            yield from rebuilt.pieces(taken, taken + end - first)
-            taken += end - first
+            yield from rebuilt.pieces(taken, taken + len(run))
+            taken += len(run)
         elif isinstance(fate, bytes):
             yield piece_of(fate)
 
 
-def _runs(fates: Sequence[_Fate]) -> Iterator[tuple[_Fate, tuple[int, int]]]:
-    """Neighbours of one fate: (the fate, (index of the first, index behind the last))."""
-    first = 0
-    for index in range(1, len(fates) + 1):
-        if index == len(fates) or fates[index] is not fates[first]:
-            yield fates[first], (first, index)
-            first = index
+def _runs(fates: Sequence[_Fate]) -> Iterator[tuple[_Fate, Sequence[int]]]:
+    """(a fate, indexes of those that have it and come one behind the other). What goes ends a run of what stays as it
+    is, which is to be one part of the chunk, and none of what is rebuilt."""
+    run: list[int] = []
+    for index, fate in enumerate(fates):
+        if fate is None:
+            continue
+        if run and (fate is not fates[run[0]] or (fate is _VERBATIM and index > run[-1] + 1)):
+            yield fates[run[0]], run
+            run = []
+        run.append(index)
+    if run:
+        yield fates[run[0]], run
 
 
 def _verbatim(chunk: BatchChunk, first: int, end: int) -> Piece:

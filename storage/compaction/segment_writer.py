@@ -7,10 +7,8 @@ files are whole and synced. Source: Kafka's Cleaner.cleanSegments.
 from pathlib import Path
 
 from ...protocol.records.batch import Buffer
-from ...protocol.records.errors import CorruptRecordError
 from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, segment_path
 from ..files import CREATE, Files
-from ..segment import MAX_RELATIVE_OFFSET
 from .cleaned_indexes import CleanedIndexes
 from .pace import Pace
 from .record_steps import Piece
@@ -29,13 +27,11 @@ class SegmentWriter:
         self._files = files
         self._directory = directory
         self._indexes = indexes
-        self._base_offset = base_offset
         self._pace = pace
         self._buffer_bytes = buffer_bytes
-        self._path = segment_path(directory, base_offset, LOG_SUFFIX + CLEANED_SUFFIX)
         self._parts: list[Buffer] = []
         self._pending = 0
-        self._descriptor = files.open(self._path, CREATE)
+        self._descriptor = files.open(segment_path(directory, base_offset, LOG_SUFFIX + CLEANED_SUFFIX), CREATE)
 
     def __enter__(self) -> "SegmentWriter":
         return self
@@ -44,8 +40,8 @@ class SegmentWriter:
         self._files.close(self._descriptor)
 
     def append(self, piece: Piece) -> None:
-        """Batches that come next. Raises CorruptRecordError, OSError."""
-        take_in(self._indexes, piece, self._base_offset, self._path)
+        """Batches that come next. Raises SegmentOffsetOverflowError, OSError."""
+        self._indexes.append(piece.batches)
         self._parts.append(piece.data)
         self._pending += len(piece.data)
         if self._pending >= self._buffer_bytes:
@@ -63,14 +59,6 @@ class SegmentWriter:
         self._files.write_all(self._descriptor, parts, self._indexes.size - self._pending)
         self._pace.written(self._pending)
         self._parts, self._pending = [], 0
-
-
-def take_in(indexes: CleanedIndexes, piece: Piece, base_offset: int, path: Path) -> None:
-    """Adds batches to the indexes of a segment. Raises CorruptRecordError for an offset that does not fit into it."""
-    greatest = max(last_offset for last_offset, _, _ in piece.batches)
-    if greatest - base_offset > MAX_RELATIVE_OFFSET:
-        raise CorruptRecordError(f"{path}: offset {greatest} is too far from {base_offset}")
-    indexes.append(piece.batches)
 
 
 def write_indexes(

@@ -1,10 +1,13 @@
 """What the compiled steps read of a log: tables say what plain chunks say, LZ4 frames unpack to the same bytes."""
 
 import random
+from functools import partial
 from pathlib import Path
 
+import numpy
 import pytest
 
+from odradek.pipeline.compact.compiled_indexes import CompiledIndexes
 from odradek.pipeline.compact.table_chunk import TableChunk
 from odradek.pipeline.decode.lz4_sections import bytes_needed, unpack
 from odradek.protocol.errors import KafkaError
@@ -12,15 +15,18 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.lz4_codec import compress_lz4, decompress_lz4
 from odradek.protocol.records.record import Record
 from odradek.storage.compaction.batch_chunk import BatchChunk, read_chunks
+from odradek.storage.compaction.cleaned_indexes import CleanedIndexes, SegmentOffsetOverflowError
 from odradek.storage.compaction.pace import full_speed
 from support.log_histories import HistoryWriter
 from support.unsynced_files import UnsyncedFiles
 
 
-def chunks(path: Path, buffer_bytes: int, chunk_type: type[BatchChunk]) -> list[BatchChunk]:
+def chunks(
+    path: Path, buffer_bytes: int, chunk_type: type[BatchChunk], *, checks_crcs: bool = True
+) -> list[BatchChunk]:
     """Those of a whole file."""
-    files = UnsyncedFiles()
-    return list(read_chunks(files, path, 0, path.stat().st_size, buffer_bytes, full_speed(), chunk_type))
+    read = partial(read_chunks, UnsyncedFiles(), path, 0, path.stat().st_size, buffer_bytes, full_speed())
+    return list(read(chunk_type, checks_crcs=checks_crcs))
 
 
 def said(chunk: BatchChunk) -> list[object]:
@@ -35,7 +41,8 @@ def said(chunk: BatchChunk) -> list[object]:
         [chunk.headers[index] for index in range(count)],
         list(chunk.headers[1:]),
         chunk.first_records(),
-        list(chunk.indexed(0, count)),
+        [tuple(map(int, facts)) for facts in chunk.indexed(0, count)],
+        [(chunk.next_offset(index), chunk.has_producer_id(index)) for index in range(count)],
         [bytes(chunk.batch(index)) for index in range(count)],
     ]
 
@@ -73,6 +80,53 @@ def test_every_damaged_byte_is_refused_in_the_same_words(tmp_path: Path) -> None
             except KafkaError as error:
                 answers.append([str(error)])
         assert answers[0] == answers[1], f"byte {position}"
+
+
+def test_a_pass_that_leaves_crcs_to_another_says_of_damage_what_that_one_says(tmp_path: Path) -> None:
+    whole = three_batches()
+    for position in range(len(whole)):
+        damaged = whole.copy()
+        damaged[position] ^= 0x81
+        path = tmp_path / "00000000000000000000.log"
+        path.write_bytes(damaged)
+        answers: list[list[object]] = []
+        for chunk_type in (BatchChunk, TableChunk):
+            for checks_crcs in (True, False):
+                try:
+                    for chunk in chunks(path, 1 << 20, chunk_type, checks_crcs=checks_crcs):
+                        chunk.check_crcs()
+                    answers.append([])
+                except KafkaError as error:
+                    answers.append([str(error)])
+        assert all(answer == answers[0] for answer in answers), f"byte {position}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_indexes_are_the_same_from_tables_and_from_tuples(seed: int) -> None:
+    chance = random.Random(seed)
+    base_offset = chance.choice([0, 5, 1 << 40])
+    interval = chance.choice([0, 100, 4096])
+    plain, compiled = CleanedIndexes(base_offset, interval), CompiledIndexes(base_offset, interval)
+    offset = base_offset
+    for _ in range(chance.randrange(30)):
+        batches = []
+        for _ in range(chance.randrange(1, 60)):
+            offset += chance.randrange(1, 20)
+            batches.append((offset, chance.choice([-1, 7, 1000 + chance.randrange(5000)]), chance.randrange(61, 400)))
+        plain.append(batches)
+        compiled.append(numpy.array(batches, dtype=numpy.int64) if chance.random() < 0.5 else batches)
+        assert compiled.size == plain.size
+    assert compiled.files() == plain.files()
+
+
+@pytest.mark.parametrize("indexes", [CleanedIndexes, CompiledIndexes])
+def test_no_index_holds_an_offset_too_far_from_its_base(indexes: type[CleanedIndexes]) -> None:
+    made = indexes(10, 4096)
+    made.append([(10 + 0x7FFFFFFF, 5, 100)])
+    with pytest.raises(SegmentOffsetOverflowError) as caught:
+        made.append([(11, 5, 100), (11 + 0x7FFFFFFF, 5, 100)])
+    assert caught.value.offset == 11 + 0x7FFFFFFF
+    assert made.size == 100
 
 
 @pytest.mark.parametrize("cut", [1, 30, 70])
