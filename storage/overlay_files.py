@@ -10,7 +10,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Literal, NamedTuple, cast
@@ -45,6 +45,11 @@ class _File:
         self.mode = mode
         self.modified_ns = modified_ns
 
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        """Once it has no name and is not open, its room is given back."""
+        if self.own is not None:
+            close(self.own)
+
 
 class OverlayEntry:
     """What `list` gives: the part of `os.DirEntry` that storage uses."""
@@ -76,7 +81,9 @@ class OverlayEntry:
 class OverlayFiles(Files):
     """The real files, and over them what was changed here."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_memory: bool = True) -> None:
+        """Without `in_memory` everything that is written goes to the system's directory for temporary files."""
+        self._largest_in_memory = LARGEST_IN_MEMORY if in_memory else -1
         self._lock = RLock()
         self._seen: dict[str, _File | None] = {}
         """Files that were opened or changed; None for one that is gone."""
@@ -162,7 +169,7 @@ class OverlayFiles(Files):
                 if not self._is_directory(Path(path).parent):
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
                 file = _File(None, 0, stat.S_IFREG | 0o644, time.time_ns())
-                file.own = _new_file(0)
+                file.own = self._new_file(0)
                 self._seen[os.path.abspath(path)] = file
             file = self._existing(path)
             if file.own is not None:
@@ -182,7 +189,7 @@ class OverlayFiles(Files):
     def _make_own(self, file: _File) -> int:
         """Bytes of our own in place of the real file's; its open descriptors lead there from now on."""
         if file.own is None:
-            file.own = _new_file(file.size)
+            file.own = self._new_file(file.size)
             assert file.real is not None
             source = os.open(file.real, READ_ONLY)
             try:
@@ -200,6 +207,13 @@ class OverlayFiles(Files):
                     os.dup2(file.own, descriptor, inheritable=False)
         file.modified_ns = time.time_ns()
         return file.own
+
+    def _new_file(self, size: int) -> int:
+        """An empty file without a name: in memory, or among the temporary ones where `size` bytes are many."""
+        if size <= self._largest_in_memory and hasattr(os, "memfd_create"):
+            return os.memfd_create("odradek", os.MFD_CLOEXEC)
+        with tempfile.TemporaryFile() as file:
+            return os.dup(file.fileno())
 
     def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
         """Writes the parts at `position`, here only."""
@@ -337,14 +351,6 @@ class OverlayFiles(Files):
             return None
         kind: Kind = "truncate" if file.size < before else "append"
         return Change(kind, path, f"from {before} bytes to {file.size}")
-
-
-def _new_file(size: int) -> int:
-    """An empty file without a name: in memory, or among the temporary ones where `size` bytes are many."""
-    if size <= LARGEST_IN_MEMORY and hasattr(os, "memfd_create"):
-        return os.memfd_create("odradek", os.MFD_CLOEXEC)
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
 
 
 def _same_bytes(path: Path, own: int, size: int) -> bool:

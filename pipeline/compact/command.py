@@ -4,18 +4,18 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_paths import path_on_disk
-from ..engines import ENGINES, LOCAL, EngineError, EngineMissingError, Progress
+from ..engines import ENGINES, LOCAL, EngineError, EngineMissingError
 from ..interrupts import interruptible
 from ..log_directories import LogDirectoryError
 from ..spark.options import parse_size
 from .job import compact_directory
 from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome
-from .plan import CompactionOrder
+from .plan import CompactionOrder, CompactionProgress
 from .topic_config import ConfigValueError
 
 WIDTH_OF_A_FILE = 160
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         help="may repeat (default: all whose cleanup.policy has compact, as the metadata in DIR says)",
     )
     options.add_argument("--partition", type=int, action="append", default=[], help="only this one; may repeat")
-    options.add_argument("--dry-run", action="store_true", help="say what one round would free, change nothing")
+    options.add_argument("--dry-run", action="store_true", help="say what a run would free, change nothing")
     options.add_argument(
         "--config",
         action="append",
@@ -85,7 +85,7 @@ def compact(arguments: Sequence[str]) -> int:
     console = Console(stderr=True, markup=False)
     try:
         with console.status("compacting …") as status:  # silent where stderr is no terminal
-            order = _order(options, lambda done, total: status.update(f"compacting … {done} of {total} partitions"))
+            order = _order(options, lambda progress: status.update(in_words(progress)))
             for outcome in compact_directory(order):
                 outcomes.append(outcome)
                 if options.json:
@@ -111,7 +111,15 @@ def compact(arguments: Sequence[str]) -> int:
     return REFUSED_PARTITIONS if any(outcome.refusal for outcome in outcomes) else DONE
 
 
-def _order(options: argparse.Namespace, progress: Progress) -> CompactionOrder:
+def in_words(progress: CompactionProgress) -> str:
+    """What a terminal shows while a run goes on."""
+    from rich.filesize import decimal
+
+    partitions = f"{progress.partitions_done} of {progress.partitions} partitions"
+    return f"compacting … {partitions}, {decimal(progress.bytes_done)} of {decimal(progress.bytes)}"
+
+
+def _order(options: argparse.Namespace, progress: Callable[[CompactionProgress], None]) -> CompactionOrder:
     return CompactionOrder(
         options.directory,
         options.now if options.now is not None else time.time_ns() // 1_000_000,
@@ -134,7 +142,7 @@ def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
     if not outcomes:
         print("No topic in this directory has a cleanup.policy with compact.")
         return
-    table = Table(title="Would be compacted (first round)" if is_dry_run else "Compacted", title_justify="left")
+    table = Table(title="Would be compacted" if is_dry_run else "Compacted", title_justify="left")
     for name in ("PARTITION", "CLEANED UP TO", "SEGMENTS", "BYTES", "RECORDS", "ROUNDS", "FREED"):
         table.add_column(name, justify="left" if name == "PARTITION" else "right", no_wrap=True)
     for outcome in outcomes:

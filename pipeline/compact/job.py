@@ -14,7 +14,7 @@ from ...storage.files import Files
 from ..engines import SPARK, Job, finished_tasks, run_tasks
 from ..log_directories import LogDirectoryError
 from .partition_job import PartitionOutcome, PartitionTask, compact_partition
-from .plan import CompactionOrder, CompactionPlan, plan_compaction
+from .plan import CompactionOrder, CompactionPlan, CompactionProgress, plan_compaction
 from .reach import why_out_of_reach
 
 NAME = "odradek compact"
@@ -32,7 +32,7 @@ def compact_directory(order: CompactionOrder, files: Files | None = None) -> Ite
     with _locked(order.directory):
         plan = plan_compaction(order, layer)
         yield from plan.refused
-        for outcome in _outcomes(order, plan, files):
+        for outcome in _counted(order, plan, _outcomes(order, plan, files)):
             if outcome.cleaned_up_to is not None and not order.is_dry_run and outcome.refusal is None:
                 _checkpoint(layer, order.directory, outcome, outcome.cleaned_up_to)
             yield outcome
@@ -47,9 +47,26 @@ def _locked(directory: Path) -> Iterator[None]:
         lock.release()
 
 
-def _outcomes(order: CompactionOrder, plan: CompactionPlan, files: Files | None) -> Iterator[PartitionOutcome]:
+def _counted(
+    order: CompactionOrder, plan: CompactionPlan, finished: Iterator[tuple[int, PartitionOutcome]]
+) -> Iterator[PartitionOutcome]:
+    """The outcomes, while the order's progress is told."""
+    tell = order.progress or (lambda _: None)
+    bytes_in_all = sum(plan.sizes)
+    bytes_done = 0
+    tell(CompactionProgress(0, len(plan.tasks), 0, bytes_in_all))
+    for done, (index, outcome) in enumerate(finished, 1):
+        bytes_done += plan.sizes[index]
+        tell(CompactionProgress(done, len(plan.tasks), bytes_done, bytes_in_all))
+        yield outcome
+
+
+def _outcomes(
+    order: CompactionOrder, plan: CompactionPlan, files: Files | None
+) -> Iterator[tuple[int, PartitionOutcome]]:
+    """(index of the task, its outcome), as they finish."""
     if files is not None:
-        yield from (compact_partition(task, files) for task in plan.tasks)
+        yield from ((index, compact_partition(task, files)) for index, task in enumerate(plan.tasks))
         return
     if order.engine == SPARK:
         unreachable = sorted({reason for reason in _probe(order, plan) if reason})
@@ -61,10 +78,9 @@ def _outcomes(order: CompactionOrder, plan: CompactionPlan, files: Files | None)
         NAME,
         place=lambda task: task.directory,
         sizes=plan.sizes,
-        progress=order.progress,
         max_workers=None if order.bytes_per_second == float("inf") else 1,  # the rate is that of the whole run
     )
-    yield from (outcome for _, outcome in finished_tasks(order.engine, job))
+    yield from finished_tasks(order.engine, job)
 
 
 def _probe(order: CompactionOrder, plan: CompactionPlan) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Compacts one partition's directory: finishes what was interrupted, then cleans in rounds until nothing changes.
 
 Every round is atomic and follows from the files and the clock alone, so that a run that is killed anywhere and started
-again ends in the same bytes. The caller holds the directory's lock. The active segment, the leader epochs and the
-producer snapshots of segments that stay are not touched. Source: storage/compaction/.
+again ends in the same bytes. A dry run does the same over an overlay of the files. The caller holds the directory's
+lock. The active segment, the leader epochs and the producer snapshots of segments that stay are not touched. Source:
+storage/compaction/.
 """
 
 import time
@@ -12,20 +13,24 @@ from functools import partial
 from pathlib import Path
 
 from ...protocol.errors import KafkaError
-from ...storage.compaction.cleaning import PartitionCleaner, RoundResult
+from ...storage.compaction.cleaned_indexes import SegmentOffsetOverflowError
+from ...storage.compaction.cleaning import WRITE_CHUNK, PartitionCleaner, RoundResult
 from ...storage.compaction.grouping import CleanableRange, cleanable_range
 from ...storage.compaction.pace import Pace
 from ...storage.compaction.partition_facts import PartitionFacts, read_partition
+from ...storage.compaction.splitting import split_overflowed_segment
 from ...storage.errors import CorruptIndexError
-from ...storage.file_names import CLEANED_SUFFIX, SWAP_SUFFIX
 from ...storage.files import Files
 from ...storage.log_config import LogConfig
+from ...storage.overlay_files import OverlayFiles
+from ...storage.segment import MAX_RELATIVE_OFFSET
 from ...storage.swap_files import finish_interrupted_work
 from .steps import fastest_steps
 
 MAX_ROUNDS = 1000
 DEFAULT_MAP_BYTES = 256 << 20
 """For the keys of a task: 5 million of 16 bytes at a time (docs/compaction.md); more are taken in turns."""
+NEEDS_ROOM = "nothing was changed: a dry run writes what would stay to the directory for temporary files (TMPDIR)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +88,14 @@ def compact_partition(task: PartitionTask, files: Files | None = None) -> Partit
     Or, where the disk failed within an exchange of segments, as the next run or broker finishes it.
     """
     outcome = PartitionOutcome(task.topic, task.partition)
-    layer = files or Files()
+    layer = OverlayFiles(in_memory=False) if task.is_dry_run else files or Files()
     try:
-        if task.is_dry_run:
-            leftovers = [e.name for e in layer.list(task.directory) if e.name.endswith((CLEANED_SUFFIX, SWAP_SUFFIX))]
-            if leftovers:
-                outcome.refusal = "a compaction was interrupted here; a run without --dry-run finishes it first"
-                return outcome
-        else:
-            finish_interrupted_work(layer, task.directory)
+        finish_interrupted_work(layer, task.directory)
         _clean_until_unchanged(task, layer, outcome)
     except (KafkaError, CorruptIndexError) as error:
         outcome.refusal = f"{error}; nothing of this partition was changed by the round that met it (see odradek audit)"
     except OSError as error:
-        outcome.refusal = f"{error}; the next run goes on from here"
+        outcome.refusal = f"{error}; {NEEDS_ROOM if task.is_dry_run else 'the next run goes on from here'}"
     if outcome.refusal is not None and not task.is_dry_run:
         with suppress(OSError):  # what the refusal names is worse
             finish_interrupted_work(layer, task.directory)
@@ -121,14 +120,29 @@ def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: Partition
             return
         cleaner = PartitionCleaner(files, task.directory, task.config, task.now_ms, pace=pace, steps=steps)
         clean = partial(cleaner.clean, facts, offsets, max_map_bytes=task.max_map_bytes)
-        result = clean(is_dry_run=task.is_dry_run or outcome.rounds > 0)  # most often the first has left nothing to do
-        if result.is_changed and not task.is_dry_run and outcome.rounds > 0:
-            result = clean()
+        try:
+            result = clean(is_dry_run=outcome.rounds > 0)  # most often the first has left nothing to do
+            if result.is_changed and outcome.rounds > 0:
+                result = clean()
+        except SegmentOffsetOverflowError as error:
+            _split(task, files, facts, error, pace)
+            continue  # the same round once more
         outcome.add(result)
-        is_done = not result.is_changed and result.cleaned_up_to >= offsets.first_uncleanable_offset
-        if is_done or task.is_dry_run:
+        if not result.is_changed and result.cleaned_up_to >= offsets.first_uncleanable_offset:
             return
         cleaned_up_to = result.cleaned_up_to
+
+
+def _split(
+    task: PartitionTask, files: Files, facts: PartitionFacts, error: SegmentOffsetOverflowError, pace: Pace
+) -> None:
+    """Splits the segment that holds an offset too far behind its base, as Kafka's cleaner does where it meets one."""
+    segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
+    assert error.offset - segment.base_offset > MAX_RELATIVE_OFFSET, "what is grouped fits behind the first base"
+    finish_interrupted_work(files, task.directory)  # what the round had begun
+    split_overflowed_segment(
+        files, task.directory, segment, task.config.index_interval_bytes, pace, buffer_bytes=WRITE_CHUNK
+    )
 
 
 def _pace(bytes_per_second: float) -> Pace:

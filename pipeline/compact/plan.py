@@ -4,9 +4,10 @@ Reads names, checkpoints and the directory's own metadata log; never a log, neve
 -delete, -future or -stray are not a partition's. Source: Kafka's LogManager.fetchLogConfig, LogCleanerManager.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...storage.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -20,10 +21,19 @@ from ...storage.files import Files
 from ...storage.log_config import LogConfig
 from ...storage.meta_properties import read_meta_properties
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
-from ..engines import LOCAL, Progress
+from ..engines import LOCAL
 from ..log_directories import LogDirectoryError, PartitionDirectory, find_partitions
 from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome, PartitionTask
 from .topic_config import ConfigValueError, compaction_config
+
+
+class CompactionProgress(NamedTuple):
+    """How far a run is: partitions, and the bytes that their logs had when it began."""
+
+    partitions_done: int
+    partitions: int
+    bytes_done: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +41,7 @@ class CompactionOrder:
     """What a caller asks for. `now_ms` is the clock of the whole run, ms since 1970.
 
     Without `topics` all whose policy in the metadata has compact. `max_map_bytes` is for the keys of a task,
-    `bytes_per_second` bounds what is read and written. `progress` gets (partitions done, partitions in all).
+    `bytes_per_second` bounds what is read and written. `progress` is told at the start and after each partition.
     """
 
     directory: Path
@@ -43,7 +53,7 @@ class CompactionOrder:
     bytes_per_second: float = float("inf")
     is_dry_run: bool = False
     engine: str = LOCAL
-    progress: Progress | None = None
+    progress: Callable[[CompactionProgress], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,4 +293,28 @@ def test_dry_run_changes_nothing(tmp_path: Path) -> None:
     after.pop(directory / ".lock")
     assert after == before
     [done] = run(directory)
-    assert 0 < outcome.bytes_after < outcome.bytes_before == done.bytes_before
+    assert 0 < outcome.bytes_after < outcome.bytes_before
+    assert outcome == done
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_dry_run_says_what_a_run_does_in_all_its_rounds(tmp_path: Path, seed: int) -> None:
+    directory = compactable_directory(tmp_path, seed)
+    configs = {**CONFIGS, "delete.retention.ms": "0"}  # tombstones and markers go in a second round
+    [outcome] = run(directory, configs=configs, is_dry_run=True)
+    assert outcome.rounds > 2
+    assert [outcome] == run(directory, configs=configs)
+
+
+def test_a_dry_run_after_an_interruption_begins_where_the_next_run_begins(tmp_path: Path) -> None:
+    directory = compactable_directory(tmp_path, 3)
+    run(directory)
+    first = sorted((directory / "t-0").glob("*.log"))[0]
+    for path in first.parent.glob(first.stem + ".*"):
+        if path.suffix in (".log", ".index", ".timeindex", ".txnindex"):
+            path.rename(path.with_name(path.name + ".swap"))
+    [outcome] = run(directory, is_dry_run=True)
+    assert outcome.refusal is None
+    assert not first.exists()
+    assert [outcome] == run(directory)
+    assert first.exists()

@@ -13,7 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from odradek.pipeline import engines
-from odradek.pipeline.compact.command import compact
+from odradek.pipeline.compact.command import compact, in_words
+from odradek.pipeline.compact.job import compact_directory
+from odradek.pipeline.compact.plan import CompactionOrder, CompactionProgress
 from odradek.pipeline.compact.reach import why_out_of_reach
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
@@ -244,6 +246,28 @@ def test_a_pool_of_processes_leaves_the_bytes_that_one_does(
     monkeypatch.setattr(engines, "SMALL_BYTES", 0)
     assert compact([str(other), "--topic", "latest", *NOW]) == 0
     assert segment_bytes(other) == segment_bytes(directory)
+
+
+@pytest.mark.parametrize("small_bytes", [0, engines.SMALL_BYTES])
+def test_progress_counts_partitions_and_the_bytes_that_they_had(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, small_bytes: int
+) -> None:
+    seven_partitions(directory)
+    sizes = {
+        path.name: sum(log.stat().st_size for log in path.glob("*.log")) for path in directory.glob("latest-[0-9]")
+    }
+    monkeypatch.setattr(engines, "SMALL_BYTES", small_bytes)
+    seen: list[CompactionProgress] = []
+    order = CompactionOrder(directory, START_MS + 2 * HOUR_MS, ("latest",), progress=seen.append)
+    expected = [CompactionProgress(0, 7, 0, sum(sizes.values()))]
+    for outcome in compact_directory(order):
+        bytes_done = expected[-1].bytes_done + sizes[f"latest-{outcome.partition}"]
+        expected.append(CompactionProgress(expected[-1].partitions_done + 1, 7, bytes_done, sum(sizes.values())))
+        assert seen == expected
+    assert seen[-1].bytes_done == seen[-1].bytes
+    assert in_words(CompactionProgress(3, 7, 1_500_000, 12_000_000_000)) == (
+        "compacting … 3 of 7 partitions, 1.5 MB of 12.0 GB"
+    )
 
 
 @pytest.mark.ci

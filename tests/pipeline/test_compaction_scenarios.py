@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from odradek.pipeline.compact.partition_job import PartitionTask, compact_partition
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.storage.compaction.grouping import SegmentFacts
 from odradek.storage.compaction.order import discard_cleaned
+from odradek.storage.compaction.pace import full_speed
+from odradek.storage.compaction.splitting import split_overflowed_segment
 from odradek.storage.files import Files
 from support.compaction_log import COMPACTED, START_MS, CompactionLog, read_batches
 from support.compaction_play import play
@@ -20,6 +24,7 @@ from support.compaction_rounds import (
     CleanerOracle,
     CleanOnce,
     RoundOrder,
+    check_equal,
     clean_compiled,
     clean_in_ranges,
     clean_live,
@@ -226,7 +231,7 @@ def offset_too_far(path: Path) -> None:
 def test_what_kafkas_cleaner_refuses_is_refused_and_left_as_it_was(
     tmp_path: Path, cleaner_oracle: CleanerOracle, damage: object
 ) -> None:
-    """Kafka's splits a segment whose offsets are too far from each other, and ends the round too; ours only refuses."""
+    """A segment whose offsets are too far from each other is split after such a round: see the next test."""
     path = five_records(tmp_path / "ours" / "t-0")
     assert callable(damage)
     damage(path)
@@ -239,3 +244,28 @@ def test_what_kafkas_cleaner_refuses_is_refused_and_left_as_it_was(
     assert contents(path.parent) == before
     refusal = cleaner_oracle.refusal(tmp_path / "kafkas" / "t-0", COMPACTED, order)
     assert "Exception" in refusal
+
+
+@pytest.mark.java
+def test_a_segment_whose_offsets_are_too_far_from_its_base_is_split_as_by_kafka(
+    tmp_path: Path, cleaner_oracle: CleanerOracle
+) -> None:
+    path = five_records(tmp_path / "ours" / "t-0")
+    offset_too_far(path)
+    kafkas, whole_run = tmp_path / "kafkas" / "t-0", tmp_path / "run" / "t-0"
+    for copy in (kafkas, whole_run):
+        shutil.copytree(path.parent, copy)
+    order = RoundOrder(CompactionLog(path.parent).now_ms)
+    assert "LogCleaningAbortedException" in cleaner_oracle.refusal(kafkas, COMPACTED, order)
+    segment = SegmentFacts(0, path.stat().st_size, 0, 0, 0)
+    interval = COMPACTED.index_interval_bytes
+    assert split_overflowed_segment(Files(), path.parent, segment, interval, full_speed(), 4096) == [0, 1 << 32]
+    check_equal(path.parent, kafkas, "split")
+    cleaned_up_to = cleaner_oracle.clean(kafkas, COMPACTED, order)
+    assert clean_compiled(path.parent, COMPACTED, order) == cleaned_up_to
+    check_equal(path.parent, kafkas, "cleaned")
+    task = PartitionTask("t", 0, whole_run, COMPACTED, order.now_ms, None, 0, None, 1 << 20, float("inf"), False)
+    outcomes = [compact_partition(replace(task, is_dry_run=is_dry_run)) for is_dry_run in (True, False)]
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0].refusal is None
+    check_equal(whole_run, kafkas, "a whole run")

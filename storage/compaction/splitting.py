@@ -1,0 +1,89 @@
+"""Splits a segment that holds offsets too far behind its base for an index entry: old cleaners have merged such.
+
+All batches stay as they are, byte for byte, and the order of the exchange is that of a round (swap.py). A crash leaves
+the one segment or all that it was split into. Differs from Kafka in two points. The first segment keeps the base of the
+old one, where Kafka's is named after its first batch: the loader would leave the old segment beside those if a crash
+came between. And aborted transactions stay known to the index of the segment that has their marker; Kafka forgets them.
+Source: LocalLog.splitOverflowedSegment, LogSegment.appendFromFile.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, TRANSACTION_INDEX_SUFFIX, segment_path
+from ..files import Files
+from ..segment import MAX_RELATIVE_OFFSET
+from ..transaction_index import TransactionIndex
+from .batch_chunk import BatchChunk, read_chunks
+from .cleaned_indexes import CleanedIndexes
+from .grouping import SegmentFacts
+from .pace import Pace
+from .record_steps import Piece
+from .segment_writer import SegmentWriter, write_indexes
+from .swap import swap_in
+
+
+def split_overflowed_segment(
+    files: Files, directory: Path, segment: SegmentFacts, index_interval_bytes: int, pace: Pace, buffer_bytes: int
+) -> list[int]:
+    """Puts segments that each hold what fits behind their base in the place of one; their base offsets.
+
+    Raises CorruptRecordError for damage, CorruptIndexError (transaction index), OSError: the log is then as it was.
+    """
+    log = segment_path(directory, segment.base_offset, LOG_SUFFIX)
+    indexes = [CleanedIndexes(segment.base_offset, index_interval_bytes)]
+    bases = [segment.base_offset]
+    with ExitStack() as stack:
+
+        def begin() -> SegmentWriter:
+            return stack.enter_context(SegmentWriter(files, directory, indexes[-1], bases[-1], pace, buffer_bytes))
+
+        writer = begin()
+        for chunk in read_chunks(files, log, segment.base_offset, segment.size, buffer_bytes, pace):
+            for base_offset, piece in _pieces(chunk, bases[-1]):
+                if base_offset != bases[-1]:
+                    writer.finish()
+                    bases.append(base_offset)
+                    indexes.append(CleanedIndexes(base_offset, index_interval_bytes))
+                    writer = begin()
+                writer.append(piece)
+        writer.finish()
+    _give_out_transactions(files, directory, segment.base_offset, bases, indexes)
+    for base_offset, built in zip(bases, indexes, strict=True):
+        write_indexes(files, directory, base_offset, built.files(), is_dry_run=False)
+        for suffix in SEGMENT_SUFFIXES:
+            path = segment_path(directory, base_offset, suffix + CLEANED_SUFFIX)
+            if files.exists(path):
+                files.copy_attributes(log, log, path)
+    files.sync_directory(directory)
+    swap_in(files, directory, bases, [segment.base_offset])
+    return bases
+
+
+def _pieces(chunk: BatchChunk, base_offset: int) -> Iterator[tuple[int, Piece]]:
+    """The batches of a chunk in runs, each with the base of the segment that it goes to; the first is `base_offset`
+    as long as batches fit behind it."""
+    first = 0
+    for index, header in enumerate(chunk.headers):
+        if header.last_offset - base_offset > MAX_RELATIVE_OFFSET:
+            if index > first:
+                yield base_offset, _run(chunk, first, index)
+            base_offset, first = header.base_offset, index
+    yield base_offset, _run(chunk, first, len(chunk.headers))
+
+
+def _run(chunk: BatchChunk, first: int, end: int) -> Piece:
+    stop = chunk.starts[end - 1] + len(chunk.batch(end - 1))
+    return Piece(chunk.data[chunk.starts[first] : stop], chunk.indexed(first, end))
+
+
+def _give_out_transactions(
+    files: Files, directory: Path, old_base: int, bases: list[int], indexes: list[CleanedIndexes]
+) -> None:
+    """Each aborted transaction to the index of the segment that has its marker."""
+    path = segment_path(directory, old_base, TRANSACTION_INDEX_SUFFIX)
+    if files.exists(path):
+        for entry in TransactionIndex(old_base, files.read_file(path)).entries:
+            slot = max(index for index, base_offset in enumerate(bases) if base_offset <= entry.last_offset)
+            indexes[slot].append_aborted([entry])
