@@ -1,4 +1,4 @@
-"""The image, built once for the tests that run it."""
+"""The images, each built once for the tests that run it."""
 
 import os
 from collections.abc import Iterator
@@ -8,25 +8,41 @@ import pytest
 
 from support.docker_base import TAG, base_image
 from support.docker_container import Image
-from support.docker_engine import EngineMissingError, docker_engine
+from support.docker_engine import Engine, EngineMissingError, docker_engine
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="session")
-def image() -> Iterator[Image]:
-    """The project's image; skipped with the reason where no engine or no base image can be had (failed in CI)."""
-    tag = "odradek-under-test"
+def engine() -> Iterator[Engine]:
+    """An engine that has the base image; skipped with the reason where neither can be had (failed in CI)."""
     try:
         with docker_engine() as engine:
-            engine.build(
-                ROOT, tag, "--file", str(ROOT / "docker/Dockerfile"), "--build-arg", f"BASE={base_image(engine)}"
-            )
-            try:
-                yield Image(engine, tag)
-            finally:
-                engine.attempt("image", "rm", "--force", tag, TAG)
+            base_image(engine)
+            yield engine
+            engine.attempt("image", "rm", "--force", TAG)
     except EngineMissingError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(f"needs a Docker engine: {error}")
         pytest.skip(f"needs a Docker engine: {error}")
+
+
+def built(engine: Engine, dockerfile: str, tag: str) -> Iterator[Image]:
+    """The image of a Dockerfile, until its tests are over."""
+    engine.build(ROOT, tag, "--file", str(ROOT / dockerfile), "--build-arg", f"BASE={TAG}")
+    try:
+        yield Image(engine, tag)
+    finally:
+        engine.attempt("image", "rm", "--force", tag)
+
+
+@pytest.fixture(scope="session")
+def image(engine: Engine) -> Iterator[Image]:
+    """The broker's image."""
+    yield from built(engine, "docker/Dockerfile", "odradek-under-test")
+
+
+@pytest.fixture(scope="session")
+def jobs_image(engine: Engine) -> Iterator[Image]:
+    """The image of the jobs, with Spark."""
+    yield from built(engine, "docker/jobs/Dockerfile", "odradek-jobs-under-test")

@@ -13,8 +13,8 @@ from support.apache_image import SINGLE_NODE
 DOCKER = Path(__file__).parent.parent.parent / "docker"
 
 
-def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("odradek_entrypoint", DOCKER / "entrypoint.py")
+def _module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"odradek-{name}", DOCKER / name)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -22,7 +22,7 @@ def _module() -> ModuleType:
     return module
 
 
-entrypoint = _module()
+entrypoint = _module("entrypoint.py")
 OWN = entrypoint.OWN_CONFIGURATION
 MOUNTED = entrypoint.MOUNTED_CONFIGURATION
 OWN_TEXT = (DOCKER / "server.properties").read_text()
@@ -115,3 +115,10 @@ def test_arguments_come_last_and_may_name_another_file() -> None:
 )
 def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text: str, address: str) -> None:
     assert entrypoint.health_address(environ, text, has_file=text != OWN_TEXT) == address
+
+
+def test_the_jobs_image_runs_commands_of_spark_and_of_odradek() -> None:
+    jobs = _module("jobs/entrypoint.py")
+    assert jobs.command(["spark-submit", "--version"]) == ["spark-submit", "--version"]
+    assert jobs.command(["audit", "/logs"]) == ["odradek", "audit", "/logs"]
+    assert jobs.command([]) == ["odradek"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from support.docker_engine import Engine, EngineMissingError, install
 from support.java import cache_directory
 
-OFFICIAL = "python:3.11-slim"
+OFFICIAL = "python:3.11-slim-bookworm"
 TAG = "odradek-test-base"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 PULL_TIMEOUT_S = 60
@@ -41,7 +41,7 @@ def _pull(engine: Engine) -> bool:
 
 def _root_file_system(scratch: Path) -> Path:
     """A tar file: Debian with Python 3.11, and a /usr/local/bin/python as the official image has it; made once."""
-    tar = cache_directory() / "base-bookworm.tar"
+    tar = cache_directory() / "base-bookworm-apt.tar"
     if tar.exists():
         return tar
     if os.geteuid() != 0:
@@ -49,7 +49,7 @@ def _root_file_system(scratch: Path) -> Path:
     if shutil.which("mmdebstrap") is None:
         install("mmdebstrap")
     root = scratch / "base"
-    command = ["mmdebstrap", "--mode=root", "--variant=essential", "--include=ca-certificates,python3,python3-venv"]
+    command = ["mmdebstrap", "--mode=root", "--variant=apt", "--include=ca-certificates,python3,python3-venv"]
     command += [f"--dpkgopt=path-exclude={pattern}" for pattern in LEFT_OUT]
     command += ["--dpkgopt=force-unsafe-io", "bookworm", str(root)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

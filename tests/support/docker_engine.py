@@ -171,9 +171,10 @@ def compose_environment(engine: Engine) -> dict[str, str]:
     if engine.attempt("compose", "version").returncode == 0:
         return {}
     plugins = engine.directory / "configuration" / "cli-plugins"
-    plugins.mkdir(parents=True)
-    for file in _unpack("docker-compose", "trixie", engine.directory / "apt").glob("**/cli-plugins/*"):
-        shutil.copy(file, plugins)
+    if not plugins.exists():
+        plugins.mkdir(parents=True)
+        for file in _unpack("docker-compose", "trixie", engine.directory / "apt").glob("**/cli-plugins/*"):
+            shutil.copy(file, plugins)
     environment = {"DOCKER_CONFIG": str(plugins.parent)}
     result = engine.attempt("compose", "version", environment=environment)
     if result.returncode != 0:

@@ -1,0 +1,66 @@
+"""The image of the jobs run for real: exit codes, users, signals, and the compose file's Spark cluster."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.docker_compose import Project, project
+from support.docker_container import Image
+from support.log_directories import flip_a_byte, history_directory
+
+pytestmark = pytest.mark.ci
+
+ROOT = Path(__file__).parent.parent.parent
+HARDENED = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+
+
+def run(image: Image, logs: Path, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """A container without a network that has the log directory as /logs and may not write there."""
+    start = ("run", "--rm", "--network", "none", "--volume", f"{logs}:/logs:ro", *options, image.tag)
+    return image.engine.attempt(*start, *arguments, timeout_s=600)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log directory in which all is well."""
+    return history_directory(tmp_path_factory.mktemp("whole") / "logs", steps=60)
+
+
+def test_an_audit_on_spark_finds_damage_as_a_user_whom_the_image_does_not_know(
+    jobs_image: Image, tmp_path: Path
+) -> None:
+    logs = history_directory(tmp_path / "logs")
+    flip_a_byte(logs)
+    audit = ("audit", "--engine", "spark", "/logs")
+    found = run(jobs_image, logs, *audit, options=("--user", "31337:31337", *HARDENED))
+    assert found.returncode == 2, found.stdout
+    assert "batch-crc-mismatch" in found.stdout.replace("\n", "")
+
+
+def test_other_jobs_and_their_exit_codes(jobs_image: Image, whole: Path) -> None:
+    clean = run(jobs_image, whole, "audit", "--engine", "local", "/logs", options=HARDENED)
+    assert clean.returncode == 0, clean.stdout
+    nothing = run(jobs_image, whole, "audit", "--engine", "local", "/nowhere")
+    assert (nothing.returncode, "/nowhere" in nothing.stdout) == (3, True)
+    version = run(jobs_image, whole, "spark-submit", "--version")
+    assert (version.returncode, "OpenJDK 64-Bit Server VM, 17" in version.stdout) == (0, True), version.stdout
+
+
+def registered(composed: Project) -> set[str]:
+    """The addresses of the workers that the master knows; each may have come more than once."""
+    return set(re.findall(r"Registering worker (\S+)", composed.run("logs", "master")))
+
+
+def test_the_compose_file_is_a_cluster_whose_workers_audit(jobs_image: Image, whole: Path) -> None:
+    variables = {"ODRADEK_JOBS_IMAGE": jobs_image.tag, "ODRADEK_LOGS": str(whole)}
+    with project(jobs_image.engine, ROOT / "docker/jobs/compose.yaml", variables) as composed:
+        composed.run("up", "--detach", "--no-build")
+        while len(registered(composed)) < 2:  # a job begins with the workers that are there
+            pass
+        said = composed.run("run", "--rm", "-T", "job", "audit", "/logs", "--output", "/out/today", "--format", "jsonl")
+        assert "1 replicas of 1 topics" in said, composed.run("logs")
+        tables = composed.run("exec", "-T", "--index", "1", "worker", "cat", "/out/today/partitions.jsonl")
+        assert json.loads(tables)["topic"] == "t"
