@@ -121,8 +121,9 @@ def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: Partition
         cleaner = PartitionCleaner(files, task.directory, task.config, task.now_ms, pace=pace, steps=steps)
         clean = partial(cleaner.clean, facts, offsets, max_map_bytes=task.max_map_bytes)
         try:
-            result = clean(is_dry_run=outcome.rounds > 0)  # most often the first has left nothing to do
-            if result.is_changed and outcome.rounds > 0:
+            is_clean = offsets.first_dirty_offset >= offsets.first_uncleanable_offset
+            result = clean(is_dry_run=is_clean)  # most often nothing changes then: the log need not be written for that
+            if result.is_changed and is_clean:
                 result = clean()
         except SegmentOffsetOverflowError as error:
             _split(task, files, facts, error, pace)

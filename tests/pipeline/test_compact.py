@@ -21,7 +21,7 @@ from odradek.protocol.records.control import ControlRecordType, control_record_t
 from odradek.protocol.records.record import Record, decode_records
 from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.directory_lock import DirectoryLock
-from odradek.storage.files import Buffer, Files
+from odradek.storage.files import EXISTING, Buffer, Files
 from odradek.storage.log import Log
 from odradek.storage.log_config import LogConfig
 from support.log_directories import compactable_directory, segment_bytes
@@ -295,6 +295,20 @@ def test_dry_run_changes_nothing(tmp_path: Path) -> None:
     [done] = run(directory)
     assert 0 < outcome.bytes_after < outcome.bytes_before
     assert outcome == done
+
+
+def test_a_log_that_is_clean_already_is_not_written_once_more(tmp_path: Path) -> None:
+    class WithoutCleaned(UnsyncedFiles):
+        def open(self, path: Path, flags: int = EXISTING) -> int:
+            assert path.suffix != ".cleaned"
+            return super().open(path, flags)
+
+    directory = compactable_directory(tmp_path, 6)
+    with pytest.raises(AssertionError):
+        run(directory, WithoutCleaned())
+    [done] = run(directory)
+    [again] = run(directory, WithoutCleaned())
+    assert (again.rounds, again.bytes_before, again.bytes_after) == (1, done.bytes_after, done.bytes_after)
 
 
 @pytest.mark.parametrize("seed", range(6))
