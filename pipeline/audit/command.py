@@ -1,6 +1,7 @@
 """The command `odradek audit`: its options and its exit code."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ NOT_DONE = 3
 """Exit code where the audit could not be made; else 0, 1 (warnings) or 2 (errors)."""
 
 FAIL_ON = ("warning", "error", "never")
+WIDTH_OF_A_FILE = 200
+"""Columns of the summary's tables where no terminal says how many there are: a path stays on one line."""
 
 
 class _ListFindings(argparse.Action):
@@ -108,11 +111,12 @@ def _audit(options: argparse.Namespace) -> tuple["AuditResult", list[Path]]:
     """What was found, and what was written where an output is given; else what writes is not even imported."""
     from .job import audit_directories
 
-    engine = options.engine or (SPARK if len(options.directories) > 1 else LOCAL)
+    directories = _directories(options.directories)
+    engine = options.engine or (SPARK if len(directories) > 1 else LOCAL)
     with _progress() as progress:
         run = partial(
             audit_directories,
-            _directories(options.directories),
+            directories,
             engine,
             topics=options.topic,
             now_ms=options.now,
@@ -152,11 +156,15 @@ def _tell(result: "AuditResult", written: Sequence[Path]) -> None:
         return
     from rich.console import Console
 
-    print_summary(result, Console(markup=False), written)
+    is_narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
+    print_summary(result, Console(markup=False, width=None if is_narrow else WIDTH_OF_A_FILE), written)
 
 
 def _directories(texts: Sequence[str]) -> list[Path]:
-    """Paths, of URLs too. Raises LogDirectoryError for a URL that nothing reads, OSError for a store out of reach."""
+    """Paths, of URLs too, each once.
+
+    Raises LogDirectoryError for a URL that nothing reads, OSError for a store out of reach.
+    """
     found = []
     for text in texts:
         try:
@@ -164,7 +172,7 @@ def _directories(texts: Sequence[str]) -> list[Path]:
         except ValueError as error:
             raise LogDirectoryError(f"{text}: {error}") from error
         check_reachable(found[-1])
-    return found
+    return list(dict.fromkeys(found))
 
 
 def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:

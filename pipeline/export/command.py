@@ -21,6 +21,14 @@ DONE, DAMAGED, NOT_DONE = 0, 2, 3
 """Exit codes: all records are exported; all that could be read; the export did not end."""
 CODECS = ("snappy", "zstd", "lz4", "gzip", "none")
 ISOLATIONS = ("read_uncommitted", "read_committed")
+_FLAGS = {
+    "startingOffsets": "--from-offsets",
+    "endingOffsets": "--to-offsets",
+    "startingTimestamp": "--from-time",
+    "endingTimestamp": "--to-time",
+    "maxPartitionBytes": "--split-bytes",
+}
+"""What the data source's options are called here."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -119,7 +127,11 @@ def read_options(options: argparse.Namespace) -> "ReadOptions":
         "isolation": options.isolation,
         "maxPartitionBytes": options.split_bytes,
     }
-    return parse_options({name: value for name, value in given.items() if value is not None})
+    try:
+        return parse_options({name: value for name, value in given.items() if value is not None})
+    except ValueError as error:
+        name, _, problem = str(error).partition(" ")
+        raise ValueError(f"{_FLAGS.get(name, name)} {problem}") from None
 
 
 def show(result: "ExportResult", output: Path, *, is_json: bool) -> None:

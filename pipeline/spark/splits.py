@@ -56,7 +56,7 @@ class LogSplit:
 
 
 def expand_paths(paths: Iterable[str]) -> list[Path]:
-    """The directories that paths and patterns mean. Raises LogDirectoryError where a pattern means none."""
+    """The directories that paths and patterns mean, each once. Raises LogDirectoryError where a pattern means none."""
     found: list[Path] = []
     for path in paths:
         if URL_MARK in path or not has_magic(path) or Path(path).is_dir():
@@ -66,7 +66,7 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
         if not matching:
             raise LogDirectoryError(f"no directory matches {path}")
         found += matching
-    return found
+    return list(dict.fromkeys(found))
 
 
 def plan_records(options: ReadOptions, pruning: Pruning) -> list[tuple[LogSplit, ...]]:

@@ -149,6 +149,21 @@ def test_a_small_audit_of_batches_imports_nothing_that_it_does_not_need(tmp_path
     assert (done.returncode, done.stderr) == (1, "\n")
 
 
+def test_a_summary_in_a_file_has_paths_on_one_line_and_each_directory_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    directory = AuditedDirectory(tmp_path / "data")
+    flip_a_byte(directory.root)
+    assert audit([str(directory.root)]) == 2
+    once = capsys.readouterr().out
+    damaged = [line for line in once.splitlines() if "batch-crc-mismatch" in line and "│" in line]
+    assert len(damaged) == 1
+    assert f"{directory.root / 't-0'}/00000000000000000000.log at " in damaged[0]
+    assert audit([str(directory.root), f"{directory.root}/"]) == 2
+    assert capsys.readouterr().out == once
+
+
 def test_the_exit_code_tells_what_is_asked_for(tmp_path: Path) -> None:
     directory = AuditedDirectory(tmp_path, {"retention.ms": "1000"})
     late = str(NOW_MS + DAY_MS)

@@ -189,6 +189,16 @@ def test_an_output_that_is_not_empty_is_refused_unless_told(tmp_path: Path, caps
     assert (output / "mine.txt").read_text() == "mine"
 
 
+def test_a_directory_that_is_named_twice_is_exported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = history_directory(tmp_path / "data", steps=30)
+    assert (
+        export([str(directory), f"{directory}/", str(tmp_path / "d*"), "--output", str(tmp_path / "out"), "--json"])
+        == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == len(exported(tmp_path / "out")) == len(records_of(directory / "t-0"))
+
+
 def test_wrong_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = history_directory(tmp_path / "data", steps=30)
     shutil.copytree(directory, tmp_path / "replica")
@@ -199,6 +209,7 @@ def test_wrong_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pytes
     assert export([str(directory), str(tmp_path / "replica"), *output, "--engine", "local"]) == 3
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 4
+    assert errors[1].startswith("odradek export: --from-offsets is ")
     assert errors[2] == f"odradek export: no partition of orderz in {directory}"
     assert "t-0 lies in" in errors[3]
     assert not (tmp_path / "out").exists()

@@ -18,6 +18,11 @@ def count_text(number: float) -> str:
     return text.replace(",", "\u2009")
 
 
+def plural(number: int, noun: str) -> str:
+    """1 replica, 2 000 replicas."""
+    return f"{count_text(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def duration_text(milliseconds: float) -> str:
     """The two largest units: 3 d 4 h."""
     if milliseconds < 0:

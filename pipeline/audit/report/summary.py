@@ -11,7 +11,7 @@ from ..check import Severity
 from ..findings import Finding
 from ..job import AuditResult
 from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
-from .number_texts import bytes_text, count_text, duration_text
+from .number_texts import bytes_text, count_text, duration_text, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,9 +29,9 @@ def sentence(result: AuditResult) -> str:
     """What was read and how much was found."""
     sums = totals(result)
     return (
-        f"{sums.partitions} replicas of {sums.topics} topics, {bytes_text(sums.size)}, {count_text(sums.records)} "
-        f"records, {sums.groups} groups with offsets; findings: {sums.errors} errors, {sums.warnings} warnings, "
-        f"{sums.notes} notes."
+        f"{plural(sums.partitions, 'replica')} of {plural(sums.topics, 'topic')}, {bytes_text(sums.size)}, "
+        f"{plural(sums.records, 'record')}, {plural(sums.groups, 'group')} with offsets; findings: "
+        f"{plural(sums.errors, 'error')}, {plural(sums.warnings, 'warning')}, {plural(sums.notes, 'note')}."
     )
 
 
@@ -50,7 +50,7 @@ def print_brief(result: AuditResult, written: Sequence[Path]) -> None:
 
 def print_summary(result: AuditResult, console: "Console", written: Sequence[Path]) -> None:
     """The summary; `written` are the files to look at next."""
-    console.print(sentence(result), highlight=False)
+    console.print(sentence(result), highlight=False, soft_wrap=True)
     kinds = kinds_of_findings(result.findings)
     if kinds:
         rows = []
@@ -76,7 +76,7 @@ def print_summary(result: AuditResult, console: "Console", written: Sequence[Pat
     if steps:
         console.print("Next steps", style="bold")
         for number, kind in enumerate(steps, start=1):
-            console.print(f"  {number}. {kind.name}: {kind.action}", highlight=False)
+            console.print(f"  {number}. {kind.name}: {kind.action}", highlight=False, soft_wrap=True)
     for path in written:
         console.print(f"written: {path}", highlight=False, soft_wrap=True)
 
