@@ -58,8 +58,9 @@ class RecordChecks:
 
     def _read_walked(self, batches: ChunkBatches, chunk: BatchTable, item: WalkedRecords) -> None:
         spans = item.spans
-        if item.payload is not chunk.data:
-            self._decoded_size += len(item.payload) + BATCH_HEADER_SIZE * len(numpy.unique(spans.batches))
+        if item.unpacked_size:
+            packed = int((batches.codecs[numpy.unique(spans.batches)] != 0).sum())
+            self._decoded_size += item.unpacked_size + BATCH_HEADER_SIZE * packed
         self._check_offsets(batches, spans)
         self._check_times(batches, spans)
         self._check_keys(batches, item)

@@ -83,7 +83,7 @@ def timestamp_types(chunk: BatchTable, batches: Int64s) -> Any:
 
 def columns_of(chunk: BatchTable, walked: WalkedRecords, columns: Sequence[str], *, is_compiled: bool) -> Any:
     """A record batch of the columns named, in their order."""
-    payload, spans = walked
+    payload, spans = walked.payload, walked.spans
     arrays = []
     for name in columns:
         if name == "key":

@@ -87,8 +87,8 @@ class SectionBuffer:
             self._ends.append(self._ends[-1] + size)
         return size >= 0
 
-    def add(self, section: bytes) -> None:
-        """Adds a section that was decompressed elsewhere."""
+    def add(self, section: bytes | memoryview) -> None:
+        """Adds a section that was decompressed elsewhere, or never compressed."""
         end = self._ends[-1] + len(section)
         self._payload.data[self._ends[-1] : end] = section
         self._ends.append(end)

@@ -1,8 +1,9 @@
 """Decodes the records of a chunk: decompression within a limit, walk, Arrow.
 
-Pure. Compressed batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time.
-Damage comes out beside the rows. Equal to protocol/records/record.py record by record, by numba and by numpy (tests say
-so). Arrow is imported with the first columns that are made: an audit, which looks at spans, starts without it.
+Pure. Compressed batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time. Rows
+keep the log's order; damage comes out beside them. Equal to protocol/records/record.py record by record, by numba and
+by numpy (tests say so). Arrow is imported with the first columns that are made: an audit, which looks at spans, starts
+without it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +68,7 @@ def walk_chunk(
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[WalkedRecords | Damage]:
-    """The spans of the records of the selected batches, some batches at a time."""
+    """The spans of the records of the selected batches, some batches at a time, in the log's order."""
     base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
     in_range = (
         (base_offsets >= _LEAST_BASE_OFFSET)
@@ -79,39 +80,44 @@ def walk_chunk(
     chosen = selected & is_full & in_range
     for index in numpy.flatnonzero(selected & is_full & ~in_range).tolist():
         yield _damage(chunk, index, "its base offset or timestamp leaves no room for deltas")
-    is_compressed = (chunk.column("attributes") & 7) != 0
-    plain = numpy.flatnonzero(chosen & ~is_compressed)
-    if len(plain):
-        starts = chunk.positions[plain] + BATCH_HEADER_SIZE
-        ends = chunk.positions[plain] + chunk.sizes[plain]
-        yield from _walk_group(chunk, chunk.data, plain, starts, ends, is_compiled=is_compiled)
-    packed = numpy.flatnonzero(chosen & is_compressed)
-    for item in _unpacked(chunk, packed, max_decompressed_size) if len(packed) else ():
+    group = numpy.flatnonzero(chosen)
+    if not (chunk.column("attributes")[group] & 7).any():
+        if len(group):
+            starts = chunk.positions[group] + BATCH_HEADER_SIZE
+            ends = chunk.positions[group] + chunk.sizes[group]
+            yield from _walk_group(chunk, chunk.data, group, starts, ends, 0, is_compiled=is_compiled)
+        return
+    for item in _unpacked(chunk, group, max_decompressed_size):
         if isinstance(item, Damage):
             yield item
         else:
-            batches, buffer = item
-            bounds = buffer.bounds()
-            payload = buffer.payload[: bounds[-1]]
-            yield from _walk_group(
-                chunk, payload, numpy.array(batches), bounds[:-1], bounds[1:], is_compiled=is_compiled
-            )
+            group, bounds = numpy.array(item[0]), item[1].bounds()
+            starts, ends = bounds[:-1], bounds[1:]
+            is_packed = (chunk.column("attributes")[group] & 7) != 0
+            unpacked_size = int((ends - starts)[is_packed].sum())
+            payload = item[1].payload[: bounds[-1]]
+            yield from _walk_group(chunk, payload, group, starts, ends, unpacked_size, is_compiled=is_compiled)
 
 
-def _unpacked(chunk: BatchTable, packed: Int64s, max_size: int) -> Iterator[tuple[list[int], SectionBuffer] | Damage]:
-    """The compressed batches in groups with their sections, and the damage of those that can't be decompressed.
+def _unpacked(chunk: BatchTable, chosen: Int64s, max_size: int) -> Iterator[tuple[list[int], SectionBuffer] | Damage]:
+    """The batches in groups with their sections, and the damage of those that can't be decompressed.
 
-    Frames of LZ4 are unpacked in place: liblz4 is so fast that copies are a third of the time.
+    Frames of LZ4 are unpacked in place: liblz4 is so fast that copies are a third of the time. Sections that are not
+    compressed are copied among the others, so that batches of both kinds in turn make one group.
     """
     batches: list[int] = []
     buffer = SectionBuffer(GROUP_BYTES)
-    starts = (chunk.positions[packed] + BATCH_HEADER_SIZE).tolist()
-    ends = (chunk.positions[packed] + chunk.sizes[packed]).tolist()
-    is_lz4 = ((chunk.column("attributes")[packed] & 7) == CompressionType.LZ4).tolist()
-    for index, start, end, may_be_frame in zip(packed.tolist(), starts, ends, is_lz4, strict=True):
-        size = bytes_needed(chunk.view, start, end, max_size) if may_be_frame else -1
-        section = _decompressed(chunk, index, start, end, max_size) if size < 0 else None
-        if isinstance(section, bytes):
+    starts = (chunk.positions[chosen] + BATCH_HEADER_SIZE).tolist()
+    ends = (chunk.positions[chosen] + chunk.sizes[chosen]).tolist()
+    codecs = (chunk.column("attributes")[chosen] & 7).tolist()
+    for index, start, end, codec in zip(chosen.tolist(), starts, ends, codecs, strict=True):
+        section: memoryview | bytes | Damage | None
+        size = bytes_needed(chunk.view, start, end, max_size) if codec == CompressionType.LZ4 else -1
+        if codec == CompressionType.NONE:
+            section = chunk.view[start:end]
+        else:
+            section = _decompressed(chunk, index, start, end, max_size) if size < 0 else None
+        if isinstance(section, memoryview | bytes):
             size = len(section)
         if not buffer.has_room(size):
             if batches:
@@ -130,7 +136,14 @@ def _unpacked(chunk: BatchTable, packed: Int64s, max_size: int) -> Iterator[tupl
 
 
 def _walk_group(
-    chunk: BatchTable, payload: Bytes, group: Int64s, starts: Int64s, ends: Int64s, *, is_compiled: bool
+    chunk: BatchTable,
+    payload: Bytes,
+    group: Int64s,
+    starts: Int64s,
+    ends: Int64s,
+    unpacked_size: int,
+    *,
+    is_compiled: bool,
 ) -> Iterator[WalkedRecords | Damage]:
     headers = (chunk.column(name)[group] for name in ("records_count", "base_offset", "base_timestamp"))
     walk_records = record_walk.walk_records if is_compiled else vector_walk.walk_records
@@ -143,7 +156,7 @@ def _walk_group(
     if is_append_time.any():
         append_times = chunk.column("max_timestamp")[batches]
         timestamps = numpy.where(is_append_time[batches], append_times, timestamps)
-    yield WalkedRecords(payload, spans._replace(batches=batches, timestamps=timestamps))
+    yield WalkedRecords(payload, spans._replace(batches=batches, timestamps=timestamps), unpacked_size)
 
 
 def _decompressed(chunk: BatchTable, index: int, start: int, end: int, max_size: int) -> bytes | Damage:

@@ -68,6 +68,8 @@ class WalkedRecords(NamedTuple):
 
     payload: Bytes
     spans: Spans
+    unpacked_size: int
+    """Bytes of the payload that were decompressed; the others lie in the log as they are."""
 
 
 class Sections(NamedTuple):

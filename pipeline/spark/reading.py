@@ -6,10 +6,8 @@ one is just writing: no damage. Memory: one chunk.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
-import numpy
 import pyarrow as pa
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE
@@ -144,20 +142,10 @@ def _decoded(chunk: BatchTable, wanted: Flags, names: Sequence[str], split: LogS
     for damage in damaged:
         if split.first_offset <= damage.base_offset < split.end_offset:
             yield _fault(damage, split)
-    for selected in _in_order(chunk, wanted & matches):
-        for item in decode_chunk(chunk, selected, columns=names):
-            if isinstance(item, Damage):
-                yield _fault(item, split)
-                continue
-            offsets = item.columns.column("offset").to_numpy()
-            inside = (offsets >= split.first_offset) & (offsets < split.end_offset)
-            yield item.columns if inside.all() else item.columns.filter(pa.array(inside))
-
-
-def _in_order(chunk: BatchTable, selected: Flags) -> Iterator[Flags]:
-    """The selection in parts such that rows keep the log's order: the decoder takes plain batches before compressed."""
-    is_compressed = (chunk.column("attributes") & 7) != 0
-    changes = numpy.flatnonzero(is_compressed[1:] != is_compressed[:-1]) + 1
-    places = numpy.arange(len(chunk))
-    for start, end in pairwise([0, *changes.tolist(), len(chunk)]):
-        yield selected & (places >= start) & (places < end) if len(changes) else selected
+    for item in decode_chunk(chunk, wanted & matches, columns=names):
+        if isinstance(item, Damage):
+            yield _fault(item, split)
+            continue
+        offsets = item.columns.column("offset").to_numpy()
+        inside = (offsets >= split.first_offset) & (offsets < split.end_offset)
+        yield item.columns if inside.all() else item.columns.filter(pa.array(inside))

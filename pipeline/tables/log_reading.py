@@ -117,19 +117,11 @@ def read_records(partition: PartitionDirectory, select: Select) -> Iterator[LogR
 
 
 def _records(chunk: LogChunk, selected: NDArray[numpy.bool_]) -> Iterator[LogRecord | LogDamage]:
-    """In the order of offsets: the decoder takes uncompressed batches first, a run of the same kind at a time."""
-    is_compressed = (chunk.batches.column("attributes") & 7) != 0
-    bounds = numpy.flatnonzero(numpy.diff(is_compressed)) + 1
-    for run in numpy.split(numpy.arange(len(is_compressed)), bounds):
-        of_run = numpy.zeros(len(is_compressed), dtype=numpy.bool_)
-        of_run[run] = selected[run]
-        if not of_run.any():
-            continue
-        for found in decode_chunk(chunk.batches, of_run):
-            if isinstance(found, Damage):
-                yield damage_of(chunk.segment, found)
-            else:
-                yield from _rows(chunk, found)
+    for found in decode_chunk(chunk.batches, selected):
+        if isinstance(found, Damage):
+            yield damage_of(chunk.segment, found)
+        else:
+            yield from _rows(chunk, found)
 
 
 def _rows(chunk: LogChunk, found: DecodedRecords) -> Iterator[LogRecord]:

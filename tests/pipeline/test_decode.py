@@ -3,7 +3,6 @@
 import random
 import struct
 from collections.abc import Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from odradek.pipeline.decode.batch_columns import BATCH_COLUMNS
 from odradek.pipeline.decode.batch_hop import hop_compiled, hop_in_python
 from odradek.pipeline.decode.batch_table import BatchTable, check_crcs
 from odradek.pipeline.decode.damage import Damage, DamageKind
-from odradek.pipeline.decode.records import decode_chunk
+from odradek.pipeline.decode.records import decode_chunk, walk_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.pipeline.decode.spans import RECORD_COLUMNS
 from odradek.protocol.errors import KafkaError
@@ -176,7 +175,7 @@ def test_batch_columns_say_what_the_headers_say(seed: int, is_compiled: bool, tm
             )
     rows, damage = decode_in_order(BatchTable(log), ["offset", *BATCH_COLUMNS], is_compiled=is_compiled)
     assert not damage
-    assert sorted((row for _, row in rows), key=itemgetter("offset")) == expected
+    assert [row for _, row in rows] == expected
     assert {row["compression"] for row in expected} == {"none", "gzip", "snappy", "lz4", "zstd"}
 
 
@@ -261,6 +260,25 @@ def test_damage_names_its_place_and_reading_goes_on(tmp_path: Path) -> None:
     ]
     assert damage[1].base_offset == header.base_offset
     assert whole == 10 - 1 - 3
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_batches_with_codecs_and_without_in_turn_make_one_batch_of_rows(is_compiled: bool) -> None:
+    codecs = [CompressionType.NONE, CompressionType.LZ4, CompressionType.NONE, CompressionType.ZSTD] * 5
+    records = [Record(offset, 1, b"key", b"%d" % offset, []) for offset in range(len(codecs))]
+    batches = [
+        encode_batch([record], base_offset=record.offset, compression=codec)
+        for record, codec in zip(records, codecs, strict=True)
+    ]
+    chunk = BatchTable(b"".join(batches))
+    [found] = decode_chunk(chunk, numpy.ones(len(chunk), dtype=bool), is_compiled=is_compiled)
+    assert not isinstance(found, Damage)
+    assert rows_of(found.columns) == records
+    assert found.batches.tolist() == list(range(len(codecs)))
+    [walked] = walk_chunk(chunk, numpy.ones(len(chunk), dtype=bool), is_compiled=is_compiled)
+    assert not isinstance(walked, Damage)
+    sections = [len(encode_batch([record])) - BATCH_HEADER_SIZE for record in records]
+    assert walked.unpacked_size == sum(sections[1::2])  # every second batch has a codec
 
 
 def test_decompression_stays_within_its_limit() -> None:
