@@ -185,6 +185,22 @@ def test_described_and_listed(both: TwoBrokers) -> None:
     same(both, scene)
 
 
+def test_a_batch_sent_again_in_the_next_transaction(both: TwoBrokers) -> None:
+    """Kafka holds that it verified the batch against the one after it (docs/differences.md)."""
+
+    def scene(side: Side) -> Any:
+        tx = Transactional(side, "sent-again")
+        tx.init()
+        tx.add()
+        tx.produce()
+        tx.end()
+        tx.add()
+        return tx.produce(sequence=0), tx.produce(sequence=1)
+
+    assert scene(Side(both.wire, both.ours.port, True)) == ((0, 0), (0, 2))
+    assert scene(Side(both.wire, both.kafka.port, False)) == ((0, 0), (45, -1))
+
+
 STEPS = 16
 
 
