@@ -76,6 +76,12 @@ class SectionBuffer:
         self._payload: Bytes = numpy.empty(size, dtype=numpy.uint8)
         self._ends = [0]
 
+    def empty(self, size: int) -> None:
+        """Forgets all sections, and has room for so many bytes at least: memory that is new costs as much as a copy."""
+        if size > len(self._payload):
+            self._payload = numpy.empty(size, dtype=numpy.uint8)
+        self._ends = [0]
+
     def has_room(self, size: int) -> bool:
         """Whether so many bytes more go in."""
         return self._ends[-1] + size <= len(self._payload)

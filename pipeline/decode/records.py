@@ -68,7 +68,10 @@ def walk_chunk(
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
     is_compiled: bool = IS_COMPILED,
 ) -> Iterator[WalkedRecords | Damage]:
-    """The spans of the records of the selected batches, some batches at a time, in the log's order."""
+    """The spans of the records of the selected batches, some batches at a time, in the log's order.
+
+    A payload is as it is until the next item is asked for: the next group is unpacked into the same memory.
+    """
     base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
     in_range = (
         (base_offsets >= _LEAST_BASE_OFFSET)
@@ -122,7 +125,8 @@ def _unpacked(chunk: BatchTable, chosen: Int64s, max_size: int) -> Iterator[tupl
         if not buffer.has_room(size):
             if batches:
                 yield batches, buffer
-            batches, buffer = [], SectionBuffer(max(GROUP_BYTES, size))
+            batches = []
+            buffer.empty(size)
         if section is None and not buffer.unpack(chunk.view, start):
             section = _decompressed(chunk, index, start, end, max_size)  # which says what is wrong
         if isinstance(section, Damage):

@@ -281,6 +281,19 @@ def test_batches_with_codecs_and_without_in_turn_make_one_batch_of_rows(is_compi
     assert walked.unpacked_size == sum(sections[1::2])  # every second batch has a codec
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_that_share_one_buffer_have_all_records_in_the_logs_order(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.pipeline.decode.records.GROUP_BYTES", 500)
+    log = random_log(random.Random(seed), 30)
+    expected = [record for position, header in iterate_headers(log) for record in decode_records(log, header, position)]
+    chunk = BatchTable(log)
+    items = list(decode_chunk(chunk, numpy.ones(len(chunk), dtype=bool)))
+    assert len(items) > 3
+    assert [record for item in items if not isinstance(item, Damage) for record in rows_of(item.columns)] == expected
+
+
 def test_decompression_stays_within_its_limit() -> None:
     records = [Record(0, 1, b"key", bytes(1_000_000), [])]
     batch = encode_batch(records, compression=CompressionType.ZSTD)
