@@ -39,7 +39,6 @@ class Connection(asyncio.BufferedProtocol):
         "_draining",
         "_frames",
         "_in_service",
-        "_into_target",
         "_paused_reading",
         "_resuming",
         "_waiting",
@@ -64,7 +63,6 @@ class Connection(asyncio.BufferedProtocol):
         self._in_service = False
         self._draining = False
         self._closing = False
-        self._into_target = False
         self._paused_reading = False
         self._resuming = False
         self.transport: asyncio.Transport | None = None
@@ -72,7 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         self.client_host = ""
         self.client_port = 0
         self.connection_id = 0
-        self.last_used_ms = 0
+        self.last_used_ms = 0.0
 
     # What the event loop calls.
 
@@ -101,21 +99,32 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes go: into a large frame's own buffer, or into the loop's shared one."""
-        target = self._frames.target()
-        self._into_target = target is not None
-        return self._connections.receive_buffer if target is None else target
+        if self._frames.large is None:
+            return self._connections.receive_buffer
+        return self._frames.target()
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes arrived: serves the frames that they complete."""
         if self._closing:
             return
-        if self._into_target:
-            frame = self._frames.received(nbytes)
+        reader = self._frames
+        frame = reader.whole_frame(self._connections.receive_buffer, nbytes)
+        if frame is not None:
+            writer = self._writer
+            assert writer is not None
+            if self._in_service or self._waiting or writer.is_sending:
+                self._keep(frame, owned=False)
+            else:
+                self._in_service = True
+                self._dispatcher.dispatch(self, frame, False)
+            return
+        if reader.large is not None:
+            frame = reader.received(nbytes)
             if frame is not None:
                 self._take(frame, owned=True)
             return
         try:
-            frames = self._frames.feed(self._connections.receive_buffer[:nbytes])
+            frames = reader.feed(self._connections.receive_buffer[:nbytes])
         except ProtocolError as error:
             self.refuse(str(error))
             return
@@ -154,8 +163,12 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         if parts is not None:
-            assert self._writer is not None
-            self._writer.write(parts)
+            writer = self._writer
+            assert writer is not None
+            if len(parts) == 1 and not writer.is_sending and isinstance(parts[0], bytes):
+                writer.transport.write(parts[0])
+            else:
+                writer.write(parts)
         if self._waiting and not self._draining:
             self._drain()
 

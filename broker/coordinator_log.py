@@ -32,10 +32,9 @@ class PartitionLog:
         self._partition.notify_when_seen(appended.last_offset + 1, len(batch))
         return appended.first_offset
 
-    @property
     def is_durable(self) -> bool:
         """Whether nothing waits for a sync of the disk."""
-        return not self._partition.log.wants_sync
+        return not self._partition.wants_sync()
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
         """When it is what acks=all promises (docs/durability.md): at once, but where that is a sync of the disk."""

@@ -10,16 +10,15 @@ encoded; no task, no await.
 """
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from struct import Struct
+from time import time_ns
 from typing import Any
 
 from ..protocol.api_keys import ApiDescription, ApiKey, api
 from ..protocol.codec import decoder
 from ..protocol.errors import ErrorCode, KafkaError, ProtocolError
-from ..protocol.header import request_header_version, response_encoder
-from ..protocol.messages.headers import RequestHeader
+from ..protocol.header import request_head_decoder, response_encoder
 from .connection import Connection
 from .request import ConnectionRefusal, RequestContext
 from .response_writer import Part
@@ -33,10 +32,12 @@ logger = logging.getLogger(__name__)
 class Route:
     """How one version of one API is decoded, served and answered."""
 
-    __slots__ = ("decode", "decode_header", "encode", "handle", "name", "response_version")
+    __slots__ = ("api_key", "decode", "decode_head", "encode", "handle", "name", "response_version", "version")
 
     def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
-        self.decode_header = decoder(RequestHeader, request_header_version(description.key, version))
+        self.api_key: int = description.key
+        self.version = version
+        self.decode_head = request_head_decoder(description.key, version)
         self.decode = decode
         self.handle = handle
         self.name = description.name
@@ -45,15 +46,34 @@ class Route:
         self.encode = response_encoder(description.response_class(), self.response_version)
 
 
-class Reply:
-    """Answers one request: called with the response, or with None where the client wants none."""
+class RequestInService(RequestContext):
+    """A request as its handler knows it, and the way to answer it: handlers get one object as both.
+
+    Called with the response, or with None where the client wants none.
+    """
 
     __slots__ = ("_connection", "_correlation_id", "_route")
 
-    def __init__(self, connection: Connection, route: Route, correlation_id: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        route: Route,
+        correlation_id: int,
+        client_id: str | None,
+        now_ms: int,
+        owns_frame: bool,
+    ) -> None:
         self._connection: Connection | _Unheard | None = connection
         self._route = route
         self._correlation_id = correlation_id
+        self.api_key = route.api_key
+        self.api_version = route.version
+        self.client_id = client_id
+        self.client_host = connection.client_host
+        self.listener_name = connection.listener_name
+        self.connection_id = connection.connection_id
+        self.now_ms = now_ms
+        self.owns_frame = owns_frame
 
     def __call__(self, response: Any) -> None:
         """Encodes and sends; a second call is an error of the handler's."""
@@ -71,7 +91,7 @@ class Reply:
         self._connection = None
         connection.refuse(reason)
 
-    def fail(self, api_key: int, request: Any, error: Exception) -> None:
+    def fail(self, request: Any, error: Exception) -> None:
         """Answers that serving the request failed (``RequestHandlerHelper.handleError``).
 
         Not heard any more: an answer of the handler's that is still on its way. Nothing is sent where there was one.
@@ -82,7 +102,7 @@ class Reply:
         from .error_responses import error_response  # the rules of all APIs: only once a handler failed
 
         code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
-        response = error_response(api_key, self._route.response_version, request, code)
+        response = error_response(self.api_key, self._route.response_version, request, code)
         if response is None:
             self.refuse(f"serving it failed ({code.name}), and it wants no answer")
         else:
@@ -111,6 +131,7 @@ class Dispatcher:
     def __init__(self, broker: Any) -> None:
         """``broker``: what the handlers are given."""
         self._broker = broker
+        self._time_s = broker.timers.time_s
         self._routes: dict[int, Route] = {}
         self._instead: dict[int, Handler] = {}
 
@@ -130,8 +151,7 @@ class Dispatcher:
             return
         client_id = None
         try:
-            header, position = route.decode_header(frame, 0)
-            client_id = header.client_id
+            correlation_id, client_id, position = route.decode_head(frame)
             # What stands behind the last field is left unread, as Kafka leaves it.
             request, _ = route.decode(frame, position)
         except ProtocolError as error:
@@ -139,21 +159,10 @@ class Dispatcher:
 
             connection.refuse(f"{explain(frame, error)}; client id {client_id!r}")
             return
-        now_ms = time.time_ns() // 1_000_000
-        connection.last_used_ms = self._broker.timers.now_ms()
-        context = RequestContext(
-            api_key,
-            version,
-            client_id,
-            connection.client_host,
-            connection.listener_name,
-            connection.connection_id,
-            now_ms,
-            owned,
-        )
-        reply = Reply(connection, route, header.correlation_id)
+        connection.last_used_ms = self._time_s() * 1000
+        in_service = RequestInService(connection, route, correlation_id, client_id, time_ns() // 1_000_000, owned)
         try:
-            route.handle(self._broker, request, context, reply)
+            route.handle(self._broker, request, in_service, in_service)
         except ConnectionRefusal as refusal:
             connection.refuse(str(refusal))
         except Exception as error:
@@ -165,7 +174,7 @@ class Dispatcher:
                 connection.client_host,
                 connection.client_port,
             )
-            reply.fail(api_key, request, error)
+            in_service.fail(request, error)
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """The route of an (API, version) used for the first time, or None where it is not served."""

@@ -14,6 +14,8 @@ class LoopTimers:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.time_s: Callable[[], float] = loop.time
+        """The loop's monotonic clock in seconds, for what reads it with every request."""
         self._queue = TimerQueue()
         self._wake_up: asyncio.TimerHandle | None = None
         self._wake_up_ms = 0
@@ -36,7 +38,7 @@ class LoopTimers:
 
         The loop's own timer stays as it is: it finds nothing due then, and goes on to what is.
         """
-        return handle.postpone(int(self._loop.time() * 1000) + delay_ms)
+        return handle.postpone(int(self.time_s() * 1000) + delay_ms)
 
     def close(self) -> None:
         """Fires nothing any more."""

@@ -69,6 +69,11 @@ class Partition:
             log.assign_epoch(self.leader_epoch)
         return log
 
+    def wants_sync(self) -> bool:
+        """:attr:`Log.wants_sync` of its log, for what is asked with every request. Raises KafkaError as :attr:`log`."""
+        log = self._log
+        return (self.log if log is None else log).wants_sync
+
     def use_log(self, log: Log) -> None:
         """Serves this log from now on: the replica was moved to another directory."""
         self._log = log

@@ -16,7 +16,7 @@ from .errors import ProtocolError
 from .messages.structure import Message
 from .table import MessageSpec, message
 
-__all__ = ["Message", "decode", "decoder", "encode", "encode_parts", "encoder", "parts_encoder"]
+__all__ = ["Message", "carries_records", "decode", "decoder", "encode", "encode_parts", "encoder", "parts_encoder"]
 
 Buffer = bytes | bytearray | memoryview
 AnyMessage = TypeVar("AnyMessage", bound=Message)
@@ -76,13 +76,17 @@ def parts_encoder(cls: type[AnyMessage], version: int) -> PartsEncoder[AnyMessag
     """The function ``(message) -> [buffer, …]`` that :func:`encode_parts` uses; for hot paths."""
     known: PartsEncoder[AnyMessage] | None = _PARTS_ENCODERS.get((cls, version))
     if known is None:
-        spec = _spec(cls, version)
-        if has_records(spec.layout(version)):
-            known = _compile(encode_parts_source(spec, cls, version))
+        if carries_records(cls, version):
+            known = _compile(encode_parts_source(_spec(cls, version), cls, version))
         else:
             known = _in_one_part(encoder(cls, version))
         _PARTS_ENCODERS[cls, version] = known
     return known
+
+
+def carries_records(cls: type[Message], version: int) -> bool:
+    """Whether the message has fields of type ``records`` in that version, and so may be encoded in several parts."""
+    return has_records(_spec(cls, version).layout(version))
 
 
 def _in_one_part(encode_whole: Encoder[AnyMessage]) -> PartsEncoder[AnyMessage]:

@@ -25,49 +25,59 @@ BUFFER_GROWTH = 4
 class FrameReader:
     """The receiving half of one connection's framing."""
 
-    __slots__ = ("_large", "_large_filled", "_large_size", "_max_frame_bytes", "_small")
+    __slots__ = ("_large_filled", "_large_size", "_max_frame_bytes", "_small", "large")
 
     def __init__(self, max_frame_bytes: int) -> None:
         """``max_frame_bytes``: the largest frame taken, without its 4 bytes of size (``socket.request.max.bytes``)."""
         self._max_frame_bytes = max_frame_bytes
         self._small = bytearray()
-        self._large: bytearray | None = None
+        self.large: bytearray | None = None
+        """The buffer of a large unfinished frame: while there is one, bytes are received into :meth:`target`."""
         self._large_filled = 0
         self._large_size = 0
+
+    def whole_frame(self, buffer: memoryview, count: int) -> memoryview | None:
+        """The frame that the first ``count`` bytes of ``buffer`` are, where they are one whole frame and nothing else.
+
+        Most requests come so. Otherwise None, and nothing is changed: :meth:`feed` takes the bytes.
+        """
+        if count < 4 or self._small or self.large is not None:
+            return None
+        size = SIZE.unpack_from(buffer)[0]
+        return buffer[4:count] if size == count - 4 and size <= self._max_frame_bytes else None
 
     @property
     def buffered_bytes(self) -> int:
         """How many bytes of an unfinished frame are held."""
-        return len(self._small) if self._large is None else self._large_filled
+        return len(self._small) if self.large is None else self._large_filled
 
-    def target(self) -> memoryview | None:
-        """Where the next bytes should be received, or None for a buffer of the caller's.
+    def target(self) -> memoryview:
+        """Where the next bytes should be received while there is a :attr:`large` frame.
 
         After receiving n bytes into it call :meth:`received`; never :meth:`feed` while a target is out.
         """
-        if self._large is None:
-            return None
-        return memoryview(self._large)[self._large_filled :]
+        assert self.large is not None, "target() without a large frame"
+        return memoryview(self.large)[self._large_filled :]
 
     def received(self, count: int) -> memoryview | None:
         """Notes ``count`` bytes received into :meth:`target`; the frame, where that completes it (to keep)."""
-        assert self._large is not None, "received() without target()"
+        assert self.large is not None, "received() without target()"
         self._large_filled += count
-        if self._large_filled < len(self._large):
+        if self._large_filled < len(self.large):
             return None
         if self._large_filled < self._large_size:
             self._grow()
             return None
-        frame = memoryview(self._large)
-        self._large = None
+        frame = memoryview(self.large)
+        self.large = None
         return frame
 
     def _grow(self) -> None:
         """More room for the large frame. A new buffer: the old one may still be lent to who receives."""
-        assert self._large is not None
-        grown = bytearray(min(self._large_size, BUFFER_GROWTH * len(self._large)))
-        grown[: self._large_filled] = self._large
-        self._large = grown
+        assert self.large is not None
+        grown = bytearray(min(self._large_size, BUFFER_GROWTH * len(self.large)))
+        grown[: self._large_filled] = self.large
+        self.large = grown
 
     def feed(self, data: memoryview) -> list[memoryview]:
         """Takes bytes received; the frames (without their size) that they complete, in order.
@@ -75,7 +85,7 @@ class FrameReader:
         A frame may be a view of ``data``: it is valid only until the caller reuses that buffer.
         Raises ProtocolError for a negative size or one beyond the limit; the connection can't be used any more.
         """
-        if self._large is not None:
+        if self.large is not None:
             return self._feed_large(data)
         frames: list[memoryview] = []
         position = 0
@@ -125,8 +135,8 @@ class FrameReader:
             size = SIZE.unpack_from(rest)[0]
             if size >= LARGE_FRAME_BYTES:
                 filled = len(rest) - 4
-                self._large = bytearray(min(size, max(FIRST_BUFFER_BYTES, BUFFER_GROWTH * filled)))
-                self._large[:filled] = rest[4:]
+                self.large = bytearray(min(size, max(FIRST_BUFFER_BYTES, BUFFER_GROWTH * filled)))
+                self.large[:filled] = rest[4:]
                 self._large_filled, self._large_size = filled, size
                 return
         self._small += rest
@@ -135,9 +145,9 @@ class FrameReader:
         """:meth:`feed` while a large frame is unfinished: for callers that don't use :meth:`target`."""
         frame = None
         position = 0
-        while self._large is not None and position < len(data):
-            count = min(len(self._large) - self._large_filled, len(data) - position)
-            self._large[self._large_filled : self._large_filled + count] = data[position : position + count]
+        while self.large is not None and position < len(data):
+            count = min(len(self.large) - self._large_filled, len(data) - position)
+            self.large[self._large_filled : self._large_filled + count] = data[position : position + count]
             position += count
             frame = self.received(count)
         rest = self.feed(data[position:]) if position < len(data) else []

@@ -13,13 +13,14 @@ from struct import error as struct_error
 from typing import Any
 
 from .api_keys import ApiKey, api
-from .codec import Buffer, Message, decoder, encoder, parts_encoder
+from .codec import Buffer, Message, carries_records, decoder, encoder, parts_encoder
 from .errors import ProtocolError
 from .messages.headers import RequestHeader
 
 ResponseEncoder = Callable[[Any, int], list[Any]]
 
 _API_KEY_AND_VERSION = Struct(">hh")
+_CORRELATION_ID_AND_SIZE = Struct(">ih")
 _REQUEST_HEAD = Struct(">ihhih")
 _RESPONSE_HEAD = Struct(">ii")
 _NO_TAGGED_FIELDS = b"\0"
@@ -57,6 +58,31 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
     return decoder(RequestHeader, request_header_version(api_key, version))(frame, 0)
 
 
+def request_head_decoder(api_key: int, version: int) -> Callable[[Buffer], tuple[int, str | None, int]]:
+    """The function ``frame -> (correlation id, client id, position of the body)``; for hot paths.
+
+    It raises ProtocolError as :func:`decode_request_header` does. Most headers have a client id and no tagged field:
+    these are read without making a header of them.
+    """
+    header_version = request_header_version(api_key, version)
+    decode_any = decoder(RequestHeader, header_version)
+    tail_size = header_version - 1
+    unpack = _CORRELATION_ID_AND_SIZE.unpack_from
+
+    def decode_head(frame: Buffer) -> tuple[int, str | None, int]:
+        try:
+            correlation_id, size = unpack(frame, 4)
+            stop = 10 + size
+            if 0 <= size <= len(frame) - 10 and not (tail_size and frame[stop]):
+                return correlation_id, str(frame[10:stop], "utf-8"), stop + tail_size
+        except (IndexError, struct_error, UnicodeDecodeError):
+            pass  # which says what is wrong
+        header, position = decode_any(frame, 0)
+        return header.correlation_id, header.client_id, position
+
+    return decode_head
+
+
 def encode_request(message: Message, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """A request as a whole frame, its 4-byte size included. Raises ProtocolError for what cannot be written."""
     body = encoder(type(message), version)(message)
@@ -83,17 +109,21 @@ def encode_response_parts(message: Message, version: int, correlation_id: int) -
 
 def response_encoder(cls: type[Message], version: int) -> ResponseEncoder:
     """The function ``(message, correlation_id) -> [buffer, …]`` of :func:`encode_response_parts`; for hot paths."""
-    encode_body = parts_encoder(cls, version)
     tail = _NO_TAGGED_FIELDS if response_header_version(cls.API_KEY, version) == 1 else b""
     head_size = 4 + len(tail)
     pack = _RESPONSE_HEAD.pack
+    if not carries_records(cls, version):
+        encode_whole = encoder(cls, version)
+
+        def encode_in_one_part(message: Message, correlation_id: int) -> list[Any]:
+            body = encode_whole(message)
+            return [pack(head_size + len(body), correlation_id) + tail + body]
+
+        return encode_in_one_part
+    encode_body = parts_encoder(cls, version)
 
     def encode_response(message: Message, correlation_id: int) -> list[Any]:
         parts = encode_body(message)
-        if len(parts) == 1:
-            body = parts[0]
-            parts[0] = pack(head_size + len(body), correlation_id) + tail + body
-            return parts
         size = head_size + sum(len(part) for part in parts)
         head = pack(size, correlation_id) + tail
         if parts:

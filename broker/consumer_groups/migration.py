@@ -220,7 +220,7 @@ def downgrade(
             for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
                 follow.cancel_timer(key(group.group_id, member_id))
         for member in classic.members.values():
-            follow.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+            follow.timers.append(member.session_timer)
         if reason is not None:
             prepare(core.config, classic, follow, reason)
         logger.info("group %s is a classic group from generation %d on", classic.group_id, classic.generation_id)

@@ -47,7 +47,6 @@ class CoordinatorLog(Protocol):
     def append(self, batch: bytes, now_ms: int) -> int:
         """Appends one record batch; the offset of its first record. Raises KafkaError with the reason."""
 
-    @property
     def is_durable(self) -> bool:
         """Whether everything appended so far is as durable as configured: :meth:`when_durable` would not wait."""
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
-from ..effects import NO_PRODUCER_ID, OpenTransaction, SetTimer, TimerKey, Token
+from ..effects import NO_PRODUCER_ID, CancelTimer, OpenTransaction, SetTimer, TimerKey, Token
 from .errors import client_error
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf, TimerHandle, Timers
 from .loading import load_steps
@@ -44,6 +44,11 @@ class ShardState(Enum):
     ACTIVE = auto()
     FAILED = auto()
     UNLOADED = auto()
+
+
+# Bound once: to look up an enum's member by its name costs more than a call, and every request does.
+_ACTIVE = ShardState.ACTIVE
+_NONE = ErrorCode.NONE
 
 
 class ShardTimer:
@@ -170,7 +175,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         ``reply`` gets the effects' response when their records are durable, or ``error_response`` of what went wrong.
         A decision that answers through tokens leaves no response.
         """
-        if self.state is not ShardState.ACTIVE:
+        if self.state is not _ACTIVE:
             reply(error_response(self.refusal()))
             return
         effects = self.core.effects(now_ms)
@@ -225,12 +230,18 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self, effects: EffectsOf, reply: Reply | None = None, error_response: ErrorResponse | None = None
     ) -> ErrorCode:
         """Carries out what was decided; the error if its records could not be appended."""
-        self._set_timers(effects)
+        if effects.timers:
+            self._set_timers(effects.timers)
         response = effects.response
         if not effects.records:
-            if effects.replies or response is not None or self._after_stored is not None:
+            if effects.replies or self._after_stored is not None:
                 self._release_when_durable(effects.replies, response, reply, error_response, effects)
-            return ErrorCode.NONE
+            elif response is not None and reply is not None:
+                if self._log.is_durable():
+                    reply(response)
+                else:
+                    self._release_when_durable([], response, reply, error_response)
+            return _NONE
         if effects.replies:
             # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
             self._release_when_durable(effects.replies, None, None, None)
@@ -238,7 +249,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         follow = self.core.effects(effects.now_ms)
         if effects.appended is not None:
             effects.appended(error, follow)
-        self._set_timers(follow)
+        self._set_timers(follow.timers)
         if error and error_response is not None and response is not None:
             response = error_response(error)
 
@@ -261,7 +272,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         error_response: ErrorResponse | None,
         stored: EffectsOf | None = None,
     ) -> None:
-        if self._log.is_durable:
+        if self._log.is_durable():
             self._release(replies, response, reply, stored)
             return
 
@@ -331,19 +342,21 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self.core.replay(record, offset + index, producer_id, now_ms)
         return ErrorCode.NONE
 
-    def _set_timers(self, effects: EffectsOf) -> None:
-        for wanted in effects.timers:
-            known = self._timers_set.get(wanted.key)
+    def _set_timers(self, timers: list[SetTimer | CancelTimer]) -> None:
+        for wanted in timers:
             if isinstance(wanted, SetTimer):
+                key, delay_ms, event = wanted
+                known = self._timers_set.get(key)
                 if known is not None:
-                    if self._timers.postpone(known.handle, wanted.delay_ms):
-                        known.event = wanted.event
+                    if self._timers.postpone(known.handle, delay_ms):
+                        known.event = event
                         continue
                     known.handle.cancel()
                 self._set_timer(wanted)
-            elif known is not None:
-                del self._timers_set[wanted.key]
-                known.handle.cancel()
+            else:
+                known = self._timers_set.pop(wanted.key, None)
+                if known is not None:
+                    known.handle.cancel()
 
     def _set_timer(self, wanted: SetTimer) -> None:
         timer = self._timers_set[wanted.key] = ShardTimer(wanted.key, wanted.event)

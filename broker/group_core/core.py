@@ -148,7 +148,7 @@ class GroupCore:
             group = _group_from_record(group_id, value, effects.now_ms)
             self.groups[group_id] = group
             for member in group.members.values():
-                effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+                effects.timers.append(member.session_timer)
             if len(group.members) > self.config.group_max_size:
                 prepare(self.config, group, effects, "group.max.size was lowered")
         if self.consumer_groups:

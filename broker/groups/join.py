@@ -245,7 +245,7 @@ def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining,
     group.add(member, joining.token)
     # It has no id to send heartbeats with, and a lost connection is not seen while the request is parked: without a
     # limit, clients that retry would fill the group with members that are nobody.
-    joining.effects.set_timer(member.session_key, core.config.new_member_join_timeout_ms, member.session_event)
+    joining.effects.set_timer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
     what = f"new member {member_id} with instance id {joining.group_instance_id}"
     prepare_or_complete(core.config, group, joining.effects, joining.because(what))
 
@@ -259,7 +259,7 @@ def _replace_static_member(
     replaced_leader = group.leader_id or ""
     old = group.members[old_member_id]
     member = group.replace_static_member(joining.group_instance_id, old_member_id, new_member_id)
-    joining.effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+    joining.effects.timers.append(member.session_timer)
     group.update_member(
         member,
         joining.protocols,
@@ -300,7 +300,7 @@ def _remember_replaced(
         if error:
             group.update_member(member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
             restored = group.replace_static_member(instance_id, member.member_id, old.member_id)
-            follow.set_timer(restored.session_key, restored.session_timeout_ms, restored.session_event)
+            follow.timers.append(restored.session_timer)
             response = generation_response(group, "")
             response.error_code = error
             response.leader = replaced_leader

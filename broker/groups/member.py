@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..effects import TimerKey, Token
+from ..effects import SetTimer, TimerKey, Token
 from .effects import MemberExpired, session_key
 
 Protocols = list[tuple[str, bytes]]
@@ -27,9 +27,8 @@ class ClassicMember:
         "protocol_type",
         "protocols",
         "rebalance_timeout_ms",
-        "session_event",
         "session_key",
-        "session_timeout_ms",
+        "session_timer",
         "sync_token",
     )
 
@@ -51,16 +50,24 @@ class ClassicMember:
         self.client_id = client_id
         self.client_host = client_host
         self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.session_timeout_ms = session_timeout_ms
         self.protocol_type = protocol_type
         self.protocols = protocols
         self.assignment = assignment
         self.join_token: Token | None = None
         self.sync_token: Token | None = None
         self.is_new = False
-        # Made once: every heartbeat sets this timer anew.
         self.session_key: TimerKey = session_key(group_id, member_id)
-        self.session_event = MemberExpired(group_id, member_id)
+        self.session_timer = SetTimer(self.session_key, session_timeout_ms, MemberExpired(group_id, member_id))
+        """Begins its session anew: made once, since every heartbeat asks for it."""
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """How long it may be without a sign of life."""
+        return self.session_timer.delay_ms
+
+    @session_timeout_ms.setter
+    def session_timeout_ms(self, timeout_ms: int) -> None:
+        self.session_timer = self.session_timer._replace(delay_ms=timeout_ms)
 
     @property
     def is_static(self) -> bool:

@@ -94,7 +94,7 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
         token = group.take_join_token(member)
         if token is not None:
             effects.reply(token, generation_response(group, member.member_id))
-        effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+        effects.timers.append(member.session_timer)
         member.is_new = False
         group.pending_sync_members[member.member_id] = None
     effects.set_timer(
@@ -181,7 +181,7 @@ def answer_parked_syncs(group: ClassicGroup, effects: Effects, error: ErrorCode 
         else:
             effects.reply(token, assignment_response(group, member))
         # A session that ended while the request was parked was let pass; from now on heartbeats are due again.
-        effects.set_timer(member.session_key, member.session_timeout_ms, member.session_event)
+        effects.timers.append(member.session_timer)
 
 
 def assignment_response(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:

@@ -50,7 +50,7 @@ class Answers:
 def heartbeat(handle: Callable[[Answer], None]) -> Answers:
     """What a Heartbeat comes to that is served by ``handle``."""
     connection = Answers()
-    broker = SimpleNamespace(timers=SimpleNamespace(now_ms=lambda: 0))
+    broker = SimpleNamespace(timers=SimpleNamespace(time_s=lambda: 0.0))
     dispatcher = Dispatcher(broker)
     dispatcher.serve_otherwise({ApiKey.HEARTBEAT: lambda broker, request, context, reply: handle(reply)})
     frame = encode_request(HeartbeatRequest("readers", 1, "one"), VERSION, 1, "thread")[4:]
@@ -145,7 +145,7 @@ def test_the_connection_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_request_without_an_answer_ends_the_connection() -> None:
     connection = Answers()
-    dispatcher = Dispatcher(SimpleNamespace(timers=SimpleNamespace(now_ms=lambda: 0)))
+    dispatcher = Dispatcher(SimpleNamespace(timers=SimpleNamespace(time_s=lambda: 0.0)))
 
     def handle(broker: Any, request: ProduceRequest, context: Any, reply: Answer) -> None:
         raise ZeroDivisionError("of ours")

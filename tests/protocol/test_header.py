@@ -1,5 +1,8 @@
 """Headers by version, and whole frames."""
 
+import random
+from collections.abc import Callable
+
 import pytest
 
 from odradek.protocol.api_keys import ApiKey, api
@@ -10,6 +13,7 @@ from odradek.protocol.header import (
     decode_request_header,
     encode_request,
     encode_response_parts,
+    request_head_decoder,
     request_header_version,
     response_header_version,
 )
@@ -44,6 +48,34 @@ def test_a_request_frame_is_read_back(version: int, client_id: str | None) -> No
     assert header == RequestHeader(ApiKey.HEARTBEAT, version, 77, client_id)
     assert decode(HeartbeatRequest, version, frame, body + 4) == (request, len(frame))
     assert frame[4:] == encode(header, request_header_version(ApiKey.HEARTBEAT, version)) + encode(request, version)
+
+
+@pytest.mark.parametrize("version", [3, 4])
+@pytest.mark.parametrize("seed", range(100))
+def test_a_head_is_what_the_header_says(seed: int, version: int) -> None:
+    """Whole and cut off, with and without tagged fields, with any byte changed: the same, or the same refusal."""
+    chance = random.Random(seed)
+    head = RequestHeader(ApiKey.HEARTBEAT, version, chance.getrandbits(31), chance.choice([None, "", "client", "ключ"]))
+    header_version = request_header_version(ApiKey.HEARTBEAT, version)
+    if header_version == 2 and chance.random() < 0.5:
+        head.unknown_tagged_fields = [(7, b"seven")]
+    frame = bytearray(encode(head, header_version) + chance.randbytes(chance.choice([0, 5])))
+    if chance.random() < 0.5:
+        frame[chance.randrange(4, len(frame))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF])
+    frame = frame[: chance.choice([len(frame), chance.randrange(4, len(frame))])]
+
+    def read(decoded: Callable[[], object]) -> object:
+        try:
+            return decoded()
+        except ProtocolError as error:
+            return str(error)
+
+    def whole() -> object:
+        header, position = decode_request_header(memoryview(frame))
+        return header.correlation_id, header.client_id, position
+
+    decode_head = request_head_decoder(ApiKey.HEARTBEAT, version)
+    assert read(lambda: decode_head(memoryview(frame))) == read(whole), f"seed {seed}"
 
 
 def test_the_client_id_is_not_compact_in_a_flexible_header() -> None:

@@ -110,7 +110,6 @@ class MemoryLog:
             self.on_append(list(decoded_records([batch])))
         return offset
 
-    @property
     def is_durable(self) -> bool:
         return not self.held
 

@@ -96,12 +96,11 @@ class SyncedLog:
             self.producer_state.apply(header, header.base_offset)
         self.producer_state.forget_unreplicated(self.next_offset)
 
-    @property
     def is_durable(self) -> bool:
         return self.synced == len(self.batches)
 
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
-        if self.is_durable:
+        if self.is_durable():
             callback(ErrorCode.NONE)
         else:
             self._waiting.append(callback)
