@@ -54,7 +54,7 @@ class InStep:
 
     def ask(self, who: str, request: Callable[[int], Message], version: int, *, may_park: bool = False) -> Any:
         """Sends what ``request`` makes for each side; our answer, None where it is parked."""
-        connection = self._idle.pop() if self._idle else f"{self.group}-{next(self._connections)}"
+        connection = self._idle.pop() if self._idle else self._opened()
         sent = [
             sending(port, request(side), version, connection, who or "admin") for side, port in enumerate(self.ports)
         ]
@@ -71,6 +71,13 @@ class InStep:
                 answered += self._collected()
         self._settle(answered)
         return next((bodies[OURS] for _, one, _, bodies in answered if one is asked), None)
+
+    def _opened(self) -> str:
+        """A connection that both have taken: the first request of a new one may be read after the next question."""
+        connection = f"{self.group}-{next(self._connections)}"
+        for port in self.ports:
+            self.wire.ask(port, DescribeGroupsRequest([self.group]), 5, connection)
+        return connection
 
     def wait_for(self, who: str) -> Any:
         """Waits until what a client asked is answered, if it is not yet."""
