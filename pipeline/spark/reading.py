@@ -25,8 +25,6 @@ from .isolation import UnknownTransactionsError, aborted_transactions, is_aborte
 from .options import Mode
 from .splits import LogSplit
 
-CHUNK_BYTES = 1 << 20  # 64 KiB and 16 MiB are both slower through Spark's Arrow hop
-
 
 class CorruptLogError(Exception):
     """Bytes that can't be read, in mode FAILFAST; the text names file, position and what is wrong."""
@@ -113,13 +111,7 @@ def _where_it_is_now(split: LogSplit) -> LogSplit:
 def _chunks(split: LogSplit) -> Iterator[BatchTable | Damage]:
     positions = indexed_positions(split.segment)
     inside = [position for position in positions if split.start < position < split.end]
-    return read_chunks(
-        split.segment.path,
-        start=split.start,
-        end=split.end,
-        batch_positions=inside,
-        chunk_bytes=CHUNK_BYTES,
-    )
+    return read_chunks(split.segment.path, start=split.start, end=split.end, batch_positions=inside)
 
 
 def _is_behind_the_log(damage: Damage, split: LogSplit) -> bool:
