@@ -5,6 +5,7 @@ breaks no import rule between the rooms. A command is a function that takes its 
 the command's name) and returns the exit code.
 """
 
+import os
 import sys
 from importlib import import_module
 
@@ -60,6 +61,8 @@ def main() -> int:
         hint = f" Did you mean '{meant[0]}'?" if meant else ""
         print(f"odradek: unknown command '{arguments[0]}'.{hint} 'odradek --help' lists them.", file=sys.stderr)
         return 2
+    # numpy's OpenBLAS starts a thread for each core when it is imported, and no command does linear algebra.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     module, _, function = COMMANDS[arguments[0]][0].partition(":")
     run = getattr(import_module(module), function)
     return int(run(arguments[1:]) or 0)

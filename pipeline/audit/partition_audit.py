@@ -5,7 +5,8 @@ bytes. Memory: one chunk of the log, the indexes of one segment, some numbers fo
 Source: the checks are named in catalogue_log.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from ..decode.batch_table import BatchTable
 from ..decode.checked_headers import CheckedHeaders, checked, read_headers
 from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
-from ..file_access import modified_ms
+from ..file_access import is_local, modified_ms
 from ..internal_topics import OFFSETS_TOPIC
 from ..log_directories import SegmentFile, indexed_positions
 from .batch_checks import BatchChecks
@@ -36,14 +37,17 @@ if TYPE_CHECKING:
     from .groups.records import GroupRecords
     from .record_checks import RecordChecks
 
+_READ_AHEAD_BYTES = 64 << 20
+
 
 def audit_partition(task: AuditTask) -> PartitionReport:
     """The report on one replica. Raises OSError."""
     replica = task.replica
     report = PartitionReport(str(task.directory), replica.topic, replica.partition)
     audit = _PartitionAudit(task, report)
-    for index, segment in enumerate(replica.segments):
-        audit.read_segment(segment, is_active=index + 1 == len(replica.segments))
+    with closing(audit.segments()) as segments:
+        for segment, items in segments:
+            audit.read_segment(segment, items, is_active=segment is replica.segments[-1])
     audit.finish()
     return report
 
@@ -69,7 +73,18 @@ class _PartitionAudit:
         report.high_watermark = task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, -1)
         report.is_compacted = task.policy.is_compacted
 
-    def read_segment(self, segment: SegmentFile, *, is_active: bool) -> None:
+    def segments(self) -> Generator[tuple[SegmentFile, Iterator[CheckedHeaders | Damage]], None, None]:
+        """Each segment with its batches; headers alone are read ahead, where there is so much that it is worth it."""
+        segments = self.task.replica.segments
+        if self.records is None and self.report.size >= _READ_AHEAD_BYTES and is_local(self.task.directory):
+            from ..decode.read_ahead import read_ahead  # threads, which most audits do without
+
+            yield from read_ahead(segments, self._checked)
+        else:
+            for segment in segments:
+                yield segment, self._checked(segment)
+
+    def read_segment(self, segment: SegmentFile, items: Iterator[CheckedHeaders | Damage], *, is_active: bool) -> None:
         """Checks a segment's batches and indexes."""
         before = self.batches.next_offset - 1
         if before >= segment.base_offset:
@@ -80,7 +95,7 @@ class _PartitionAudit:
         time_index = self._time_index(segment)
         lost: list[tuple[int, int]] = []
         first_timestamp = largest_timestamp = -1
-        for item in self._checked(segment):
+        for item in items:
             if isinstance(item, Damage):
                 lost.append((item.position, item.position + item.size))
                 self._report_damage(segment, item, is_active=is_active)

@@ -149,6 +149,24 @@ def test_a_small_audit_of_batches_imports_nothing_that_it_does_not_need(tmp_path
     assert (done.returncode, done.stderr) == (1, "\n")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_command_has_no_threads_for_linear_algebra() -> None:
+    program = """
+import os, sys, types
+import odradek.__main__ as program
+
+def run(arguments):
+    import numpy
+    print(len(os.listdir("/proc/self/task")))
+
+sys.modules["told"] = types.SimpleNamespace(run=run)
+program.COMMANDS["told"] = ("told:run", "")
+sys.argv = ["odradek", "told"]
+program.main()
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "1\n"
+
+
 def test_a_summary_in_a_file_has_paths_on_one_line_and_each_directory_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
