@@ -1,6 +1,5 @@
 """The two brokers that the bench compares: each started as a user would, with the same keys, as a process."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -10,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.processor_time import cpu_seconds
+
 SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.replication.factor": "1",
@@ -17,8 +18,6 @@ SAME_KEYS = {
     "transaction.state.log.min.isr": "1",
 }
 """What both brokers are told."""
-
-CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(slots=True)
@@ -38,8 +37,7 @@ class Running:
 
     def cpu_seconds(self) -> float:
         """User and system time used so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+        return cpu_seconds(self.pid)
 
 
 def free_port() -> int:

@@ -110,13 +110,7 @@ class Connection(asyncio.BufferedProtocol):
         reader = self._frames
         frame = reader.whole_frame(self._connections.receive_buffer, nbytes)
         if frame is not None:
-            writer = self._writer
-            assert writer is not None
-            if self._in_service or self._waiting or writer.is_sending:
-                self._keep(frame, owned=False)
-            else:
-                self._in_service = True
-                self._dispatcher.dispatch(self, frame, False)
+            self._take(frame, False)
             return
         if reader.large is not None:
             frame = reader.received(nbytes)
@@ -163,12 +157,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         if parts is not None:
-            writer = self._writer
-            assert writer is not None
-            if len(parts) == 1 and not writer.is_sending and isinstance(parts[0], bytes):
-                writer.transport.write(parts[0])
-            else:
-                writer.write(parts)
+            assert self._writer is not None
+            self._writer.write(parts)
         if self._waiting and not self._draining:
             self._drain()
 

@@ -43,10 +43,10 @@ Part: TypeAlias = bytes | bytearray | memoryview | FileRegion
 class ResponseWriter:
     """The sending half of one connection."""
 
-    __slots__ = ("_parts", "_paused", "_region_sent", "_socket_fd", "is_sending", "transport")
+    __slots__ = ("_parts", "_paused", "_region_sent", "_socket_fd", "_transport", "is_sending")
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self.transport = transport
+        self._transport = transport
         # resume_writing() then means that the buffer is empty: the descriptor may be written to directly.
         transport.set_write_buffer_limits(high=CHUNK_BYTES, low=0)
         sock: socket.socket = transport.get_extra_info("socket")
@@ -62,11 +62,11 @@ class ResponseWriter:
         """Sends an answer's parts in order; takes over the file regions among them."""
         if not self._parts:
             if len(parts) == 1 and isinstance(parts[0], bytes):
-                self.transport.write(parts[0])
+                self._transport.write(parts[0])
                 return
             in_memory = [part for part in parts if isinstance(part, BYTES)]
             if len(in_memory) == len(parts):
-                self.transport.write(b"".join(in_memory))
+                self._transport.write(b"".join(in_memory))
                 return
         self.is_sending = True
         if self._parts is None:
@@ -94,7 +94,7 @@ class ResponseWriter:
 
     def _send(self) -> None:
         """Sends until everything has left or the transport asks for a pause."""
-        while self._parts and not self._paused and not self.transport.is_closing():
+        while self._parts and not self._paused and not self._transport.is_closing():
             part = self._parts[0]
             if isinstance(part, BYTES):
                 self._send_bytes(part)
@@ -107,7 +107,7 @@ class ResponseWriter:
 
     def _send_bytes(self, part: bytes | bytearray | memoryview) -> None:
         """Straight to the socket where nothing is buffered, so that a region may follow; else through the transport."""
-        if self.transport.get_write_buffer_size() == 0:
+        if self._transport.get_write_buffer_size() == 0:
             try:
                 sent = os.write(self._socket_fd, part)
             except (BlockingIOError, InterruptedError):
@@ -118,7 +118,7 @@ class ResponseWriter:
             if sent == len(part):
                 return
             part = memoryview(part)[sent:]
-        self.transport.write(bytes(part))
+        self._transport.write(bytes(part))
 
     def _send_region(self, region: FileRegion) -> bool:
         """Sends what the socket takes of a region; True when it has wholly left."""
@@ -126,7 +126,7 @@ class ResponseWriter:
         while self._region_sent < length:
             position = region.position + self._region_sent
             sent = 0
-            if self.transport.get_write_buffer_size() == 0:
+            if self._transport.get_write_buffer_size() == 0:
                 try:
                     sent = os.sendfile(self._socket_fd, region.fd, position, length - self._region_sent)
                 except (BlockingIOError, InterruptedError):
@@ -137,10 +137,10 @@ class ResponseWriter:
                 chunk = os.pread(region.fd, min(CHUNK_BYTES + 1, length - self._region_sent), position)
                 if not chunk:
                     # The file is shorter than its log says: nothing that follows could be framed right.
-                    self.transport.abort()
+                    self._transport.abort()
                     return True
                 self._region_sent += len(chunk)
-                self.transport.write(chunk)
+                self._transport.write(chunk)
                 if self._paused:
                     return self._region_sent == length
                 continue

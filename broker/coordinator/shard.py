@@ -234,13 +234,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self._set_timers(effects.timers)
         response = effects.response
         if not effects.records:
-            if effects.replies or self._after_stored is not None:
+            if effects.replies or response is not None or self._after_stored is not None:
                 self._release_when_durable(effects.replies, response, reply, error_response, effects)
-            elif response is not None and reply is not None:
-                if self._log.is_durable():
-                    reply(response)
-                else:
-                    self._release_when_durable([], response, reply, error_response)
             return _NONE
         if effects.replies:
             # Independent of these records, but not of what was decided, and perhaps not stored yet, before.

@@ -1,6 +1,7 @@
 """What the compiled steps read of a log: tables say what plain chunks say, LZ4 frames unpack to the same bytes."""
 
 import random
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -66,13 +67,19 @@ def three_batches() -> bytearray:
     return bytearray(b"".join(batches))
 
 
-def test_every_damaged_byte_is_refused_in_the_same_words(tmp_path: Path) -> None:
+def damaged_files(directory: Path) -> Iterator[tuple[Path, int]]:
+    """Three batches in a file, each byte damaged in turn: (the file, where)."""
+    path = directory / "00000000000000000000.log"
     whole = three_batches()
-    for position in range(len(whole) // 3, 2 * len(whole) // 3):
+    for position in range(len(whole)):
         damaged = whole.copy()
         damaged[position] ^= 0x81
-        path = tmp_path / "00000000000000000000.log"
         path.write_bytes(damaged)
+        yield path, position
+
+
+def test_every_damaged_byte_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    for path, position in damaged_files(tmp_path):
         answers: list[list[object]] = []
         for chunk_type in (BatchChunk, TableChunk):
             try:
@@ -83,12 +90,7 @@ def test_every_damaged_byte_is_refused_in_the_same_words(tmp_path: Path) -> None
 
 
 def test_a_pass_that_leaves_crcs_to_another_says_of_damage_what_that_one_says(tmp_path: Path) -> None:
-    whole = three_batches()
-    for position in range(len(whole)):
-        damaged = whole.copy()
-        damaged[position] ^= 0x81
-        path = tmp_path / "00000000000000000000.log"
-        path.write_bytes(damaged)
+    for path, position in damaged_files(tmp_path):
         answers: list[list[object]] = []
         for chunk_type in (BatchChunk, TableChunk):
             for checks_crcs in (True, False):

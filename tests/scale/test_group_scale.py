@@ -18,9 +18,10 @@ from odradek.protocol.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from support.asking import Asking
-from support.group_load import HEARTBEAT, HEARTBEAT_INTERVAL_S, Line, RawConsumer, RawMember, cpu_seconds
+from support.group_load import HEARTBEAT, HEARTBEAT_INTERVAL_S, Line, RawConsumer, RawMember
 from support.many_offsets import TOPIC, group_name, offset_of, write_offsets
 from support.our_broker import OurBroker, resident_bytes
+from support.processor_time import cpu_seconds
 
 pytestmark = pytest.mark.long
 

@@ -28,6 +28,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
 from support.asking import Asking
 from support.our_broker import OurBroker, resident_bytes
+from support.processor_time import cpu_seconds
 
 pytestmark = pytest.mark.long
 
@@ -119,12 +120,6 @@ def read_so_far(pid: int) -> int:
         if line.startswith("rchar:"):
             return int(line.split()[1])
     raise AssertionError("no rchar in /proc")
-
-
-def cpu_seconds(pid: int) -> float:
-    """The time that a process has spent on a CPU, which other processes lengthen less than that on the clock."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def started(broker: OurBroker) -> float:

@@ -6,11 +6,9 @@ for its member id first), synchronises, heartbeats, and joins again when it is t
 """
 
 import asyncio
-import os
 import struct
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from odradek.protocol.codec import decode, decoder, encode
@@ -35,12 +33,6 @@ HEARTBEAT_INTERVAL_S = 3.0
 PROTOCOL = 3
 """The version of the consumer's own messages within a group."""
 _SIZE = struct.Struct(">i")
-
-
-def cpu_seconds(pid: int) -> float:
-    """User and system time that a process has used so far (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Line(asyncio.Protocol):

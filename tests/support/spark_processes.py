@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from support.processor_time import cpu_seconds
 from support.spark_cluster import SparkCluster
 
 LOOK_S = 0.5
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class SparkProcesses:
@@ -65,11 +65,11 @@ class SparkProcesses:
     def _note(self, pid: int, side: str) -> None:
         try:
             program = Path(f"/proc/{pid}/comm").read_text().strip()
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            seconds = cpu_seconds(pid)
         except (FileNotFoundError, ProcessLookupError):
             return
         language = "JVM" if program == "java" else "Python"
-        self._cpu_seconds[pid, f"{side} {language}"] = (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+        self._cpu_seconds[pid, f"{side} {language}"] = seconds
 
 
 def children_by_parent() -> dict[int, list[int]]:
