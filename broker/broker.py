@@ -17,6 +17,7 @@ from .metadata.image import MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .partitions import Partitions
 from .replica_moves import ReplicaMoves
+from .slices import Slices
 
 SESSION_EVICTION_MS = 120_000
 """``FetchSession.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS``."""
@@ -36,6 +37,7 @@ class Broker:
         random: Random,
         log_dirs: LogDirectories,
         replica_moves: ReplicaMoves,
+        slices: Slices,
     ) -> None:
         self._static_config = config
         self.config = config
@@ -48,6 +50,7 @@ class Broker:
         self.connections = connections
         self.log_dirs = log_dirs
         self.replica_moves = replica_moves
+        self.slices = slices
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from ..protocol.errors import ProtocolError
 from ..protocol.framing import FrameReader
 from .response_writer import Part, ResponseWriter
+from .slices import SlicedWork
 
 if TYPE_CHECKING:
     from .connections import Connections
@@ -50,6 +51,7 @@ class Connection(asyncio.BufferedProtocol):
         "last_used_ms",
         "listener_name",
         "transport",
+        "work",
     )
 
     def __init__(self, connections: "Connections", dispatcher: "Dispatcher", listener_name: str) -> None:
@@ -71,6 +73,8 @@ class Connection(asyncio.BufferedProtocol):
         self.client_port = 0
         self.connection_id = 0
         self.last_used_ms = 0.0
+        self.work: SlicedWork | None = None
+        """The request in service, if it takes more than one slice; it ends with the connection."""
 
     # What the event loop calls.
 
@@ -93,6 +97,8 @@ class Connection(asyncio.BufferedProtocol):
         self._closing = True
         self.transport = None
         self._waiting = None
+        if self.work is not None:
+            self.work.cancel()
         if self._writer is not None:
             self._writer.close()
         self._connections.forget(self)

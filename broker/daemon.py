@@ -50,6 +50,7 @@ from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
 from .retention_warnings import RetentionWarnings
+from .slices import Slices, monotonic_ms
 
 logger = logging.getLogger(__name__)
 
@@ -179,6 +180,7 @@ class Daemon:
             Random(),
             self._log_dirs,
             self._moves,
+            Slices(loop.call_soon, monotonic_ms),
         )
         self._broker.take_dynamic_configs(image)
         self._log_dirs.find_logs(now_ms, self._is_stray, self._known_id)

@@ -11,6 +11,7 @@ encoded; no task, no await.
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from struct import Struct
 from time import time_ns
 from typing import Any
@@ -74,6 +75,11 @@ class RequestInService(RequestContext):
         self.connection_id = connection.connection_id
         self.now_ms = now_ms
         self.owns_frame = owns_frame
+
+    @property
+    def name(self) -> str:
+        """The API's name."""
+        return self._route.name
 
     def __call__(self, response: Any) -> None:
         """Encodes and sends; a second call is an error of the handler's."""
@@ -162,19 +168,14 @@ class Dispatcher:
         connection.last_used_ms = self._time_s() * 1000
         in_service = RequestInService(connection, route, correlation_id, client_id, time_ns() // 1_000_000, owned)
         try:
-            route.handle(self._broker, request, in_service, in_service)
-        except ConnectionRefusal as refusal:
-            connection.refuse(str(refusal))
-        except Exception as error:
-            logger.exception(
-                "%s version %d of client id %r at %s:%d failed",
-                route.name,
-                version,
-                client_id,
-                connection.client_host,
-                connection.client_port,
-            )
-            in_service.fail(request, error)
+            steps = route.handle(self._broker, request, in_service, in_service)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its own request, and nothing else
+            _failed(connection, in_service, request, error)
+            return
+        if steps is not None:
+            work = self._broker.slices.start(steps, partial(_failed, connection, in_service, request))
+            if not work.is_done:
+                connection.work = work
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """The route of an (API, version) used for the first time, or None where it is not served."""
@@ -191,6 +192,23 @@ class Dispatcher:
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
+
+
+def _failed(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:
+    """Answers a request whose handler raised, or closes its connection if the handler refused that."""
+    if isinstance(error, ConnectionRefusal):
+        connection.refuse(str(error))
+        return
+    logger.error(
+        "%s version %d of client id %r at %s:%d failed",
+        in_service.name,
+        in_service.api_version,
+        in_service.client_id,
+        connection.client_host,
+        connection.client_port,
+        exc_info=error,
+    )
+    in_service.fail(request, error)
 
 
 def _skip_body(frame: memoryview, position: int) -> tuple[None, int]:

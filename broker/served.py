@@ -3,7 +3,7 @@
 Owns: the table. Never does: importing a handler before it is asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -68,13 +68,18 @@ def served_versions(api_key: int) -> tuple[int, int]:
     return lowest, highest
 
 
-def handler(api_key: int) -> Callable[..., None]:
+def handler(api_key: int) -> "Handler":
     """The function that serves an API; imports its module on first use."""
     module = import_module(f"{__package__}.api.{SERVED[api_key]}")
     assert api_key == module.API_KEY, f"{module.__name__} serves {module.API_KEY}, not {api_key}"
-    function: Callable[..., None] = module.handle
+    function: Handler = module.handle
     return function
 
 
-Handler = Callable[[Any, Any, Any, Callable[[Any], None]], None]
-"""``handle(broker, request, context, reply)``."""
+Handler = Callable[[Any, Any, Any, Callable[[Any], None]], Iterator[object] | None]
+"""``handle(broker, request, context, reply)``.
+
+A handler whose work grows with what the request names is a generator: each ``yield`` ends a step of less than 1 ms, and
+the dispatcher takes the steps in slices (:mod:`.slices`). Between two steps other requests are served, so the state may
+have changed. A step that comes after the connection was lost is not taken: what must be finished is given to
+``broker.slices`` by the handler itself."""

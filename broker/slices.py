@@ -1,0 +1,113 @@
+"""Long work in slices: one turn of the event loop does a bounded part of it.
+
+Owns: the work that has begun and is not done. Never does: I/O, deciding what the work is. Invariant: all work together
+takes two slices of a turn at most, one of them for work that has not had a slice yet, so that a small request does not
+wait for the large ones of other clients. A step is one `next()` of an iterator and must be short (below 1 ms).
+Source: Kafka gives each request a thread of its own instead (``num.io.threads``).
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+SLICE_MS = 1.0
+"""How long one piece of work holds the event loop at a time."""
+
+Steps = Iterator[object]
+"""Work as its steps; what the steps yield is not looked at."""
+
+
+class SlicedWork:
+    """One piece of work that has begun."""
+
+    __slots__ = ("_failed", "_is_running", "_steps", "is_done")
+
+    def __init__(self, steps: Steps, failed: Callable[[Exception], None]) -> None:
+        self._steps: Steps | None = steps
+        self._failed = failed
+        self._is_running = False
+        self.is_done = False
+
+    def cancel(self) -> None:
+        """Takes no further step; a generator is closed, so that its ``finally`` blocks run. Harmless when done.
+
+        A step may cancel its own work: the generator is closed when that step ends.
+        """
+        self.is_done = True
+        if not self._is_running:
+            self._close()
+
+    def advance(self, until_ms: float, now_ms: Callable[[], float]) -> None:
+        """Takes steps until ``until_ms``; an exception ends the work and goes to ``failed``."""
+        assert self._steps is not None, "only work that is not done is advanced"
+        self._is_running = True
+        try:
+            for _ in self._steps:
+                if self.is_done or now_ms() >= until_ms:
+                    break
+            else:
+                self.is_done = True
+        except Exception as error:  # noqa: BLE001 - it belongs to this work alone: `failed` answers and logs
+            self.is_done = True
+            self._failed(error)
+        finally:
+            self._is_running = False
+        if self.is_done:
+            self._close()
+
+    def _close(self) -> None:
+        steps, self._steps = self._steps, None
+        close = getattr(steps, "close", None)
+        if close is not None:
+            close()
+
+
+class Slices:
+    """All sliced work of one event loop."""
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_ms: Callable[[], float]) -> None:
+        """``call_soon`` is the event loop's; ``now_ms`` reads a monotonic clock in milliseconds."""
+        self._call_soon = call_soon
+        self._now_ms = now_ms
+        self._new: deque[SlicedWork] = deque()
+        self._begun: deque[SlicedWork] = deque()
+        self._is_busy = False
+        """A turn runs or is due: what begins now waits for its turn."""
+
+    def __len__(self) -> int:
+        """How many pieces of work are not done; cancelled ones count until their turn comes."""
+        return len(self._new) + len(self._begun)
+
+    def start(self, steps: Steps, failed: Callable[[Exception], None]) -> SlicedWork:
+        """Begins work: with a first slice at once if no other work is under way, else when its turn comes.
+
+        ``failed`` gets the exception that a step raised; no further step is taken then.
+        """
+        work = SlicedWork(steps, failed)
+        self._new.append(work)
+        if not self._is_busy:
+            self._turn()
+        return work
+
+    def _turn(self) -> None:
+        """Runs one piece of work for the first time, and one that has run before; then the event loop goes round."""
+        self._is_busy = True
+        begun = self._begun.popleft() if self._begun else None
+        if self._new:
+            self._run(self._new.popleft())
+        if begun is not None:
+            self._run(begun)
+        self._is_busy = bool(self._new or self._begun)
+        if self._is_busy:
+            self._call_soon(self._turn)
+
+    def _run(self, work: SlicedWork) -> None:
+        if not work.is_done:
+            work.advance(self._now_ms() + SLICE_MS, self._now_ms)
+        if not work.is_done:
+            self._begun.append(work)
+
+
+def monotonic_ms() -> float:
+    """The clock of :class:`Slices` in a running broker."""
+    return time.perf_counter() * 1000
