@@ -54,6 +54,8 @@ from .slices import Slices, monotonic_ms
 
 logger = logging.getLogger(__name__)
 
+OPEN_MAX = 10_240
+"""The most descriptors of a process on macOS, unless the system's settings were changed (syslimits.h)."""
 STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost; the next start recovers that directory"
 OPEN_AT_ONCE = 5
 OPEN_PAUSE_MS = 5
@@ -461,5 +463,10 @@ def raise_descriptor_limit() -> None:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft != hard:
+        if soft == hard:
+            return
+        try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):
+            # macOS: the hard limit is "unlimited", the soft one may not be (setrlimit(2) names OPEN_MAX).
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, OPEN_MAX), hard))

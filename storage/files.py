@@ -1,9 +1,11 @@
 """The only place where storage touches files, so that tests can make any operation fail.
 
-Owns: nothing but system calls. Never does: knowing what the bytes mean. Invariants: OSError passes through untouched;
-short writes are reported, not repeated. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir.
+Owns: nothing but system calls, and what replaces those that a system lacks (macOS has neither fdatasync nor
+posix_fallocate). Never does: knowing what the bytes mean. Invariants: OSError passes through untouched; short writes
+are reported, not repeated. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir; fcntl(2) of macOS.
 """
 
+import errno
 import fcntl
 import os
 from collections.abc import Sequence
@@ -15,6 +17,10 @@ CREATE = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 EXISTING = os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 READ_ONLY = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
 MODE = 0o644
+ZEROS_BYTES = 1 << 20
+"""How many zeros are written at a time where posix_fallocate is missing."""
+NOT_HERE = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
+"""What F_FULLFSYNC answers on a file system that doesn't have it, such as a network share."""
 
 
 class Files:
@@ -45,8 +51,21 @@ class Files:
         os.ftruncate(descriptor, size)
 
     def allocate(self, descriptor: int, size: int) -> None:
-        """Gives an open file blocks for its first `size` bytes, and that length at least."""
-        os.posix_fallocate(descriptor, 0, size)
+        """Gives an open file blocks for its first `size` bytes, and that length at least.
+
+        Without posix_fallocate, zeros are written from the file's end on; holes before it stay. A failure leaves the
+        length as it was.
+        """
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+            return
+        before = position = self.size(descriptor)
+        try:
+            while position < size:
+                position += os.pwrite(descriptor, bytes(min(ZEROS_BYTES, size - position)), position)
+        except OSError:
+            os.ftruncate(descriptor, before)
+            raise
 
     def space(self, path: Path) -> tuple[int, int]:
         """(bytes free to this user, bytes in all) of the file system that holds a path."""
@@ -58,14 +77,29 @@ class Files:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def sync(self, descriptor: int) -> None:
-        """Makes a file's data durable (fdatasync: the length too, not the access times)."""
-        os.fdatasync(descriptor)
+        """Makes a file's data durable (fdatasync: the length too, not the access times).
+
+        On macOS, fsync leaves the data in the drive's cache, which a power failure empties; F_FULLFSYNC doesn't.
+        """
+        if hasattr(fcntl, "F_FULLFSYNC"):
+            try:
+                fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+                return
+            except OSError as error:
+                if error.errno not in NOT_HERE:
+                    raise
+        if hasattr(os, "fdatasync"):
+            os.fdatasync(descriptor)
+        else:
+            os.fsync(descriptor)
 
     def sync_directory(self, path: Path) -> None:
         """Makes names created, renamed or removed in a directory durable."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
+            if hasattr(fcntl, "F_FULLFSYNC"):
+                self.sync(descriptor)  # the names, too, leave the drive's cache
         finally:
             os.close(descriptor)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from .directory_lock import LOCK_FILE
 
-LINUX_FLOCK = "hhqqi"
-"""`struct flock`: type, whence, start, length, process id."""
+FLOCK = {"linux": ("hhqqi", 0, 4), "darwin": ("qqihh", 3, 2)}
+"""`struct flock` of each system: its layout, and which of its five fields are the lock's type and the process id."""
 
 
 def lock_holder(directory: Path) -> int | None:
@@ -25,10 +25,12 @@ def lock_holder(directory: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        if not sys.platform.startswith("linux"):
+        if sys.platform not in FLOCK:
             return 0
-        wanted = struct.pack(LINUX_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        kind, _, _, _, process = struct.unpack(LINUX_FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, wanted))
-        return None if kind == fcntl.F_UNLCK else process
+        layout, type_at, process_at = FLOCK[sys.platform]
+        wanted = [0] * 5  # the whole file: from SEEK_SET, start 0, length 0
+        wanted[type_at] = fcntl.F_WRLCK
+        answer = struct.unpack(layout, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *wanted)))
+        return None if answer[type_at] == fcntl.F_UNLCK else int(answer[process_at])
     finally:
         os.close(descriptor)

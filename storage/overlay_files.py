@@ -8,6 +8,7 @@ hold it for sendfile; any thread may call. Source: union mounts (a layer of chan
 import errno
 import os
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -210,7 +211,7 @@ class OverlayFiles(Files):
 
     def _new_file(self, size: int) -> int:
         """An empty file without a name: in memory, or among the temporary ones where `size` bytes are many."""
-        if size <= self._largest_in_memory and hasattr(os, "memfd_create"):
+        if sys.platform == "linux" and size <= self._largest_in_memory:
             return os.memfd_create("odradek", os.MFD_CLOEXEC)
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())
