@@ -80,7 +80,10 @@ test-long-group-scale: LONG = tests/scale/test_group_scale.py
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door)
+## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/limits.md
+test-long-neighbours: LONG = tests/scale/test_neighbours.py
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door neighbours)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

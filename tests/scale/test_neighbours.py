@@ -1,0 +1,47 @@
+"""What other clients wait while one client, or the broker itself, does something heavy (Linux).
+
+Judged is the processor time of the event loop between a question and its answer, which a busy machine changes little;
+waits by the clock are printed beside it and stand in docs/limits.md. ``make test-long-neighbours`` runs the rows at
+full size; NEIGHBOURS_SHARE makes them smaller.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.heavy_requests import ROWS, Scale
+from support.neighbour import Neighbour, Seen
+from support.our_broker import OurBroker
+
+MB = 10**6
+LOOP_MS = 50.0
+"""The goal of docs/limits.md: others wait this long at most."""
+GROWTH_BYTES = 100 * MB
+CONFIGS = {"group.initial.rebalance.delay.ms": "0", "socket.request.max.bytes": "104857600"}
+
+
+def observed(directory: Path, row: str, share: float) -> Seen:
+    """What a neighbour sees beside a row of the table."""
+    with OurBroker(directory, CONFIGS) as broker:
+        heavy = ROWS[row](broker.port, Scale(share))
+        with Neighbour(broker.port, broker.pid) as neighbour:
+            heavy()
+        assert "Traceback" not in broker.log(), broker.log()[-3000:]
+    return neighbour.seen
+
+
+def judge(seen: Seen) -> None:
+    """Holds what was seen against the goals."""
+    assert seen.refused_heartbeats == 0, seen
+    assert seen.longest_cpu_ms <= LOOP_MS, seen
+    assert seen.memory_growth <= GROWTH_BYTES, seen
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", ROWS)
+def test_others_go_on_beside_a_heavy_request(row: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen = observed(tmp_path, row, float(os.environ.get("NEIGHBOURS_SHARE", "1.0")))
+    with capsys.disabled():
+        print(f"\n{row}: {seen}")
+    judge(seen)
