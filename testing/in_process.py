@@ -6,7 +6,11 @@ are free. All methods may be called from any thread.
 """
 
 import asyncio
+import os
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -24,17 +28,30 @@ TEST_DEFAULTS: Mapping[str, str] = {
 """What a broker for tests has otherwise than Kafka's defaults, by Kafka's keys."""
 
 
-class InProcessBroker:
-    """A broker on 127.0.0.1 with its data in ``directory``; may be stopped, killed and started again on both.
+ConfigValue = str | int | float | bool
+"""The value of a Kafka key: its text, or what Python has for it."""
 
-    ``configs`` are Kafka's keys with their values as text. The environment is not read: what a test sees depends on the
-    test alone.
+
+class InProcessBroker:
+    """A broker on 127.0.0.1; it can be stopped, killed and started again on the same port and data.
+
+    The data is kept in ``directory``. Without one the broker makes a temporary directory, which is removed when the
+    ``with`` block ends, or with the object or the process if there is no block.
+
+    ``configs`` maps Kafka's keys to values. The environment is not read, so a test depends on nothing but itself.
+    Raises TypeError for a value of another type than :data:`ConfigValue`.
     """
 
-    def __init__(self, directory: Path, configs: Mapping[str, str] | None = None) -> None:
-        self.log_dir = directory / "logs"
+    def __init__(
+        self, directory: str | os.PathLike[str] | None = None, configs: Mapping[str, ConfigValue] | None = None
+    ) -> None:
+        self._configs = {**TEST_DEFAULTS, **{key: config_text(key, value) for key, value in (configs or {}).items()}}
+        self._remove: Callable[[], object] = _nothing
+        if directory is None:
+            directory = tempfile.mkdtemp(prefix="odradek-")
+            self._remove = weakref.finalize(self, _remove_tree, directory, os.getpid())
+        self.log_dir = Path(directory) / "logs"
         """The log directory (``log.dirs``)."""
-        self._configs = {**TEST_DEFAULTS, **(configs or {})}
         self._port = 0
         self._turn = threading.RLock()
         self._running: _Running | None = None
@@ -105,7 +122,29 @@ class InProcessBroker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        finally:
+            self._remove()
+
+
+def config_text(key: str, value: ConfigValue) -> str:
+    """A value as the text that Kafka's configuration has for it. Raises TypeError for any other type."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise TypeError(f"{key}: a value is a str, int, float or bool, not {type(value).__name__}")
+
+
+def _nothing() -> None:
+    """The directory belongs to the caller: it stays."""
+
+
+def _remove_tree(directory: str, owner: int) -> None:
+    """Removes a temporary directory, in the process that made it only: a forked child inherits the finalizer."""
+    if os.getpid() == owner:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 class _Running:

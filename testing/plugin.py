@@ -1,10 +1,10 @@
-"""The pytest plugin that comes with the package: a Kafka broker for tests, in the test process.
+"""The pytest plugin that comes with the package: Kafka brokers for tests, in the test process.
 
-    def test_orders(kafka_broker):
-        producer = KafkaProducer(bootstrap_servers=kafka_broker.bootstrap_servers)
+    def test_orders(kafka):
+        producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
 
-pytest imports this module in every run of everybody who has the package installed, so nothing of the broker is imported
-until a test asks for a fixture.
+pytest imports this module in every run of every user who has the package, so the broker is imported only when a test
+asks for a fixture.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,9 +16,18 @@ if TYPE_CHECKING:
     from .in_process import InProcessBroker
 
 
+@pytest.fixture
+def kafka() -> "Iterator[InProcessBroker]":
+    """A clean broker for this test: no topics, no groups. Its data is removed at the end of the test."""
+    from .in_process import InProcessBroker
+
+    with InProcessBroker() as broker:
+        yield broker
+
+
 @pytest.fixture(scope="session")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[InProcessBroker]":
-    """One broker for the whole run, serving; tests keep apart by their own topics and groups."""
+    """One broker for the whole run. Tests share its data, so each needs topics and groups of its own."""
     from .in_process import InProcessBroker
 
     with InProcessBroker(tmp_path_factory.mktemp("kafka_broker")) as broker:
@@ -29,16 +38,16 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[InProces
 def kafka_broker_factory(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> "Iterator[Callable[..., InProcessBroker]]":
-    """Makes brokers of a test's own: ``kafka_broker_factory({"num.partitions": "3"})`` gives one that serves.
+    """Starts brokers for this test: ``kafka_broker_factory({"num.partitions": 3})`` returns one that serves.
 
-    The configs are Kafka's keys with their values as text; they may be left out. Every broker is stopped at the end of
-    the test, whether the test stopped it or not.
+    The configs map Kafka's keys to a str, int, float or bool; they may be left out. Every broker is stopped at the end
+    of the test, even if the test has stopped it.
     """
-    from .in_process import InProcessBroker
+    from .in_process import ConfigValue, InProcessBroker
 
     brokers: list[InProcessBroker] = []
 
-    def start(configs: dict[str, str] | None = None) -> InProcessBroker:
+    def start(configs: "dict[str, ConfigValue] | None" = None) -> InProcessBroker:
         broker = InProcessBroker(tmp_path_factory.mktemp("kafka_broker"), configs)
         broker.start()
         brokers.append(broker)

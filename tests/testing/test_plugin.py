@@ -1,5 +1,8 @@
 """The fixtures as a user's tests meet them."""
 
+import gc
+import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -7,13 +10,16 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import confluent_kafka.admin
 import pytest
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
+import odradek
+import odradek.testing
 from odradek.broker.config.errors import ConfigError
 from odradek.storage.errors import DirectoryLockedError
-from odradek.testing.in_process import InProcessBroker
+from odradek.testing.in_process import ConfigValue, InProcessBroker
 
 Factory = Callable[..., InProcessBroker]
 
@@ -42,6 +48,14 @@ def consume(broker: InProcessBroker, topic: str, count: int) -> list[bytes]:
 def topics_of(broker: InProcessBroker) -> set[str]:
     listed = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=60)
     return {name for name in listed.topics if not name.startswith("__")}
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_each_test_has_a_clean_broker(kafka: InProcessBroker, turn: int) -> None:
+    """The same topic in both turns: records of the first would be there in the second."""
+    assert topics_of(kafka) == set()
+    with KafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
+        assert producer.send("orders", b"turn %d" % turn).get(timeout=60).offset == 0
 
 
 def test_the_session_broker_serves(kafka_broker: InProcessBroker) -> None:
@@ -136,6 +150,82 @@ def test_a_directory_in_use_is_told_to_the_test(kafka_broker: InProcessBroker) -
     assert threading.active_count() == before
 
 
+def test_without_a_directory_it_has_a_temporary_one() -> None:
+    with InProcessBroker() as broker:
+        produce(broker, "kept", [b"one"])
+        directory = broker.log_dir.parent
+        broker.kill()
+        assert directory.exists()
+        broker.start()
+        assert consume(broker, "kept", 1) == [b"one"]
+    assert not directory.exists()
+
+
+def test_a_temporary_directory_goes_with_its_broker() -> None:
+    """Without a ``with`` block too, and not before."""
+    broker = InProcessBroker()
+    directory = broker.log_dir.parent
+    broker.start()
+    broker.stop()
+    assert directory.exists()
+    del broker
+    gc.collect()
+    assert not directory.exists()
+
+
+def test_a_forked_child_removes_nothing() -> None:
+    with InProcessBroker() as broker:
+        child = os.fork()
+        if child == 0:
+            try:
+                broker._remove()  # what the child's own exit would do
+            finally:
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert broker.log_dir.exists()
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_directory_is_a_str_or_a_path(tmp_path: Path, kind: Callable[[Path], str | Path]) -> None:
+    with InProcessBroker(kind(tmp_path)) as broker:
+        assert broker.log_dir == tmp_path / "logs"
+    assert (tmp_path / "logs" / "meta.properties").exists()
+
+
+def test_values_are_as_python_has_them() -> None:
+    configs: dict[str, ConfigValue] = {
+        "num.partitions": 3,
+        "auto.create.topics.enable": False,
+        "log.cleaner.min.cleanable.ratio": 0.25,
+        "compression.type": "gzip",
+    }
+    with InProcessBroker(configs=configs) as broker:
+        resource = confluent_kafka.admin.ConfigResource("broker", "1")  # type: ignore[attr-defined]
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        found = admin.describe_configs([resource])[resource].result(60)
+    assert {key: found[key].value for key in configs} == {
+        "num.partitions": "3",
+        "auto.create.topics.enable": "false",
+        "log.cleaner.min.cleanable.ratio": "0.25",
+        "compression.type": "gzip",
+    }
+
+
+def test_a_value_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^log\.dir: .* not NoneType$"):
+        InProcessBroker(configs={"log.dir": None})  # type: ignore[dict-item]
+
+
+def test_the_package_has_its_version() -> None:
+    assert odradek.__version__ == importlib.metadata.version("odradek")
+
+
+def test_the_broker_is_exported_where_users_look() -> None:
+    assert odradek.testing.InProcessBroker is InProcessBroker
+    with pytest.raises(AttributeError, match="no attribute 'InProcessBrokers'"):
+        odradek.testing.InProcessBrokers  # noqa: B018
+
+
 def test_the_environment_is_not_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ODRADEK_NUM_PARTITIONS", "not a number")
     with InProcessBroker(tmp_path) as broker:
@@ -148,13 +238,26 @@ def test_the_plugin_imports_nothing_of_the_broker() -> None:
     assert out.strip() == "['odradek', 'odradek.testing', 'odradek.testing.plugin']"
 
 
-def test_the_example_of_the_docs_passes(tmp_path: Path) -> None:
-    """A user's tests in a directory of their own: no conftest, no import of ours, only the names of the fixtures."""
-    docs = (Path(__file__).parent.parent.parent / "docs" / "testing.md").read_text()
-    example = re.search(r"^```python\n(.*?)^```", docs, re.MULTILINE | re.DOTALL)
-    assert example
-    (tmp_path / "test_example.py").write_text(example[1])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "2 passed" in run.stdout
+def examples(page: str, heading: str) -> list[str]:
+    """The Python programs below a heading of a page of ours."""
+    text = (Path(__file__).parent.parent.parent / page).read_text().partition(f"\n## {heading}\n")[2]
+    return re.findall(r"^```python\n(.*?)^```", text.partition("\n## ")[0], re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("page", "heading", "tests"),
+    [("README.md", "Brokers for tests", 1), ("docs/testing.md", "A broker for your tests", 2)],
+)
+def test_the_examples_of_the_docs_pass(tmp_path: Path, page: str, heading: str, tests: int) -> None:
+    """A user's tests in a directory of their own: no conftest, no import of ours, only the names of the fixtures.
+
+    The tests are there twice, so an example that needs a broker without data is found out.
+    """
+    first, program = examples(page, heading)
+    for number in range(2):
+        (tmp_path / f"test_example_{number}.py").write_text(first)
+    (tmp_path / "program.py").write_text(program)
+    for arguments in (["-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)], ["program.py"]):
+        done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "127.0.0.1:" in done.stdout or f"{2 * tests} passed" in done.stdout

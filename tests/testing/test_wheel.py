@@ -57,7 +57,8 @@ def test_it_holds_no_more_than_it_needs(python: Path, tmp_path: Path) -> None:
     listed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check", directory=tmp_path)
     installed = {line.partition("==")[0].lower() for line in listed.splitlines()}
     assert not installed & {"pyspark", "pandas", "numpy", "pyarrow", "numba", "pytest", "confluent-kafka", "aiokafka"}
-    assert "odradek" in run(python.parent / "odradek", "--version", directory=tmp_path)
+    version = run(python, "-c", "import odradek; print(odradek.__version__)", directory=tmp_path)
+    assert run(python.parent / "odradek", "--version", directory=tmp_path) == f"odradek {version}"
 
 
 @pytest.mark.parametrize(

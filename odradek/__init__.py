@@ -1,0 +1,7 @@
+"""A Kafka broker in Python: its rooms are linked into this package (docs/architecture.md).
+
+``odradek.__version__`` is the version of the installed code, as text. Nothing else is imported here, because every
+command and every pytest run of a user imports this module.
+"""
+
+__version__ = "0.1.0"
