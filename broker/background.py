@@ -48,6 +48,8 @@ class Background:
         self.cleaner: LogCleaner | None = None
         """The log cleaner, once it has begun to look for work."""
         self._metrics: MetricsEndpoint | None = None
+        self.metrics_port: int | None = None
+        """Where the metrics are shown, if they are."""
 
     def start(
         self, config: ServerConfig, close_idle: Callable[[], object], current_config: Callable[[], ServerConfig]
@@ -79,7 +81,7 @@ class Background:
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
         self._metrics = MetricsEndpoint(LogMetrics(self._directories, state, self._clock_ms))
         try:
-            await self._metrics.start(*host_and_port(address))
+            self.metrics_port = await self._metrics.start(*host_and_port(address))
         except OSError as error:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
 

@@ -114,6 +114,12 @@ class Daemon:
         return self._bound
 
     @property
+    def ports(self) -> set[int]:
+        """The TCP ports that this broker listens on, that of its metrics included."""
+        metrics = None if self._background is None else self._background.metrics_port
+        return {bound.port for bound in self._bound} | ({metrics} if metrics else set())
+
+    @property
     def data_directories(self) -> list[Path]:
         """Where the data is."""
         return [] if self._log_dirs is None else list(self._log_dirs.paths)

@@ -2,7 +2,8 @@
 
 Owns: the thread, and handing orders to its loop. Never does: touching the broker from another thread. Invariant: when
 :meth:`InProcessBroker.start` returns, it serves; when ``stop`` or ``kill`` returns, its port, its lock and its files
-are free. All methods may be called from any thread.
+are free. All methods may be called from any thread. In a forked child the broker is the parent's: it is not running
+there, and the child holds none of its sockets.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from typing import Any
 from ..broker.commands import loop_factory
 from ..broker.config.server_config import ServerConfig
 from ..broker.daemon import Daemon
+from .forked import watch
 
 HOST = "127.0.0.1"
 TEST_DEFAULTS: Mapping[str, str] = {
@@ -55,6 +57,9 @@ class InProcessBroker:
         self._port = 0
         self._turn = threading.RLock()
         self._running: _Running | None = None
+        self._alive: _Running | None = None
+        """As ``_running``, and while it starts and stops: there may be sockets."""
+        watch(self)
 
     @property
     def host(self) -> str:
@@ -77,6 +82,16 @@ class InProcessBroker:
         """Whether it serves now."""
         return self._running is not None
 
+    def ports(self) -> set[int]:
+        """The TCP ports that it listens on now, that of its metrics included; while it restarts, those it will have."""
+        alive = self._alive
+        return set() if alive is None else {self._port, *alive.daemon.ports} - {0}
+
+    def forget(self) -> None:
+        """Called in a forked child: the thread of the broker is not there, and another one may have held the lock."""
+        self._turn = threading.RLock()
+        self._running = None
+
     def start(self) -> None:
         """Starts it, on its old port and data if it ran before; returns when it serves.
 
@@ -90,30 +105,37 @@ class InProcessBroker:
                 **self._configs,
             }
             config = ServerConfig.load(None, [f"{key}={value}" for key, value in keys.items()])
-            running = _Running(config)
-            running.start()
+            self._alive = running = _Running(config)
+            try:
+                running.start()
+            except BaseException:
+                self._alive = None
+                raise
             self._running = running
             self._port = running.daemon.listeners[0].port
 
     def stop(self) -> None:
         """Stops it cleanly, as SIGTERM does; harmless when it does not run. The data stays."""
-        with self._turn:
-            running, self._running = self._running, None
-            if running is not None:
-                running.end(running.daemon.stop)
+        self._end(lambda daemon: daemon.stop())
 
     def kill(self) -> None:
         """Stops it as a crash does: connections break, nothing is flushed or marked clean. The data stays."""
-        with self._turn:
-            running, self._running = self._running, None
-            if running is not None:
-                running.end(running.daemon.crash)
+        self._end(lambda daemon: daemon.crash())
 
     def restart(self) -> None:
         """Stops it cleanly and starts it again on its port and data."""
         with self._turn:
             self.stop()
             self.start()
+
+    def _end(self, how: Callable[[Daemon], Coroutine[Any, Any, None]]) -> None:
+        with self._turn:
+            running, self._running = self._running, None
+            if running is not None:
+                try:
+                    running.end(lambda: how(running.daemon))
+                finally:
+                    self._alive = None
 
     def __enter__(self) -> "InProcessBroker":
         self.start()

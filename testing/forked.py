@@ -1,0 +1,83 @@
+"""What a forked child must do with the in-process brokers of its parent: let go of their sockets.
+
+A fork copies every descriptor. While a child holds copies of a broker's listening and accepted sockets, the parent's
+broker can't take its port again, and its clients never notice that it closed their connections. Owns: the brokers of
+this process that a fork would copy. Never does: shutting a socket down, which would reach the parent's connections.
+Invariant: a descriptor's number stays taken in the child (by the null device), since objects that were copied may still
+close it. Source: fork(2); ``os.register_at_fork``.
+"""
+
+import os
+import socket
+import stat
+from typing import Protocol
+from weakref import WeakSet
+
+DESCRIPTORS = "/dev/fd"
+"""The open descriptors of the process that lists it, on Linux and macOS."""
+
+
+class Forkable(Protocol):
+    """A broker of this process."""
+
+    def ports(self) -> set[int]:
+        """The TCP ports that it listens on."""
+
+    def forget(self) -> None:
+        """Called in a forked child: the broker is the parent's."""
+
+
+_brokers: WeakSet[Forkable] = WeakSet()
+_of_parents: list[Forkable] = []
+"""In a forked child, what was copied: kept, since an event loop's destructors would act on what is shared."""
+
+
+def watch(broker: Forkable) -> None:
+    """Has every forked child let go of a broker's sockets, as long as the broker exists."""
+    _brokers.add(broker)
+
+
+def _after_fork_in_child() -> None:
+    brokers = list(_brokers)
+    _brokers.clear()
+    _of_parents.extend(brokers)
+    ports = set[int]().union(*(broker.ports() for broker in brokers))
+    if ports:
+        _close_sockets_on(ports)
+    for broker in brokers:
+        broker.forget()
+
+
+def _close_sockets_on(ports: set[int]) -> None:
+    """Replaces every TCP socket whose own port is one of ``ports`` by the null device.
+
+    The kernel's list counts, not the event loop's: a fork may happen between the accepting of a connection and the
+    loop's first event for it. Clients of the broker in this process have the port as their peer's, and keep theirs.
+    """
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        for name in os.listdir(DESCRIPTORS):
+            if _is_bound_to(int(name), ports):
+                os.dup2(null, int(name), inheritable=False)
+    finally:
+        os.close(null)
+
+
+def _is_bound_to(descriptor: int, ports: set[int]) -> bool:
+    try:
+        if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            return False
+        one = socket.socket(fileno=descriptor)
+    except OSError:
+        return False  # the descriptor of the listing itself, or a kind of socket that Python doesn't know
+    try:
+        if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:
+            return False
+        return one.getsockname()[1] in ports
+    except OSError:
+        return False  # macOS: the peer has reset the connection
+    finally:
+        one.detach()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
