@@ -83,7 +83,10 @@ test-long-door: LONG = tests/door
 ## test-long-neighbours: what other clients wait beside heavy requests, every row of docs/limits.md
 test-long-neighbours: LONG = tests/scale/test_neighbours.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door neighbours)
+## test-long-mixed: ten minutes of members, transactions and topics made and deleted beside hostile clients
+test-long-mixed: LONG = tests/faults/test_mixed_load.py
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door neighbours mixed)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

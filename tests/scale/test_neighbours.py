@@ -6,10 +6,13 @@ full size; NEIGHBOURS_SHARE makes them smaller.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support.heavy_background import BACKGROUND
+from support.heavy_background import CONFIGS as BACKGROUND_CONFIGS
 from support.heavy_requests import ROWS, Scale
 from support.neighbour import Neighbour, Seen
 from support.our_broker import OurBroker
@@ -21,13 +24,14 @@ GROWTH_BYTES = 100 * MB
 CONFIGS = {"group.initial.rebalance.delay.ms": "0", "socket.request.max.bytes": "104857600"}
 
 
-def observed(directory: Path, row: str, share: float) -> Seen:
-    """What a neighbour sees beside a row of the table."""
-    with OurBroker(directory, CONFIGS) as broker:
-        heavy = ROWS[row](broker.port, Scale(share))
-        with Neighbour(broker.port, broker.pid) as neighbour:
-            heavy()
-        assert "Traceback" not in broker.log(), broker.log()[-3000:]
+SHARE = float(os.environ.get("NEIGHBOURS_SHARE", "1.0"))
+
+
+def observed(broker: OurBroker, heavy: Callable[[], None]) -> Seen:
+    """What a neighbour sees beside something heavy."""
+    with Neighbour(broker.port, broker.pid) as neighbour:
+        heavy()
+    assert "Traceback" not in broker.log(), broker.log()[-3000:]
     return neighbour.seen
 
 
@@ -41,7 +45,18 @@ def judge(seen: Seen) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("row", ROWS)
 def test_others_go_on_beside_a_heavy_request(row: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    seen = observed(tmp_path, row, float(os.environ.get("NEIGHBOURS_SHARE", "1.0")))
+    with OurBroker(tmp_path, CONFIGS) as broker:
+        seen = observed(broker, ROWS[row](broker.port, Scale(SHARE)))
+    with capsys.disabled():
+        print(f"\n{row}: {seen}")
+    judge(seen)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", BACKGROUND)
+def test_others_go_on_beside_work_of_the_broker(row: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with OurBroker(tmp_path, BACKGROUND_CONFIGS) as broker:
+        seen = observed(broker, BACKGROUND[row](broker, Scale(SHARE)))
     with capsys.disabled():
         print(f"\n{row}: {seen}")
     judge(seen)

@@ -52,15 +52,17 @@ class Scale:
 class Heavy:
     """A client that sends what is heavy, one request after the other on one connection."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, patience_s: float = PATIENCE_S) -> None:
+        """``patience_s``: how long an answer may take until the client gives its connection up."""
         self.port = port
+        self._patience_s = patience_s
         self._socket: socket.socket | None = None
 
     def send(self, frame: bytes) -> None:
         """Sends a frame and waits until it is answered, or until the broker closes the connection."""
         if self._socket is None:
-            self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
-        with suppress(ConnectionError):
+            self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=self._patience_s)
+        with suppress(ConnectionError, TimeoutError):
             self._socket.sendall(frame)
             if self._skip(int.from_bytes(self._read(4))):
                 return
