@@ -23,7 +23,7 @@ from ..protocol.header import request_head_decoder, response_encoder
 from .connection import Connection
 from .request import ConnectionRefusal, RequestContext
 from .response_writer import Part
-from .served import SERVED, Handler, handler, served_versions
+from .served import ANNOUNCED, Handler, handler, served_versions
 
 API_KEY_AND_VERSION = Struct(">hh")
 
@@ -179,7 +179,7 @@ class Dispatcher:
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """The route of an (API, version) used for the first time, or None where it is not served."""
-        if api_key not in SERVED:
+        if api_key not in ANNOUNCED:
             return None
         lowest, highest = served_versions(api_key)
         description = api(api_key)
@@ -221,7 +221,7 @@ def describe_unserved(api_key: int, version: int) -> str:
         name = api(api_key).name
     except KeyError:
         return f"API key {api_key} (version {version}) is not one of Kafka's"
-    if api_key not in SERVED:
+    if api_key not in ANNOUNCED:
         return f"{name} (API key {api_key}) is not served"
     lowest, highest = served_versions(api_key)
     return f"{name} version {version} is not served, only {lowest} to {highest}"

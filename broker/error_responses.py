@@ -143,6 +143,11 @@ RESULTS: dict[int, tuple[Each, ...]] = {
     ApiKey.DESCRIBE_TRANSACTIONS: (Each("transactional_ids", "transaction_states", {"transactional_id": ITSELF}),),
     ApiKey.CONSUMER_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Each("topics", "topics", _same("name")),),
+    ApiKey.CREATE_ACLS: (Each("creations", "results", {}),),
+    ApiKey.DELETE_ACLS: (Each("filters", "filter_results", {}),),
+    ApiKey.SHARE_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (Each("groups", "groups", _same("group_id")),),
 }
 """What else than an error of its own a response has."""
 
@@ -154,7 +159,16 @@ VALUES: dict[int, Mapping[str, Any]] = {
 }
 """What a response says beside the error, where that is not the message's default."""
 
-WITH_MESSAGE = frozenset({ApiKey.FIND_COORDINATOR, ApiKey.DESCRIBE_CONFIGS, ApiKey.DESCRIBE_QUORUM})
+WITH_MESSAGE = frozenset(
+    {
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+    }
+)
 """Whose error brings its text; elsewhere Kafka gives none, so that nothing is told that is not the client's."""
 
 

@@ -1,4 +1,4 @@
-"""Which APIs this broker serves, in which versions: what ApiVersions announces is exactly this.
+"""Which APIs this broker answers, in which versions: ApiVersions announces exactly these.
 
 Owns: the table. Never does: importing a handler before it is asked for.
 """
@@ -34,6 +34,9 @@ SERVED: dict[int, str] = {
     ApiKey.END_TXN: "end_txn",
     ApiKey.WRITE_TXN_MARKERS: "write_txn_markers",
     ApiKey.TXN_OFFSET_COMMIT: "txn_offset_commit",
+    ApiKey.DESCRIBE_ACLS: "describe_acls",
+    ApiKey.CREATE_ACLS: "create_acls",
+    ApiKey.DELETE_ACLS: "delete_acls",
     ApiKey.DESCRIBE_CONFIGS: "describe_configs",
     ApiKey.ALTER_CONFIGS: "alter_configs",
     ApiKey.ALTER_REPLICA_LOG_DIRS: "alter_replica_log_dirs",
@@ -58,9 +61,27 @@ SERVED: dict[int, str] = {
 }
 """API key -> module of :mod:`.api`."""
 
+DISABLED: frozenset[int] = frozenset(
+    {
+        ApiKey.SHARE_GROUP_HEARTBEAT,
+        ApiKey.SHARE_GROUP_DESCRIBE,
+        ApiKey.SHARE_FETCH,
+        ApiKey.SHARE_ACKNOWLEDGE,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+        ApiKey.STREAMS_GROUP_HEARTBEAT,
+        ApiKey.STREAMS_GROUP_DESCRIBE,
+    }
+)
+"""APIs of features whose level is 0 (share.version, streams.version): :mod:`.api.disabled_feature` refuses them."""
+
+ANNOUNCED: frozenset[int] = frozenset(SERVED) | DISABLED
+"""Every API key that is answered."""
+
 
 def served_versions(api_key: int) -> tuple[int, int]:
-    """The lowest and highest version served of a served API; unstable latest versions are left out, as Kafka does."""
+    """The lowest and highest version of an announced API; unstable latest versions are left out, as Kafka does."""
     description = api(api_key)
     lowest, highest = description.versions
     if description.latest_version_unstable:
@@ -69,7 +90,11 @@ def served_versions(api_key: int) -> tuple[int, int]:
 
 
 def handler(api_key: int) -> "Handler":
-    """The function that serves an API; imports its module on first use."""
+    """The function that answers an announced API; imports its module on first use."""
+    if api_key in DISABLED:
+        from .api.disabled_feature import handle
+
+        return handle
     module = import_module(f"{__package__}.api.{SERVED[api_key]}")
     assert api_key == module.API_KEY, f"{module.__name__} serves {module.API_KEY}, not {api_key}"
     function: Handler = module.handle

@@ -15,7 +15,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ..request import RequestContext
-from ..served import SERVED, served_versions
+from ..served import ANNOUNCED, served_versions
 
 API_KEY = ApiKey.API_VERSIONS
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -67,7 +67,7 @@ def handle(
 
 def _served() -> list[ApiVersionsResponse.ApiVersion]:
     entries = []
-    for api_key in sorted(SERVED):
+    for api_key in sorted(ANNOUNCED):
         lowest, highest = served_versions(api_key)
         entries.append(ApiVersionsResponse.ApiVersion(api_key=api_key, min_version=lowest, max_version=highest))
     return entries

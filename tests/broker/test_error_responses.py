@@ -6,21 +6,26 @@ from typing import Any
 import pytest
 
 from odradek.broker.error_responses import error_response
-from odradek.broker.served import SERVED, served_versions
+from odradek.broker.served import ANNOUNCED, served_versions
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from odradek.protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from odradek.protocol.table import message
 from support.java import java_or_skip, java_source, run_class
 from support.messages import random_message, seed_of
 
 INSTANCES = 12
+ACL_ENUMS = (
+    *("resource_type", "resource_pattern_type", "operation", "permission_type"),
+    *("resource_type_filter", "pattern_type_filter"),
+)
 
 
 def served() -> Iterator[tuple[int, int]]:
-    for api_key in SERVED:
+    for api_key in sorted(ANNOUNCED):
         lowest, highest = served_versions(api_key)
         yield from ((api_key, version) for version in range(lowest, highest + 1))
 
@@ -40,7 +45,19 @@ def random_request(api_key: int, version: int, instance: int) -> Message:
             marker.topics = list({topic.name: topic for topic in marker.topics}.values())
             for topic in marker.topics:
                 topic.partition_indexes = list(dict.fromkeys(topic.partition_indexes))
+    for acl in acls_of(request):
+        for field in ACL_ENUMS:
+            if hasattr(acl, field):
+                setattr(acl, field, getattr(acl, field) or 1)  # Kafka's classes refuse UNKNOWN
     return request
+
+
+def acls_of(request: Message) -> list[Any]:
+    if isinstance(request, DescribeAclsRequest):
+        return [request]
+    if isinstance(request, CreateAclsRequest):
+        return list(request.creations)
+    return list(request.filters) if isinstance(request, DeleteAclsRequest) else []
 
 
 def test_every_served_version_can_be_answered() -> None:

@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from odradek.broker.served import SERVED, served_versions
+from odradek.broker.served import ANNOUNCED, served_versions
 from parity.questions import Questions
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable
@@ -56,7 +56,7 @@ def test_fifty_thousand_random_questions(both: TwoBrokers) -> None:
 
 def test_what_is_served_is_what_is_announced(both: TwoBrokers) -> None:
     announced = both._versions(both.ours)
-    assert announced == {int(key): served_versions(key) for key in SERVED}
+    assert announced == {int(key): served_versions(key) for key in ANNOUNCED}
     for key, (lowest, highest) in announced.items():
         kafka_lowest, kafka_highest = both._kafka_versions[key]
         assert lowest <= kafka_lowest

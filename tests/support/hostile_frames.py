@@ -6,7 +6,7 @@ so that what the frames do reaches what earlier ones made, and what honest ones 
 
 import random
 
-from odradek.broker.served import SERVED, served_versions
+from odradek.broker.served import ANNOUNCED, served_versions
 from odradek.protocol.api_keys import api
 from odradek.protocol.codec import Message
 from odradek.protocol.framing import SIZE
@@ -27,7 +27,7 @@ class FewNames(MessageGenerator):
 
 def random_request(rng: random.Random) -> tuple[Message, int]:
     """A request of any API and version that is served."""
-    api_key = rng.choice(list(SERVED))
+    api_key = rng.choice(sorted(ANNOUNCED))
     version = rng.randint(*served_versions(api_key))
     return FewNames(rng).message(api(api_key).request_class(), version), version
 

@@ -44,9 +44,11 @@ class RealKafka:
         dynamic_quorum: bool = True,
         node_id: int = 1,
         heap: str = "512m",
+        features: Mapping[str, int] | None = None,
     ) -> None:
         """``configs`` come on top of (and replace) what :meth:`properties` sets; ``dynamic_quorum`` False configures
-        ``controller.quorum.voters`` instead of ``controller.quorum.bootstrap.servers``."""
+        ``controller.quorum.voters`` instead of ``controller.quorum.bootstrap.servers``. ``features`` are the levels of
+        features to format with, where they are not the release's defaults."""
         self.directory = directory
         self.log_dir = directory / "logs"
         self.version = version
@@ -55,6 +57,7 @@ class RealKafka:
         self._configs = dict(configs or {})
         self._dynamic_quorum = dynamic_quorum
         self._heap = heap
+        self._features = [f"--feature={name}={level}" for name, level in (features or {}).items()]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -121,7 +124,7 @@ class RealKafka:
 
     def _format(self, configuration: Path) -> None:
         quorum = ["--standalone"] if self._dynamic_quorum else []
-        arguments = ["format", "-t", CLUSTER_ID, "-c", str(configuration), *quorum]
+        arguments = ["format", "-t", CLUSTER_ID, "-c", str(configuration), *quorum, *self._features]
         result = self.run_tool("kafka.tools.StorageTool", *arguments)
         if result.returncode != 0:
             raise RuntimeError(f"format failed: {result.stdout}{result.stderr}")
