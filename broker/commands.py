@@ -22,7 +22,7 @@ from .config.server_config import ServerConfig
 from .daemon import Daemon, raise_descriptor_limit
 from .installed_version import installed_version
 from .listening import BindError
-from .logging_setup import set_up_logging
+from .logging_setup import count_lines_on, set_up_logging
 from .metadata.log_reader import MetadataLogError
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryStopped
@@ -80,6 +80,7 @@ async def run(
     raise_descriptor_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    count_lines_on(loop)
     daemon = Daemon(config, cluster_id, stop.set, read_only)
 
     def told_to_stop() -> None:

@@ -168,8 +168,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._waiting and not self._draining:
             self._drain()
 
-    def refuse(self, reason: str) -> None:
-        """Closes this connection for what its client sent; one log line."""
+    def refuse(self, reason: object) -> None:
+        """Closes this connection for what its client sent; one log line with ``str(reason)``."""
         if self._closing:
             return
         self._closing = True

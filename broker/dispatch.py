@@ -21,6 +21,7 @@ from ..protocol.codec import decoder
 from ..protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ..protocol.header import request_head_decoder, response_encoder
 from .connection import Connection
+from .log_lines import quoted
 from .request import ConnectionRefusal, RequestContext
 from .response_writer import Part
 from .served import ANNOUNCED, Handler, handler, served_versions
@@ -161,9 +162,7 @@ class Dispatcher:
             # What stands behind the last field is left unread, as Kafka leaves it.
             request, _ = route.decode(frame, position)
         except ProtocolError as error:
-            from ..protocol.reference.dissect import explain  # construct: only once a frame was refused
-
-            connection.refuse(f"{explain(frame, error)}; client id {client_id!r}")
+            connection.refuse(FaultyFrame(frame, error, client_id))
             return
         connection.last_used_ms = self._time_s() * 1000
         in_service = RequestInService(connection, route, correlation_id, client_id, time_ns() // 1_000_000, owned)
@@ -192,6 +191,28 @@ class Dispatcher:
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
+
+
+class FaultyFrame:
+    """Why a frame was refused, in words. They take up to 5 ms, so they are looked for only if the log shows them.
+
+    The words must be asked for before the frame's bytes change, as a log call does.
+    """
+
+    __slots__ = ("_client_id", "_error", "_frame", "_text")
+
+    def __init__(self, frame: memoryview, error: ProtocolError, client_id: str | None) -> None:
+        self._frame = frame
+        self._error = error
+        self._client_id = client_id
+        self._text: str | None = None
+
+    def __str__(self) -> str:
+        if self._text is None:
+            from ..protocol.reference.dissect import explain  # construct: only once a frame was refused
+
+            self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
+        return self._text
 
 
 def _failed(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:

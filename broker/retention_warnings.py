@@ -137,7 +137,7 @@ def _say(risk: GroupAtRisk, now_ms: int) -> None:
     else:
         when = f"after {datetime.fromtimestamp(due_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC, by retention.ms"
     logger.warning(
-        "group %s has read %s-%d up to offset %d, and retention removes the records before %d %s: what it has not read"
+        "group %r has read %s-%d up to offset %d, and retention removes the records before %d %s: what it has not read"
         " by then is lost to it. Let it catch up, or raise %s",
         risk.group_id,
         risk.topic,

@@ -17,7 +17,7 @@ PURE = re.compile(
     r"^(protocol/(?!generate/|commands|show|table|codec\.py|api_keys)"
     r"|broker/(groups|consumer_groups|offsets|group_core)/"
     r"|broker/adopt/(found|plan|records)\.py"
-    r"|broker/disk_space\.py|broker/storage_tool/(explanation|release_versions|scram)\.py"
+    r"|broker/disk_space\.py|broker/log_lines\.py|broker/storage_tool/(explanation|release_versions|scram)\.py"
     r"|broker/(timers|fetch_session|fetch_read|fetch_wait|partition|partitions|request|internal_topics)\.py"
     r"|broker/metadata/(?!service|metadata_log|format|snapshot_files|snapshot_generator)"
     r"|broker/cleaner_state\.py"
@@ -98,6 +98,40 @@ def test_no_place_of_a_developer_machine_is_named() -> None:
             continue
         named += [f"{name}:{i}" for i, line in enumerate(lines, 1) if len(line) < 5000 and place.search(line)]
     assert not named
+
+
+CLIENT_TEXT = re.compile(
+    r"(^|\.)(client_id|group_id|member_id|instance_id|group_instance_id|transactional_id|client_reason)$"
+)
+CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])")
+
+
+def raw_client_texts(path: Path) -> list[str]:
+    """Log calls that would write a client's text as it came: not by `%r`, nor quoted by `log_lines`."""
+    found = []
+    for call in (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)):
+        if not re.match(r"^(logger|logging)\.(debug|info|warning|error|exception|critical)$", dotted(call.func)):
+            continue
+        where = f"{relative(path)}:{call.lineno}"
+        template, *arguments = call.args
+        if not isinstance(template, ast.Constant) or not isinstance(template.value, str):
+            found.append(f"{where}: the template is not a constant")
+            continue
+        kinds = CONVERSION.findall(template.value.replace("%%", ""))
+        if any(isinstance(argument, ast.Starred) for argument in arguments):
+            continue
+        assert len(kinds) == len(arguments), where
+        found += [
+            f"{where}: {dotted(argument)} by %{kind}"
+            for kind, argument in zip(kinds, arguments, strict=True)
+            if kind != "r" and CLIENT_TEXT.search(dotted(argument))
+        ]
+    return found
+
+
+@pytest.mark.parametrize("room", ["broker", "storage", "protocol"])
+def test_no_log_line_holds_a_client_s_text_as_it_came(room: str) -> None:
+    assert not [one for path in sorted((ROOT / room).rglob("*.py")) for one in raw_client_texts(path)]
 
 
 def test_make_targets_named_in_the_docs_exist() -> None:

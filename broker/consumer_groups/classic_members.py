@@ -31,6 +31,7 @@ from ..groups.effects import (
 from ..groups.group import CONSUMER_PROTOCOL_TYPE
 from ..groups.join import MEMBER_ID_REQUIRED_SINCE, Joining
 from ..groups.rebalance import refuse_join
+from ..log_lines import quoted
 from .consumer_protocol import (
     MalformedConsumerProtocolError,
     by_topic_id,
@@ -130,7 +131,7 @@ def _step(
         return reconcile(core, group, updated, target, bump, owned, effects), None
     reason = None
     if group.assignment_epoch < subscription.group_epoch:
-        reason = f"Downgrade group {group.group_id} from consumer to classic with stale assignment."
+        reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic with stale assignment."
     else:
         target = group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)
         updated = reconcile(core, group, updated, target, bump, owned, effects)
@@ -254,7 +255,7 @@ def leave(
         except KafkaError as refusal:
             error = refusal.error_code
         else:
-            logger.info("group %s: %s leaves: %s", group.group_id, member.member_id, identity.reason or "not provided")
+            logger.info("group %r: %r leaves: %r", group.group_id, member.member_id, identity.reason or "not provided")
             leaving[member.member_id] = member
         responses.append(
             LeaveGroupResponse.MemberResponse(

@@ -18,6 +18,7 @@ from ..groups.effects import (
     consumer_sync_key,
     rebalance_key,
 )
+from ..log_lines import quoted
 from .group import ConsumerGroup
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGroupMember
 from .membership import existing_member, existing_static_member
@@ -41,7 +42,7 @@ def leave(core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, eff
         if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
             _leave_for_a_while(group, member, effects)
             return
-    logger.info("group %s: member %s leaves", group.group_id, member.member_id)
+    logger.info("group %r: member %r leaves", group.group_id, member.member_id)
     effects.response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
     fence(core, group, [member], effects)
 
@@ -59,7 +60,7 @@ def existing_group(core: "HasConsumerGroups", group_id: str) -> ConsumerGroup:
 
 def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effects: Effects) -> None:
     """It keeps its partitions until its session ends; whoever comes with its instance id before gets them."""
-    logger.info("group %s: static member %s leaves for a while", group.group_id, member.member_id)
+    logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)
     left = member._replace(
         member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH,
         pending_revocation=NO_PARTITIONS,
@@ -78,7 +79,7 @@ def fence(
     if not members:
         return
     if may_downgrade_without(core, group, members):
-        reason = f"Downgrade group {group.group_id} from consumer to classic for member leaving."
+        reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic for member leaving."
         install = downgrade(core, group, members, None, reason, effects)
 
         def appended(error: ErrorCode, follow: Effects) -> None:
@@ -129,5 +130,5 @@ def member_timed_out(core: "HasConsumerGroups", event: ConsumerGroupTimerEvent, 
     if isinstance(event, ConsumerRebalanceDue) and event.member_epoch != member.member_epoch:
         # It left that epoch meanwhile.
         return
-    logger.info("group %s: member %s is fenced: %s", group.group_id, member.member_id, type(event).__name__)
+    logger.info("group %r: member %r is fenced: %s", group.group_id, member.member_id, type(event).__name__)
     fence(core, group, [member], effects)

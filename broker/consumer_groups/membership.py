@@ -101,5 +101,5 @@ def subscribe_static_member(
     records += member_tombstones(group_id, existing.member_id)
     records += [member_record(group_id, member), target_record(group_id, member_id, target)]
     records.append(current_record(group_id, member))
-    logger.info("group %s: %s takes the place of %s as %s", group_id, member_id, existing.member_id, instance_id)
+    logger.info("group %r: %r takes the place of %r as %r", group_id, member_id, existing.member_id, instance_id)
     return member

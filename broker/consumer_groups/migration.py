@@ -60,7 +60,7 @@ def upgraded(
     try:
         group = _consumer_group(classic, core.topics)
     except MalformedConsumerProtocolError as error:
-        logger.warning("group %s cannot be upgraded: %s", classic.group_id, error)
+        logger.warning("group %r cannot be upgraded: %s", classic.group_id, error)
         _refuse_upgrade(classic, "the embedded consumer protocol is malformed.")
     for member in classic.members.values():
         token = classic.take_join_token(member)
@@ -72,7 +72,7 @@ def upgraded(
         assert one.classic is not None
         event = ConsumerSessionExpired(group.group_id, one.member_id)
         effects.set_timer(consumer_session_key(group.group_id, one.member_id), one.classic.session_timeout_ms, event)
-    logger.info("group %s is a consumer group from epoch %d on", group.group_id, group.group_epoch)
+    logger.info("group %r is a consumer group from epoch %d on", group.group_id, group.group_epoch)
     return group
 
 
@@ -175,10 +175,10 @@ def may_downgrade_replacing(core: "HasConsumerGroups", group: ConsumerGroup, rep
 
 def _may_downgrade(core: "HasConsumerGroups", group: ConsumerGroup, member_count: int) -> bool:
     if core.config.group_consumer_migration_policy not in DOWNGRADES:
-        logger.info("group %s stays a consumer group: downgrades are disabled", group.group_id)
+        logger.info("group %r stays a consumer group: downgrades are disabled", group.group_id)
         return False
     if member_count > core.config.group_max_size:
-        logger.info("group %s stays a consumer group: it is larger than group.max.size", group.group_id)
+        logger.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
         return False
     return True
 
@@ -223,7 +223,7 @@ def downgrade(
             follow.timers.append(member.session_timer)
         if reason is not None:
             prepare(core.config, classic, follow, reason)
-        logger.info("group %s is a classic group from generation %d on", classic.group_id, classic.generation_id)
+        logger.info("group %r is a classic group from generation %d on", classic.group_id, classic.generation_id)
 
     return install
 

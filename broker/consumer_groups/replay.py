@@ -140,7 +140,7 @@ def _partition_epochs(
         if not epochs and topic.partitions:
             epochs = None
         if epochs is not None and len(epochs) != len(topic.partitions):
-            logger.error("group %s: %d epochs for %d partitions", group.group_id, len(epochs), len(topic.partitions))
+            logger.error("group %r: %d epochs for %d partitions", group.group_id, len(epochs), len(topic.partitions))
             epochs = None
         found[topic.topic_id] = dict(zip(topic.partitions, epochs or [default] * len(topic.partitions), strict=True))
     return found

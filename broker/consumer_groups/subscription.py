@@ -143,7 +143,7 @@ def resolve_regular_expressions(core: "HasConsumerGroups", event: RegularExpress
     metadata_hash = group_hash(counts, core.topics)
     if bump or metadata_hash != group.metadata_hash:
         group_epoch = group.group_epoch + 1
-        logger.info("group %s: epoch %d, its regular expressions match other topics", group.group_id, group_epoch)
+        logger.info("group %r: epoch %d, its regular expressions match other topics", group.group_id, group_epoch)
         effects.records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
         group.refresh_deadline = RefreshDeadline(effects.now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
 
@@ -163,7 +163,7 @@ def update_subscription(
     group_epoch = group.group_epoch
     if bump or metadata_hash != group.metadata_hash:
         group_epoch += 1
-        logger.info("group %s: epoch %d", group.group_id, group_epoch)
+        logger.info("group %r: epoch %d", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
     group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
     if group.has_subscription_metadata:

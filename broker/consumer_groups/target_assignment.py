@@ -77,9 +77,9 @@ def update_target_assignment(
         assignment = _assignor(core, name)(GroupSpec(members, homogeneous), core.topics)
     except PartitionAssignorError as error:
         message = f"Failed to compute a new target assignment for epoch {group_epoch}: {error}"
-        logger.error("group %s: %s", group.group_id, message)
+        logger.error("group %r: %r", group.group_id, message)
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
-    logger.info("group %s: target assignment of epoch %d by %s", group.group_id, group_epoch, name)
+    logger.info("group %r: target assignment of epoch %d by %r", group.group_id, group_epoch, name)
     records += _changes(group, members, assignment)
     records.append(target_epoch_record(group.group_id, group_epoch, now_ms))
     return group_epoch, assignment.get(updated.member_id, NO_ASSIGNMENT)

@@ -29,7 +29,7 @@ class RebalanceWatch:
             said = self._said.get(group_id)
             if said is None or (said.state, said.since_ms) != (one.state, one.since_ms):
                 logger.warning(
-                    "group %s is in %s since %.1f s and waits for %s; after the rebalance timeout of %.0f s it goes on "
+                    "group %r is in %s since %.1f s and waits for %s; after the rebalance timeout of %.0f s it goes on "
                     "without",
                     group_id,
                     one.state,
@@ -39,5 +39,5 @@ class RebalanceWatch:
                 )
         for group_id, said in self._said.items():
             if group_id not in slow:
-                logger.info("group %s waits no longer, after %.1f s", group_id, (now_ms - said.since_ms) / 1000)
+                logger.info("group %r waits no longer, after %.1f s", group_id, (now_ms - said.since_ms) / 1000)
         self._said = slow

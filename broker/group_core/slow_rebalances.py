@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..groups.group import ClassicGroup
 from ..groups.member import ClassicMember
 from ..groups.states import GroupState
+from ..log_lines import quoted
 from .core import GroupCore
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def _classic_waits_for(group: ClassicGroup) -> str:
     """Whom the phase that the group is in waits for; empty when it waits for nobody who is known."""
     if group.state is GroupState.PREPARING_REBALANCE:
         missing = [_classic_name(member) for member in group.members.values() if not member.is_awaiting_join]
-        missing += [f"{member_id} (which has asked for its member id)" for member_id in group.pending_join_members]
+        missing += [
+            f"{quoted(member_id)} (which has asked for its member id)" for member_id in group.pending_join_members
+        ]
         return _named(missing, len(missing), "to join again")
     leader = group.members.get(group.leader_id or "")
     if leader is not None and leader.sync_token is None:
@@ -84,5 +87,5 @@ def _consumer_name(member: "ConsumerGroupMember") -> str:
 
 
 def _name(member_id: str, client_id: str, host: str, instance_id: str | None) -> str:
-    instance = f", group.instance.id {instance_id}" if instance_id is not None else ""
-    return f"{member_id} (client.id {client_id} at {host.removeprefix('/')}{instance})"
+    instance = f", group.instance.id {quoted(instance_id)}" if instance_id is not None else ""
+    return f"{quoted(member_id)} (client.id {quoted(client_id)} at {host.removeprefix('/')}{instance})"

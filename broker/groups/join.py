@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 from ..effects import Token
+from ..log_lines import quoted
 from ..request import RequestContext
 from .effects import Effects, MemberExpired, session_key
 from .group import ClassicGroup
@@ -58,7 +59,7 @@ class Joining:
 
     def because(self, what: str) -> str:
         """A reason for the log, with the one that the client gave (KIP-800)."""
-        return f"{what}; client reason: {self.request.reason or 'not provided'}"
+        return f"{what}; client reason: {quoted(self.request.reason)}"
 
     def refuse(self, error: ErrorCode, member_id: str | None = None) -> None:
         """Answers with an error, naming the member id that the request had unless another is given."""
@@ -93,7 +94,7 @@ def _remember_new_group(
     def appended(error: ErrorCode, follow: Effects) -> None:
         if not error:
             return
-        logger.warning("group %s was not stored: %s", group.group_id, error.name)
+        logger.warning("group %r was not stored: %s", group.group_id, error.name)
         core.groups.pop(group.group_id, None)
         for member_id in group.pending_join_members:
             follow.cancel_timer(session_key(group.group_id, member_id))
@@ -212,7 +213,7 @@ def _update_member(
         joining.request.session_timeout_ms,
         joining.token,
     )
-    reason = joining.because(f"member {member.member_id} {what}")
+    reason = joining.because(f"member {quoted(member.member_id)} {what}")
     prepare_or_complete(core.config, group, joining.effects, reason)
 
 
@@ -246,7 +247,7 @@ def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining,
     # It has no id to send heartbeats with, and a lost connection is not seen while the request is parked: without a
     # limit, clients that retry would fill the group with members that are nobody.
     joining.effects.set_timer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
-    what = f"new member {member_id} with instance id {joining.group_instance_id}"
+    what = f"new member {quoted(member_id)} with instance id {quoted(joining.group_instance_id)}"
     prepare_or_complete(core.config, group, joining.effects, joining.because(what))
 
 
@@ -271,11 +272,11 @@ def _replace_static_member(
         if group.protocol_name == group.select_protocol():
             _remember_replaced(group, joining, member, old, replaced_leader)
         else:
-            what = f"static member {new_member_id} changes the group's protocol"
+            what = f"static member {quoted(new_member_id)} changes the group's protocol"
             prepare_or_complete(core.config, group, joining.effects, joining.because(what))
     elif group.state is GroupState.COMPLETING_REBALANCE:
         # The leader may have been told of the old member id: its assignment would miss the new one.
-        what = f"static member {new_member_id} replaces {old_member_id}"
+        what = f"static member {quoted(new_member_id)} replaces {quoted(old_member_id)}"
         prepare(core.config, group, joining.effects, joining.because(what))
     else:
         complete_join_if_all_joined(group, joining.effects)

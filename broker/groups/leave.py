@@ -7,6 +7,7 @@ import logging
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+from ..log_lines import quoted_list
 from .config import GroupCoordinatorConfig
 from .effects import Effects, session_key
 from .group import ClassicGroup
@@ -39,7 +40,7 @@ def leave_classic_group(
     if not left:
         return
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare_or_complete(config, group, effects, f"members {left} have left")
+        prepare_or_complete(config, group, effects, f"members {quoted_list(left)} have left")
     elif group.state is GroupState.PREPARING_REBALANCE:
         complete_join_if_all_joined(group, effects)
 
@@ -62,7 +63,7 @@ def _take_out(group: ClassicGroup, identity: MemberIdentity, effects: Effects) -
         except KafkaError as error:
             return error.error_code
     member = group.members[member_id]
-    logger.info("member %s leaves group %s: %s", member_id, group.group_id, identity.reason or "not provided")
+    logger.info("member %r leaves group %r: %r", member_id, group.group_id, identity.reason or "not provided")
     effects.cancel_timer(member.session_key)
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
     refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, effects)

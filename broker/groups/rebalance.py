@@ -34,7 +34,7 @@ def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effect
     cancel_sync_wait(group, effects)
     initial = group.state is GroupState.EMPTY
     group.transition_to(GroupState.PREPARING_REBALANCE, effects.now_ms)
-    logger.info("group %s rebalances after generation %d: %s", group.group_id, group.generation_id, reason)
+    logger.info("group %r rebalances after generation %d: %s", group.group_id, group.generation_id, reason)
     if initial:
         # A new group gives further members some time, so that they need no second rebalance (KIP-134).
         delay_ms = config.group_initial_rebalance_delay_ms
@@ -78,7 +78,7 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
         group.remove(member.member_id)
         effects.cancel_timer(member.session_key)
     if missing:
-        logger.info("group %s goes on without %s", group.group_id, [member.member_id for member in missing])
+        logger.info("group %r goes on without %s", group.group_id, [member.member_id for member in missing])
     if group.state is GroupState.DEAD:
         return
     if not group.elect_joined_leader() and group.members:
@@ -89,7 +89,7 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
     if group.state is GroupState.EMPTY:
         _remember_empty(group, effects)
         return
-    logger.info("group %s, generation %d: %d members", group.group_id, group.generation_id, len(group.members))
+    logger.info("group %r, generation %d: %d members", group.group_id, group.generation_id, len(group.members))
     for member in group.members.values():
         token = group.take_join_token(member)
         if token is not None:
@@ -106,7 +106,7 @@ def _remember_empty(group: ClassicGroup, effects: Effects) -> None:
     def appended(error: ErrorCode, _: Effects) -> None:
         if error:
             # Safe: after a restart the old generation comes back, and its members' sessions end.
-            logger.warning("group %s: its empty generation was not stored: %s", group.group_id, error.name)
+            logger.warning("group %r: its empty generation was not stored: %s", group.group_id, error.name)
 
     effects.append([group_metadata_record(group, {})], appended)
 

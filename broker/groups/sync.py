@@ -8,6 +8,7 @@ import logging
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ..effects import Token
+from ..log_lines import quoted
 from .config import GroupCoordinatorConfig
 from .effects import Effects, sync_key
 from .group import ClassicGroup
@@ -71,7 +72,7 @@ def _store_assignment(
             return
         if error:
             reset_assignments(group, follow, error)
-            reason = f"{error.name} when storing the assignment of {request.member_id}"
+            reason = f"{error.name} when storing the assignment of {quoted(request.member_id)}"
             prepare_or_complete(config, group, follow, reason)
             return
         for member in group.members.values():

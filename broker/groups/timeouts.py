@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
+from ..log_lines import quoted, quoted_list
 from .effects import Effects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
 from .group import ClassicGroup
 from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join
@@ -26,19 +27,19 @@ def member_expired(core: "HasClassicGroups", event: MemberExpired, effects: Effe
     if group is None or group.state is GroupState.DEAD:
         return
     if event.member_id in group.pending_join_members:
-        logger.info("group %s: pending member %s did not come back", event.group_id, event.member_id)
+        logger.info("group %r: pending member %r did not come back", event.group_id, event.member_id)
         group.remove(event.member_id)
         _complete_if_last(group, effects)
         return
     member = group.members.get(event.member_id)
     if member is None or member.has_satisfied_heartbeat():
         return
-    logger.info("group %s: the session of %s has ended", event.group_id, event.member_id)
+    logger.info("group %r: the session of %r has ended", event.group_id, event.member_id)
     # A new member's request may still be parked: it is told to start over, if it is still there.
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
     group.remove(member.member_id)
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-        prepare_or_complete(core.config, group, effects, f"the session of {member.member_id} has ended")
+        prepare_or_complete(core.config, group, effects, f"the session of {quoted(member.member_id)} has ended")
     else:
         _complete_if_last(group, effects)
 
@@ -73,4 +74,4 @@ def sync_due(core: "HasClassicGroups", event: SyncDue, effects: Effects) -> None
     for member_id in silent:
         effects.cancel_timer(group.members[member_id].session_key)
         group.remove(member_id)
-    prepare(core.config, group, effects, f"members {silent} never synchronised")
+    prepare(core.config, group, effects, f"members {quoted_list(silent)} never synchronised")

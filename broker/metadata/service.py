@@ -304,7 +304,7 @@ class MetadataService:
         for topic in response.topics:
             outcomes[topic.name] = ErrorCode(topic.error_code)
             if topic.error_code:
-                logger.warning("could not create topic %s: %s", topic.name, topic.error_message)
+                logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
         return outcomes
 
     def ensure_topic(self, name: str, now_ms: int) -> None:

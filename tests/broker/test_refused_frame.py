@@ -15,8 +15,8 @@ class RefusedConnection:
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def refuse(self, reason: str) -> None:
-        self.reasons.append(reason)
+    def refuse(self, reason: object) -> None:
+        self.reasons.append(str(reason))
 
 
 def test_the_line_names_api_version_field_and_client() -> None:

@@ -44,9 +44,9 @@ async def test_who_holds_a_rebalance_up_is_in_the_log(tmp_path: Path, capfd: pyt
         eager = consumer(servers, "eager")
         await poll_until(lambda: "waits for" in broker.log(), eager)
         [line] = [line for line in broker.log().splitlines() if "waits for" in line]
-        assert "group g is in PreparingRebalance since 1" in line
-        assert "waits for idle-" in line
-        assert "(client.id idle at 127.0.0.1) to join again" in line
+        assert "group 'g' is in PreparingRebalance since 1" in line
+        assert "waits for 'idle-" in line
+        assert "(client.id 'idle' at 127.0.0.1) to join again" in line
         assert await asyncio.to_thread(groups, ["--bootstrap-server", servers, "--describe", "--group", "g"]) == 0
         said = capfd.readouterr().err
         assert "Warning: Consumer group 'g' is rebalancing." in said

@@ -152,7 +152,7 @@ class Company:
         asked = {}
         for client, assignor in self.groups:
             found = (
-                re.search(rf"group {client}-{assignor} rebalances after generation (\d+):", line) for line in lines
+                re.search(rf"group '{client}-{assignor}' rebalances after generation (\d+):", line) for line in lines
             )
             asked[client, assignor] = sum(one is not None and int(one[1]) >= since[client, assignor] for one in found)
         return asked

@@ -1,0 +1,210 @@
+"""What a log line may hold, and how many lines one place in the code may write.
+
+Owns: the escaping and cutting of text that clients send, the budget of each log call. Never does: I/O, reading a clock.
+Invariants: a line holds printable characters only, so no client can forge a second one; a log call writes at most
+`BURST_BYTES` at once and `BYTES_A_SECOND` on average, whatever makes it write; memory is bounded by the number of log
+calls in the code. What is left out is counted, and the count is written.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+TEXT_MAX_CHARACTERS = 100
+"""The longest text of a client in a line: an argument of a `%r`."""
+LIST_MAX_TEXTS = 10
+"""The most texts of a list in a line."""
+LINE_MAX_CHARACTERS = 2_000
+TRACEBACK_MAX_LINES = 60
+BURST_BYTES = 6_000
+"""What one log call may write at once, such as 50 lines of 120 bytes when as many partitions are loaded."""
+BYTES_A_SECOND = 250
+"""What one log call may write on average. A client can reach some twenty log calls: a few kB a second in all."""
+COUNT_AFTER_S = 1.0
+"""How soon the number of lines that were left out is written."""
+
+_CONVERSION = re.compile(r"%(?:\(\w+\))?[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?([a-zA-Z%])")
+
+Site = tuple[str, int]
+"""Where a log call stands: file and line number."""
+
+
+def cut(text: str, most: int) -> str:
+    """The first ``most`` characters, and how many more there are."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more)"
+
+
+def quoted(text: str | None) -> str:
+    """A text of a client for a log line: quoted, escaped, and cut at 100 characters."""
+    return repr(text if text is None else cut(text, TEXT_MAX_CHARACTERS))
+
+
+def quoted_list(texts: Collection[str]) -> str:
+    """Texts of clients for a log line: the first ten, each as :func:`quoted` shows it."""
+    return repr(_shortened("r", list(texts)))
+
+
+def printable(text: str) -> str:
+    """The text with everything that is not printable escaped: line ends, terminal codes, text direction marks."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def message_of(template: object, arguments: Any) -> str:
+    """The message of a log call as one line. Texts of clients, which `%r` and lists show, are cut."""
+    text = str(template)
+    if arguments:
+        if isinstance(arguments, tuple):
+            conversions = _conversions(text)
+            if len(conversions) == len(arguments):
+                arguments = tuple(map(_shortened, conversions, arguments))
+        text = text % arguments
+    return printable(cut(text, LINE_MAX_CHARACTERS))
+
+
+def traceback_of(text: str) -> str:
+    """A traceback as indented lines, so that no line of it looks like one of the log; the middle of a long one goes."""
+    lines = text.split("\n")
+    if len(lines) > TRACEBACK_MAX_LINES:
+        half = TRACEBACK_MAX_LINES // 2
+        lines[half:-half] = [f"… ({len(lines) - 2 * half:,} lines)"]
+    return "\n".join("    " + printable(cut(line, LINE_MAX_CHARACTERS)) for line in lines)
+
+
+@lru_cache(maxsize=512)
+def _conversions(template: str) -> tuple[str, ...]:
+    """The conversions of a template in their order: ``("s", "r")``."""
+    return tuple(kind for kind in _CONVERSION.findall(template) if kind != "%")
+
+
+def _shortened(conversion: str, argument: Any) -> Any:
+    if isinstance(argument, str):
+        return cut(argument, TEXT_MAX_CHARACTERS) if conversion == "r" else argument
+    if isinstance(argument, list | tuple | set | frozenset):
+        shown = [cut(one, TEXT_MAX_CHARACTERS) if isinstance(one, str) else one for one in _first(argument)]
+        more = len(argument) - len(shown)
+        return [*shown, _More(more)] if more else shown
+    return argument
+
+
+def _first(texts: Any) -> Iterator[Any]:
+    return (one for one, _ in zip(texts, range(LIST_MAX_TEXTS), strict=False))
+
+
+class _More(int):
+    """Stands in a list for the texts that are left out."""
+
+    def __repr__(self) -> str:
+        return f"{int(self):,} more"
+
+
+class LeftOut(NamedTuple):
+    """How many lines of one log call were left out."""
+
+    sample: str
+    """The last message that was written."""
+    repeated: int
+    """How many equal the sample; 0 if they may differ from it."""
+    more: int
+    """How many lines of the same kind, equal or not."""
+
+    def __str__(self) -> str:
+        if self.repeated == self.more:
+            return f"{self.sample} (repeated {self.more:,} times)"
+        return f"{self.sample} ({self.more:,} more lines of this kind)"
+
+
+class _Budget:
+    """What one log call has written, and may write."""
+
+    __slots__ = ("kind", "last", "left_bytes", "left_out_since_s", "more", "repeated", "time_s", "written_s")
+
+    def __init__(self, now_s: float, kind: Any) -> None:
+        self.kind = kind
+        self.left_bytes = float(BURST_BYTES)
+        self.time_s = now_s
+        self.last = ""
+        self.written_s = now_s
+        self.repeated = 0
+        self.more = 0
+        self.left_out_since_s = now_s
+
+    def refill(self, now_s: float) -> None:
+        """Adds what the time since the last refill has earned."""
+        self.left_bytes = min(BURST_BYTES, self.left_bytes + max(0.0, now_s - self.time_s) * BYTES_A_SECOND)
+        self.time_s = now_s
+
+    def spend(self, message: str, size: int, now_s: float) -> None:
+        """Notes a line that is written. A line may cost more than is left: the next ones wait until that is earned."""
+        self.left_bytes -= size
+        self.last = message
+        self.written_s = now_s
+
+    def leave_out(self, is_equal: bool, now_s: float) -> None:
+        """Counts a line that is not written."""
+        if not self.more:
+            self.left_out_since_s = now_s
+        self.more += 1
+        self.repeated += is_equal
+
+    def take_count(self, now_s: float) -> LeftOut:
+        """Says what was left out, and counts anew."""
+        left_out = LeftOut(self.last, self.repeated, self.more)
+        self.repeated = self.more = 0
+        self.left_bytes -= len(str(left_out))
+        self.written_s = now_s
+        return left_out
+
+
+class LineBudgets:
+    """Decides which lines are written. ``kind`` is what the caller wants back with a count (level and logger)."""
+
+    def __init__(self) -> None:
+        self._budgets: dict[Site, _Budget] = {}
+        self._counting: set[Site] = set()
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether lines were left out whose number is not written yet."""
+        return bool(self._counting)
+
+    def admit(self, site: Site, kind: Any, now_s: float, message: Callable[[], str]) -> str | None:
+        """The message if the line is to be written, None if it was counted only.
+
+        The message is not even formatted once the log call has spent its budget. After a line is written its size is
+        charged by :meth:`charge`.
+        """
+        budget = self._budgets.get(site)
+        if budget is None:
+            budget = self._budgets[site] = _Budget(now_s, kind)
+        budget.refill(now_s)
+        if budget.left_bytes <= 0:
+            self._leave_out(site, budget, False, now_s)
+            return None
+        text = message()
+        if text == budget.last and now_s - budget.written_s < COUNT_AFTER_S:
+            self._leave_out(site, budget, True, now_s)
+            return None
+        return text
+
+    def _leave_out(self, site: Site, budget: _Budget, is_equal: bool, now_s: float) -> None:
+        budget.leave_out(is_equal, now_s)
+        self._counting.add(site)
+
+    def charge(self, site: Site, message: str, size: int, now_s: float) -> None:
+        """Charges a written line of ``size`` bytes."""
+        self._budgets[site].spend(message, size, now_s)
+
+    def counts(self, now_s: float, *, at_once: bool = False) -> list[tuple[Any, LeftOut]]:
+        """The counts that are due, with their kinds; with ``at_once`` all of them, since the log ends."""
+        due = []
+        for site in sorted(self._counting):
+            budget = self._budgets[site]
+            budget.refill(now_s)
+            waited = now_s - budget.left_out_since_s >= COUNT_AFTER_S and budget.left_bytes > 0
+            if waited or at_once:
+                due.append((budget.kind, budget.take_count(now_s)))
+                self._counting.discard(site)
+        return due
