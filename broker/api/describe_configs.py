@@ -82,7 +82,7 @@ def _describe(
         if not name:
             return describe_cluster_defaults(cluster)
         _check_broker_id(metadata, name, " or empty string,")
-        return describe_broker(server, cluster, own)
+        return describe_broker(server, cluster, own, _advertised(metadata))
     if kind == ResourceType.BROKER_LOGGER:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -95,6 +95,12 @@ def _describe(
     if not name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
     return describe_group(server, overrides, cluster, own)
+
+
+def _advertised(metadata: MetadataService) -> str:
+    """What clients connect to, as ``advertised.listeners`` has it."""
+    endpoints = metadata.image.brokers[metadata.node_id].endpoints.values()
+    return ",".join(f"{one.name}://{f'[{one.host}]' if ':' in one.host else one.host}:{one.port}" for one in endpoints)
 
 
 def _check_broker_id(metadata: MetadataService, name: str, alternative: str) -> None:

@@ -39,6 +39,9 @@ WIRE_TYPES = {
 }
 """The numbers of DescribeConfigsResponse.ConfigType."""
 
+IMPLIED = frozenset({*OUR_DEFAULTS, "process.roles", "advertised.listeners"})
+"""Keys that may be left out here, but not in the file of a Kafka that runs as this broker does."""
+
 _LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
 
 
@@ -81,6 +84,22 @@ class BrokerLayers:
     server: ServerConfig
     cluster: Mapping[str, str]
     broker: Mapping[str, str]
+    advertised: str | None = None
+    """``advertised.listeners`` as it came out at the start, if it isn't set."""
+
+    def static(self) -> Mapping[str, str]:
+        """What a Kafka that runs as this broker does would have in its file: the settings, and what we imply.
+
+        A Kafka needs ``node.id`` and ``process.roles``, the files that it comes with set ``advertised.listeners``, and
+        one broker alone needs replication factors of 1.
+        """
+        given = self.server.originals
+        implied = dict(OUR_DEFAULTS)
+        if "log.dirs" in given:
+            del implied["log.dir"]
+        if self.advertised is not None:
+            implied |= {"process.roles": "broker,controller", "advertised.listeners": self.advertised}
+        return {**implied, **given}
 
     def synonyms(self, name: str, names: tuple[str, ...], *, sensitive: bool) -> tuple[Synonym, ...]:
         """The places of one key (ConfigHelper.configSynonyms), from the first that bears its name on."""
@@ -88,7 +107,7 @@ class BrokerLayers:
         for source, layer in (
             (ConfigSource.DYNAMIC_BROKER_CONFIG, self.broker),
             (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.cluster),
-            (ConfigSource.STATIC_BROKER_CONFIG, self.server.originals),
+            (ConfigSource.STATIC_BROKER_CONFIG, self.static()),
         ):
             found += [Synonym(one, None if sensitive else layer[one], source) for one in names if one in layer]
         for one in names:
@@ -101,7 +120,7 @@ class BrokerLayers:
 
 def _default_text(name: str) -> str | None:
     definition = server_keys().get(name)
-    return OUR_DEFAULTS.get(name, definition.default) if definition else None
+    return definition.default if definition else None
 
 
 def _synonym_names(name: str) -> tuple[str, ...]:
@@ -126,13 +145,14 @@ def _broker_type(name: str) -> str | None:
 
 
 def describe_broker(
-    server: ServerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]
+    server: ServerConfig, cluster: Mapping[str, str], broker: Mapping[str, str], advertised: str | None = None
 ) -> list[DescribedConfig]:
     """Every broker key: ``cluster`` and ``broker`` are the dynamic configs of all brokers and of this one.
 
-    Keys that are Kafka's internal ones appear if they are set.
+    ``advertised`` is the value of ``advertised.listeners`` that a start without it came to. Kafka's internal keys
+    appear if they are set.
     """
-    layers = BrokerLayers(server, cluster, broker)
+    layers = BrokerLayers(server, cluster, broker, advertised)
     now = server.with_dynamic(cluster, broker)
     visible = [name for name, definition in server_keys().items() if not definition.internal]
     return [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
@@ -144,9 +164,12 @@ def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> Describ
     sensitive = type_name in (None, "PASSWORD")
     value = now[name] if name in server_keys() else now.originals[name]
     synonyms = layers.synonyms(name, _synonym_names(name), sensitive=sensitive)
+    text = format_value(value)
+    if name in IMPLIED and name not in now.originals:
+        text = synonyms[0].value if synonyms else text
     return DescribedConfig(
         name=name,
-        value=None if sensitive else format_value(value),
+        value=None if sensitive else text,
         source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
         read_only=not _is_dynamic(name),
         is_sensitive=sensitive,

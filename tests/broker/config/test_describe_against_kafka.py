@@ -16,7 +16,7 @@ from odradek.broker.config.describe import (
     describe_topic,
 )
 from odradek.broker.config.own_keys import OWN_KEYS
-from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
+from odradek.broker.config.server_config import ServerConfig
 from support.config_oracle import ask
 from support.real_kafka import RealKafka
 
@@ -126,16 +126,7 @@ def plain(entries: list[DescribedConfig]) -> dict[str, dict[str, Any]]:
     }
 
 
-def with_our_defaults(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Kafka's entries with the few defaults that differ here by design put in."""
-    for entry in entries:
-        for synonym in entry["synonyms"]:
-            if synonym[2] == "DEFAULT_CONFIG" and synonym[0] in OUR_DEFAULTS:
-                synonym[1] = OUR_DEFAULTS[synonym[0]]
-        if entry["name"] in ("node.id", "log.dir"):
-            entry["value"] = OUR_DEFAULTS[entry["name"]]
-            if entry["name"] == "node.id":
-                entry["synonyms"].append(["node.id", "1", "DEFAULT_CONFIG"])
+def by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in entries}
 
 
@@ -146,22 +137,41 @@ def assert_equal(ours: dict[str, dict[str, Any]], theirs: dict[str, dict[str, An
 
 
 def test_topics(theirs: dict[str, Any], server: ServerConfig) -> None:
-    assert_equal(plain(describe_topic(server, TOPIC, CLUSTER, BROKER)), with_our_defaults(theirs["TOPIC:set"]))
-    assert_equal(plain(describe_topic(server, {}, CLUSTER, BROKER)), with_our_defaults(theirs["TOPIC:plain"]))
+    assert_equal(plain(describe_topic(server, TOPIC, CLUSTER, BROKER)), by_name(theirs["TOPIC:set"]))
+    assert_equal(plain(describe_topic(server, {}, CLUSTER, BROKER)), by_name(theirs["TOPIC:plain"]))
 
 
 def test_broker(theirs: dict[str, Any], server: ServerConfig) -> None:
-    assert_equal(plain(describe_broker(server, CLUSTER, BROKER)), with_our_defaults(theirs["BROKER:1"]))
+    assert_equal(plain(describe_broker(server, CLUSTER, BROKER)), by_name(theirs["BROKER:1"]))
+
+
+def test_what_is_left_out_is_as_in_the_file_of_a_kafka(theirs: dict[str, Any], kafka: RealKafka) -> None:
+    """A Kafka has these in its file, ours need not: equal sources and synonyms all the same."""
+    left_out = ("node.id", "process.roles", "offsets.topic.replication.factor", "transaction.state.log.min.isr")
+    also_out = ("share.coordinator.state.topic.min.isr", "share.coordinator.state.topic.replication.factor")
+    given = {
+        key: value
+        for key, value in kafka.properties().items()
+        if key in STATIC and key != "custom.plugin.key" and key not in (*left_out, *also_out)
+    }
+    server = ServerConfig.load("".join(f"{key}={value}\n" for key, value in given.items()))
+    ours = plain(describe_broker(server, CLUSTER, BROKER, "PLAINTEXT://127.0.0.1:1234"))
+    for key in (*left_out, *also_out, "broker.id", "transaction.state.log.replication.factor"):
+        assert ours[key] == by_name(theirs["BROKER:1"])[key]
+    advertised = ours["advertised.listeners"]
+    assert advertised["value"] == "PLAINTEXT://127.0.0.1:1234"
+    assert advertised["source"] == "STATIC_BROKER_CONFIG"
+    assert ours["log.dir"]["value"] == "./data"
 
 
 def test_cluster_defaults(theirs: dict[str, Any]) -> None:
-    assert_equal(plain(describe_cluster_defaults(CLUSTER)), with_our_defaults(theirs["BROKER:"]))
+    assert_equal(plain(describe_cluster_defaults(CLUSTER)), by_name(theirs["BROKER:"]))
 
 
 def test_groups(theirs: dict[str, Any], server: ServerConfig) -> None:
-    assert_equal(plain(describe_group(server, GROUP, CLUSTER, BROKER)), with_our_defaults(theirs["GROUP:set"]))
-    assert_equal(plain(describe_group(server, {}, CLUSTER, BROKER)), with_our_defaults(theirs["GROUP:plain"]))
+    assert_equal(plain(describe_group(server, GROUP, CLUSTER, BROKER)), by_name(theirs["GROUP:set"]))
+    assert_equal(plain(describe_group(server, {}, CLUSTER, BROKER)), by_name(theirs["GROUP:plain"]))
 
 
 def test_client_metrics(theirs: dict[str, Any]) -> None:
-    assert_equal(plain(describe_client_metrics(METRICS)), with_our_defaults(theirs["CLIENT_METRICS:set"]))
+    assert_equal(plain(describe_client_metrics(METRICS)), by_name(theirs["CLIENT_METRICS:set"]))
