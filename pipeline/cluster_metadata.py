@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from ..storage.file_names import METADATA_TOPIC
+from ..storage.file_names import LOG_SUFFIX, METADATA_TOPIC, base_offset_of
+from ..storage.meta_properties import CLEAN_SHUTDOWN_FILE
+from .file_access import is_gone, list_directory
 
+_LISTINGS = 3
 _SNAPSHOT_SUFFIX = ".checkpoint"
 
 
@@ -30,11 +33,12 @@ class TopicFacts:
 
 
 class MetadataDamage(NamedTuple):
-    """A batch of the metadata log that can't be read: from there on the file was not."""
+    """What can't be read of the metadata log from a position on; `is_refused`: the system would not read the file."""
 
     path: Path
     position: int
     message: str
+    is_refused: bool = False
 
 
 @dataclass(slots=True)
@@ -55,19 +59,31 @@ class ClusterMetadata:
 
 
 def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
-    """What the metadata in a log directory says; as far as it can be read. Raises OSError."""
+    """What the metadata in a log directory says; as far as it can be read. Raises OSError.
+
+    A running broker deletes old segments and snapshots: then the directory is listed again.
+    """
+    for _ in range(_LISTINGS):
+        try:
+            return _read(log_directory)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+    return _read(log_directory)
+
+
+def _read(log_directory: Path) -> ClusterMetadata:
     metadata = ClusterMetadata()
     directory = log_directory / f"{METADATA_TOPIC}-0"
     if not directory.is_dir():
         return metadata
     from .metadata_replay import MetadataReplay  # brings the codec: a fifth of an audit's imports
 
-    replay = MetadataReplay(metadata)
-    snapshots = sorted(path for path in directory.iterdir() if path.name.endswith(_SNAPSHOT_SUFFIX))
-    behind = 0
+    names = sorted(entry.name for entry in list_directory(directory))
+    is_clean = (log_directory / CLEAN_SHUTDOWN_FILE).exists()
+    replay = MetadataReplay(metadata, directory, is_clean=is_clean)
+    snapshots = [name for name in names if name.endswith(_SNAPSHOT_SUFFIX)]
     if snapshots:
-        behind = int(snapshots[-1].name.partition("-")[0])
-        replay.read_file(snapshots[-1], 0)
-    for path in sorted(directory.glob("*.log")):
-        replay.read_file(path, behind)
+        replay.read_snapshot(snapshots[-1])
+    replay.read_log([name for name in names if name.endswith(LOG_SUFFIX) and base_offset_of(name) is not None])
     return metadata

@@ -7,15 +7,20 @@ imported with the first URL only. For what `storage` reads whole there is a file
 AbstractFileSystem.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, cast
 
 from ..storage.files import Files
+from ..storage.regular_files import fault_text, kind_of, open_regular
 
 URL_MARK = "://"
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
+_OF_THIS_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
 
 
 class ObjectsMissingError(OSError):
@@ -86,19 +91,48 @@ def open_ranges(path: Path) -> Iterator[RangeReader]:
     if not is_local(path):
         yield _RemoteFile(path)
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = open_regular(path, follows_links=False)
     try:
         yield _LocalFile(descriptor)
     finally:
         os.close(descriptor)
 
 
+def read_file(path: Path) -> bytes:
+    """All bytes of a regular file or an object. Raises OSError (NotRegularFileError for a link, a FIFO, a device)."""
+    if not is_local(path):
+        return path.read_bytes()
+    with os.fdopen(open_regular(path, follows_links=False), "rb") as file:
+        return file.read()
+
+
+def is_gone(error: OSError) -> bool:
+    """Whether the error says that the file or its directory is no longer there: deleted, renamed, replaced."""
+    return error.errno in _GONE or isinstance(error, FileNotFoundError)
+
+
+def is_unreadable(error: OSError, path: Path) -> bool:
+    """Whether the error is this one file's, so that a job can go on with the others.
+
+    False for a file that is gone (the caller lists again), for limits of this process, and for an object store that
+    fails with more than a refusal: then nothing else would be read either.
+    """
+    if is_gone(error) or error.errno in _OF_THIS_PROCESS:
+        return False
+    return is_local(path) or isinstance(error, PermissionError)
+
+
 class FileEntry(NamedTuple):
-    """What a directory holds: a file and its bytes, or a directory."""
+    """An entry of a directory. `size` is bytes, `identity` the inode (0 in object storage).
+
+    `fault` says why it can't be read: it is neither a file nor a directory, or it can't even be looked at.
+    """
 
     name: str
     size: int
     is_directory: bool
+    identity: int = 0
+    fault: str = ""
 
 
 def list_directory(directory: Path) -> list[FileEntry]:
@@ -112,15 +146,32 @@ def list_directory(directory: Path) -> list[FileEntry]:
     found = []
     with os.scandir(directory) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # a running broker deletes files
-                found.append(FileEntry(entry.name, entry.stat().st_size, entry.is_dir()))
+            try:
+                found.append(_entry(entry))
+            except FileNotFoundError:  # a running broker deletes files
+                continue
+            except OSError as error:
+                if not is_unreadable(error, directory):
+                    raise
+                found.append(FileEntry(entry.name, 0, is_directory=False, fault=fault_text(error)))
     return found
+
+
+def _entry(entry: "os.DirEntry[str]") -> FileEntry:
+    """Looks at an entry without following a link: what a link leads to is not the directory's."""
+    status = entry.stat(follow_symlinks=False)
+    if stat.S_ISREG(status.st_mode):
+        return FileEntry(entry.name, status.st_size, is_directory=False, identity=status.st_ino)
+    if stat.S_ISDIR(status.st_mode):
+        return FileEntry(entry.name, 0, is_directory=True, identity=status.st_ino)
+    fault = f"{kind_of(status.st_mode)} in the place of a file or directory"
+    return FileEntry(entry.name, 0, is_directory=False, identity=status.st_ino, fault=fault)
 
 
 def modified_ms(path: Path) -> int:
     """When a file was last written, ms since 1970; in object storage when it was put there. Raises OSError."""
     if is_local(path):
-        return os.stat(path).st_mtime_ns // 1_000_000
+        return os.stat(path, follow_symlinks=False).st_mtime_ns // 1_000_000
     remote: Any = path
     return int(remote.fs.modified(remote.path).timestamp() * 1000)
 
@@ -142,9 +193,9 @@ class PathFiles(Files):
 
     def read_file(self, path: Path) -> bytes:
         """All bytes of a file. Raises OSError."""
-        return path.read_bytes()
+        return read_file(path)
 
 
 def identity(path: Path) -> int:
     """A number that another file under the same name does not have: the inode; 0 in object storage. Raises OSError."""
-    return os.stat(path).st_ino if is_local(path) else 0
+    return os.stat(path, follow_symlinks=False).st_ino if is_local(path) else 0

@@ -17,26 +17,33 @@ from ..storage.file_names import (
     parse_partition_directory,
     segment_path,
 )
-from .file_access import list_directory
+from ..storage.meta_properties import META_PROPERTIES
+from ..storage.regular_files import fault_text
+from .file_access import FileEntry, is_gone, is_unreadable, list_directory, read_file
 
 _INDEX_ENTRY = Struct(">ii")
 
 
 class SegmentFile(NamedTuple):
-    """A segment: its first offset, its log file and that file's bytes."""
+    """A segment: its first offset, its log file and that file's bytes; `is_file` False: something else has its name."""
 
     base_offset: int
     path: Path
     size: int
+    is_file: bool = True
 
 
 class PartitionDirectory(NamedTuple):
-    """One replica of a partition; the last segment is the active one."""
+    """One replica of a partition; the last segment is the active one.
+
+    `fault` says why the directory could not be listed (it is a link, or the system refused); it has no segments then.
+    """
 
     topic: str
     partition: int
     path: Path
     segments: tuple[SegmentFile, ...]
+    fault: str = ""
 
     @property
     def name(self) -> str:
@@ -57,27 +64,45 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
     if not directory.is_dir():
         raise LogDirectoryError(f"{directory} is no directory")
     entries = list_directory(directory)
-    key = parse_partition_directory(directory.name)
-    if key is not None and any(entry.name.endswith(LOG_SUFFIX) for entry in entries):
-        candidates = [(key, directory)]
+    own_key = parse_partition_directory(directory.name)
+    if own_key is not None and any(entry.name.endswith(LOG_SUFFIX) for entry in entries):
+        candidates = [(own_key, directory, "")]
     else:
         candidates = [
-            (found, directory / entry.name)
+            (parsed, directory / entry.name, entry.fault)
             for entry in entries
-            if entry.is_directory
+            if (entry.is_directory or entry.fault)
             and not entry.name.endswith(("-delete", "-future", "-stray"))
-            and (found := parse_partition_directory(entry.name)) is not None
+            and (parsed := parse_partition_directory(entry.name)) is not None
         ]
-        if not candidates and all(entry.name != "meta.properties" for entry in entries):
-            raise LogDirectoryError(
-                f"{directory} is no Kafka log directory: no meta.properties, no <topic>-<partition>"
-            )
     wanted = None if topics is None else set(topics)
+    is_formatted = any(entry.name == META_PROPERTIES for entry in entries)
+    partitions = []
+    for key, path, fault in sorted(candidates):
+        if is_formatted and not (key[0] != METADATA_TOPIC if wanted is None else key[0] in wanted):
+            continue
+        found = partition_at(key, path, fault)
+        if found is not None:
+            partitions.append(found)
+    if not is_formatted and not any(found.segments for found in partitions):
+        raise LogDirectoryError(f"{directory} is no Kafka log directory: no meta.properties, and no log of a partition")
     return [
-        PartitionDirectory(*key, path, tuple(_segments(path)))
-        for key, path in sorted(candidates)
-        if (key[0] != METADATA_TOPIC if wanted is None else key[0] in wanted)
+        found for found in partitions if (found.topic != METADATA_TOPIC if wanted is None else found.topic in wanted)
     ]
+
+
+def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> PartitionDirectory | None:
+    """What is in a partition's directory now; None if it is gone. `fault`: why it can't be listed. Raises OSError."""
+    if fault:
+        return PartitionDirectory(*key, path, (), fault)
+    try:
+        return PartitionDirectory(*key, path, tuple(segments_of(path, list_directory(path))))
+    except OSError as error:
+        if is_gone(error):
+            return None
+        if not is_unreadable(error, path):
+            raise
+        return PartitionDirectory(*key, path, (), fault_text(error))
 
 
 def refuse_missing(named: Iterable[str] | None, found: Iterable[str], directories: Iterable[object]) -> None:
@@ -90,10 +115,11 @@ def refuse_missing(named: Iterable[str] | None, found: Iterable[str], directorie
         raise LogDirectoryError(f"no partition of {', '.join(sorted(missing))} in {', '.join(map(str, directories))}")
 
 
-def _segments(directory: Path) -> list[SegmentFile]:
+def segments_of(directory: Path, entries: Iterable[FileEntry]) -> list[SegmentFile]:
+    """The segments among a directory's entries, by offset."""
     return sorted(
-        SegmentFile(base_offset, directory / entry.name, entry.size)
-        for entry in list_directory(directory)
+        SegmentFile(base_offset, directory / entry.name, entry.size, not (entry.is_directory or entry.fault))
+        for entry in entries
         if entry.name.endswith(LOG_SUFFIX) and (base_offset := base_offset_of(entry.name)) is not None
     )
 
@@ -102,9 +128,11 @@ def indexed_positions(segment: SegmentFile) -> list[int]:
     """Where batches begin, by the segment's offset index; rising, without what can't be true."""
     path = segment_path(segment.path.parent, segment.base_offset, OFFSET_INDEX_SUFFIX)
     try:
-        data = path.read_bytes().rstrip(b"\0")  # the active segment's index is preallocated: 10 MiB of zeros
-    except FileNotFoundError:
-        return []
+        data = read_file(path).rstrip(b"\0")  # the active segment's index is preallocated: 10 MiB of zeros
+    except OSError as error:
+        if is_gone(error) or is_unreadable(error, path):
+            return []  # without it reading ends at damage instead of going on after it
+        raise
     data += bytes(-len(data) % _INDEX_ENTRY.size)
     entries = _INDEX_ENTRY.iter_unpack(data)
     return sorted({position for _, position in entries if 0 < position < segment.size})

@@ -1,9 +1,11 @@
 """From the records of a metadata log to what they say of topics and configs.
 
-Reads whole files, each up to its first damage. Never writes. Source: Kafka's metadata records (TopicRecord,
+Reads whole files, each up to its first damage, and looks whether the log was cut. Never writes.
+Source: Kafka's metadata records (TopicRecord,
 PartitionRecord, ConfigRecord, RemoveTopicRecord) and MetadataRecordSerde.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..protocol.codec import decode
@@ -17,7 +19,12 @@ from ..protocol.messages.metadata_records import (
 )
 from ..protocol.records.batch import check_crc, iterate_headers
 from ..protocol.records.record import iterate_records
+from ..storage.checkpoints import read_epoch_checkpoint
+from ..storage.errors import CorruptCheckpointError
+from ..storage.file_names import LEADER_EPOCH_CHECKPOINT
+from ..storage.regular_files import fault_text
 from .cluster_metadata import ClusterMetadata, MetadataDamage, TopicFacts
+from .file_access import PathFiles, is_gone, is_unreadable, read_file
 
 _CLASSES = {
     cls.API_KEY: cls for cls in (TopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord, RemoveTopicRecord)
@@ -27,29 +34,79 @@ _BROKER_RESOURCE = 4
 
 
 class MetadataReplay:
-    """Fills the metadata, file after file."""
+    """Fills the metadata from the snapshot and the log in `directory`, and names what is damaged or was cut.
 
-    def __init__(self, metadata: ClusterMetadata) -> None:
+    `is_clean`: the broker was stopped cleanly, so that the log ends with a whole batch.
+    """
+
+    def __init__(self, metadata: ClusterMetadata, directory: Path, *, is_clean: bool) -> None:
         self._metadata = metadata
+        self._directory = directory
+        self._is_clean = is_clean
         self._by_id: dict[bytes, TopicFacts] = {}
+        self._from_offset = 0
+        self._end_offset = 0
 
-    def read_file(self, path: Path, from_offset: int) -> None:
-        """Takes in the data records of a file, up to the first damage. A torn end is none: a broker was killed.
+    def read_snapshot(self, name: str) -> None:
+        """Takes in a snapshot, ``<end offset>-<epoch>.checkpoint``. Raises OSError."""
+        self._read_file(self._directory / name, is_tail=False)
+        self._from_offset = self._end_offset = int(name.partition("-")[0])
 
-        Raises OSError.
-        """
-        data = path.read_bytes()
-        position = 0
+    def read_log(self, names: Sequence[str]) -> None:
+        """Takes in the segments, by offset, and checks that they begin and end where they should. Raises OSError."""
+        first = int(names[0].partition(".")[0]) if names else 0
+        if first > self._from_offset:
+            what = f"it begins at offset {first}, the snapshot before it ends at {self._from_offset}"
+            self._damaged(self._directory / names[0], 0, what)
+        for name in names:
+            self._read_file(self._directory / name, is_tail=name == names[-1])
+        path = self._directory / LEADER_EPOCH_CHECKPOINT
+        try:
+            epochs = read_epoch_checkpoint(PathFiles(), path)
+        except CorruptCheckpointError as error:
+            self._damaged(path, 0, str(error))
+            return
+        except OSError as error:
+            self._refused(path, error)
+            return
+        if epochs and epochs[-1][1] > self._end_offset:
+            epoch, start = epochs[-1]
+            what = f"the log ends at offset {self._end_offset}, leader epoch {epoch} began at {start}: its end is lost"
+            self._damaged(self._directory / (names[-1] if names else ""), -1, what)
+
+    def _damaged(self, path: Path, position: int, what: str) -> None:
+        self._metadata.damage.append(MetadataDamage(path, position, what))
+
+    def _refused(self, path: Path, error: OSError) -> None:
+        if is_gone(error) or not is_unreadable(error, path):
+            raise error
+        self._metadata.damage.append(MetadataDamage(path, 0, fault_text(error), is_refused=True))
+
+    def _read_file(self, path: Path, *, is_tail: bool) -> None:
+        """Takes in the data records of a file, up to the first damage. A torn end after a kill is none."""
+        try:
+            data = read_file(path)
+        except OSError as error:
+            self._refused(path, error)
+            return
+        position = end = 0
         try:
             for position, header in iterate_headers(data):
                 check_crc(data, position, header)
-                if header.is_control or header.last_offset < from_offset:
+                end = position + header.size_in_bytes
+                self._end_offset = max(self._end_offset, header.next_offset)
+                if header.is_control or header.last_offset < self._from_offset:
                     continue
                 for record in iterate_records(data, header, position):
-                    if record.value is not None and record.offset >= from_offset:
+                    if record.value is not None and record.offset >= self._from_offset:
                         self._read_value(record.value)
         except (KafkaError, ProtocolError) as error:
-            self._metadata.damage.append(MetadataDamage(path, position, str(error)))
+            if is_tail and not self._is_clean and not any(data[position:]):
+                return  # preallocated, or written before a power cut and never synced
+            self._damaged(path, position, str(error))
+            return
+        if end < len(data) and (self._is_clean or not is_tail):
+            self._damaged(path, end, f"{len(data) - end} bytes at the end are no whole batch")
 
     def _read_value(self, value: bytes) -> None:
         self._metadata.is_known = True

@@ -17,6 +17,7 @@ from ..decode.spans import Int64s
 from ..file_access import PathFiles
 from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, DayVolume, PartitionReport
+from .whole_files import report_refusal
 
 CLOCK_TOLERANCE_MS = 1000
 """How far append times may go back without a finding: the clocks of two leaders differ."""
@@ -47,6 +48,9 @@ class BatchChecks:
             entries = read_epoch_checkpoint(PathFiles(), path)
         except CorruptCheckpointError as error:
             self._report.add("checkpoint-unreadable", path, str(error))
+            return []
+        except OSError as error:
+            report_refusal(self._report, path, error)
             return []
         for (epoch, start), (later, later_start) in pairwise(entries):
             if later <= epoch or later_start < start:

@@ -36,6 +36,24 @@ LOG_CHECKS: dict[str, Check] = {
         "The CRC is right but the records can't be decoded: a producer or broker wrote them so.",
         _RESTORE,
     ),
+    "batch-too-large": Check(
+        Severity.ERROR,
+        "A batch, its records decompressed, or one of its records is larger than is read at once; the rest is read.",
+        "Look at the producer: few bytes that claim much may be an attack. Kafka's consumers read it if they can.",
+    ),
+    "file-unreadable": Check(
+        Severity.ERROR,
+        "The system refuses to read it (errno), or in a file's place is a directory, link, FIFO or device.",
+        "Look at the disk (dmesg) and at permissions; what is no file, remove; a linked directory, give itself.",
+    ),
+    "partition-gone": Check(
+        Severity.INFO, "The partition was deleted or moved to another directory while the audit ran.", "Nothing."
+    ),
+    "partition-changing": Check(
+        Severity.INFO,
+        "Retention, the cleaner or a deletion replaced files under each of four readings; nothing else is said of it.",
+        "Audit at a quieter time, or a snapshot.",
+    ),
     "record-offsets-invalid": Check(
         Severity.ERROR, "Offsets inside a batch don't rise, or lie outside of it.", _RESTORE
     ),
@@ -125,6 +143,11 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.ERROR,
         "A checkpoint names an offset behind the log's end: the log lost its tail after the checkpoint was written.",
         "Compare with other replicas; delete the line from the checkpoint while the broker is stopped.",
+    ),
+    "log-start-beyond-log": Check(
+        Severity.ERROR,
+        "The log start offset's checkpoint is beyond the log's end: Kafka deletes the partition at its next start.",
+        "Before the next start: delete the line from log-start-offset-checkpoint; find out why the log lost its end.",
     ),
     "checkpoint-unreadable": Check(
         Severity.ERROR,
@@ -273,8 +296,8 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "partition-not-in-metadata": Check(
         Severity.WARNING,
-        "A directory is of a partition that the metadata doesn't know: of a deleted topic.",
-        "Move it away; the broker renames it to -stray when it starts.",
+        "A directory is of a partition that the metadata doesn't know: of a deleted topic, or from another cluster.",
+        "Nothing: the broker renames it to -stray when it starts. If the topic should exist, restore metadata first.",
     ),
     "partition-assigned-elsewhere": Check(
         Severity.WARNING,
@@ -288,7 +311,8 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "metadata-log-damaged": Check(
         Severity.ERROR,
-        "The metadata log or its snapshot can't be read from there on: the broker won't start, or knows less.",
+        "The metadata log or its snapshot is damaged, or lost its end: the broker won't start, or knows less. Which "
+        "partitions belong here is not judged.",
         "Delete __cluster_metadata-0 of this broker alone, if other controllers have the log; else restore a backup.",
     ),
     "leftover-deleted": Check(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..engines import run_tasks
+from .assignment import confirmed
 from .findings import Finding
 from .plan import AuditOptions, plan_audit
 from .portions import Portion, audit_portion, portions_of
@@ -60,7 +61,6 @@ def audit_directories(
     plan = plan_audit(directories, AuditOptions(topics, now_ms, at_ms, level))
     portions = portions_of(plan.tasks, tables, frozenset(ignored))
     result = AuditResult(portions=len(portions))
-    whole = plan.findings
     reports = list(
         run_tasks(
             engine,
@@ -75,6 +75,9 @@ def audit_directories(
     )
     result.partitions = [report for found in reports for report in found.partitions]
     result.volume = sum_of_days(day for found in reports for day in found.volume)
+    whole = plan.findings
+    for assignment, doubtful in plan.doubtful:
+        whole += confirmed(assignment, doubtful)
     if len(directories) > 1:
         whole += _compared(plan.tasks, result.partitions, engine)
     whole += _skewed(result.partitions)
@@ -100,7 +103,8 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
 
     replicas: defaultdict[tuple[str, int], list[tuple[AuditTask, PartitionReport]]] = defaultdict(list)
     for task, report in zip(tasks, reports, strict=True):
-        replicas[report.topic, report.partition].append((task, report))
+        if report.is_known:
+            replicas[report.topic, report.partition].append((task, report))
     pairs = []
     for found in replicas.values():
         longest = max(found, key=lambda item: item[1].log_end_offset)
@@ -113,7 +117,7 @@ def _compared(tasks: Sequence[AuditTask], reports: Sequence[PartitionReport], en
 def _skewed(reports: Sequence[PartitionReport]) -> list[Finding]:
     """Topics one of whose partitions is several times as large as the usual one."""
     largest: dict[str, dict[int, PartitionReport]] = defaultdict(dict)
-    for report in reports:
+    for report in (report for report in reports if report.is_known):
         known = largest[report.topic].get(report.partition)
         if known is None or report.size > known.size:
             largest[report.topic][report.partition] = report

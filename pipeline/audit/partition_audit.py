@@ -22,6 +22,7 @@ from ..log_directories import SegmentFile, indexed_positions
 from .batch_checks import BatchChecks
 from .chunk_batches import ChunkBatches
 from .index_checks import OffsetIndexCheck, TimeIndexCheck
+from .living import audit_living
 from .producer_checks import ProducerChecks
 from .state_checks import (
     SegmentSummary,
@@ -32,6 +33,7 @@ from .state_checks import (
 )
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
+from .whole_files import read_whole
 
 if TYPE_CHECKING:
     from .groups.records import GroupRecords
@@ -41,7 +43,12 @@ _READ_AHEAD_BYTES = 64 << 20
 
 
 def audit_partition(task: AuditTask) -> PartitionReport:
-    """The report on one replica. Raises OSError."""
+    """The report on one replica, as it is when it is read. Raises OSError for what is not one file's fault."""
+    return audit_living(task, _audit_once)
+
+
+def _audit_once(task: AuditTask) -> PartitionReport:
+    """The report on the files that the task names. Raises FileNotFoundError if one is gone."""
     replica = task.replica
     report = PartitionReport(str(task.directory), replica.topic, replica.partition)
     audit = _PartitionAudit(task, report)
@@ -69,7 +76,7 @@ class _PartitionAudit:
         report.size = sum(segment.size for segment in segments)
         first = segments[0].base_offset if segments else 0
         report.log_start_offset = max(first, task.checkpoints.get(LOG_START_OFFSET_CHECKPOINT, 0))
-        report.log_end_offset = report.log_start_offset
+        report.log_end_offset = first
         report.high_watermark = task.checkpoints.get(REPLICATION_OFFSET_CHECKPOINT, -1)
         report.is_compacted = task.policy.is_compacted
 
@@ -97,7 +104,10 @@ class _PartitionAudit:
         first_timestamp = largest_timestamp = -1
         for item in items:
             if isinstance(item, Damage):
-                lost.append((item.position, item.position + item.size))
+                if item.kind is DamageKind.ZEROS and is_active:
+                    segment = segment._replace(size=item.position)
+                else:
+                    lost.append((item.position, item.position + item.size))
                 self._report_damage(segment, item, is_active=is_active)
             else:
                 batches = self._read_batches(segment, item)
@@ -114,7 +124,9 @@ class _PartitionAudit:
         if time_index is not None:
             time_index.finish(lost, is_settled=is_settled, is_active=is_active)
         self.transactions.check_index(segment, is_settled=is_settled and not lost)
-        self.summaries.append(SegmentSummary(segment, first_timestamp, largest_timestamp, modified_ms(segment.path)))
+        if segment.is_file:
+            times = (first_timestamp, largest_timestamp, modified_ms(segment.path))
+            self.summaries.append(SegmentSummary(segment, *times))
 
     def _checked(self, segment: SegmentFile) -> Iterator[CheckedHeaders | Damage]:
         """The segment's batches some at a time, and damage in between; with their bytes only where records are read."""
@@ -139,6 +151,11 @@ class _PartitionAudit:
 
     def _report_damage(self, segment: SegmentFile, damage: Damage, *, is_active: bool) -> None:
         name = str(damage.kind)
+        if damage.kind is DamageKind.ZEROS:
+            self.report.size -= damage.size
+            if is_active and not self.task.is_clean:
+                return  # preallocated, or a power cut lost what was written there: the next start cuts it
+            name = "log-tail-torn" if is_active else str(DamageKind.MAGIC)
         is_tail = is_active and damage.position + damage.size >= segment.size
         if damage.kind is DamageKind.INCOMPLETE and is_tail and not self.task.is_clean:
             name = "log-tail-torn"
@@ -147,11 +164,12 @@ class _PartitionAudit:
     def _index_file(self, segment: SegmentFile, suffix: str, kind: str) -> tuple[Path, bytes] | None:
         path = segment_path(segment.path.parent, segment.base_offset, suffix)
         try:
-            return path, path.read_bytes()
+            data = read_whole(self.report, path)
         except FileNotFoundError:
             if segment.size:
                 self.report.add(f"{kind}-index-missing", path, "the file is not there", offset=segment.base_offset)
             return None
+        return None if data is None else (path, data)
 
     def _offset_index(self, segment: SegmentFile) -> OffsetIndexCheck | None:
         found = self._index_file(segment, OFFSET_INDEX_SUFFIX, "offset")
@@ -178,7 +196,10 @@ class _PartitionAudit:
     def finish(self) -> None:
         """What can be said only at the end of the log."""
         report, task = self.report, self.task
-        report.log_end_offset = max(report.log_start_offset, self.batches.next_offset)
+        report.log_end_offset = max(report.log_end_offset, self.batches.next_offset)
+        first = task.replica.segments[0].base_offset if task.replica.segments else 0
+        if report.log_start_offset > report.log_end_offset:
+            report.log_start_offset = first  # check_checkpoints reports the checkpoint
         self.batches.finish()
         self.transactions.finish()
         if self.batches.next_offset not in {segment.base_offset for segment in task.replica.segments}:

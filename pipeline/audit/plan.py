@@ -6,30 +6,29 @@ AssignmentsManager.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...storage.checkpoints import ROOT_CHECKPOINTS, TopicPartition, read_root_checkpoints
-from ...storage.errors import CorruptCheckpointError
+from ...storage.checkpoints import ROOT_CHECKPOINTS
 from ...storage.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
+    parse_partition_directory,
 )
-from ...storage.meta_properties import (
-    CLEAN_SHUTDOWN_FILE,
-    META_PROPERTIES,
-    MetaProperties,
-    read_meta_properties,
-)
+from ...storage.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
-from ..file_access import PathFiles, list_directory, modified_ms
+from ..file_access import list_directory, modified_ms
 from ..log_directories import find_partitions, refuse_missing
+from .assignment import Assignment
 from .findings import Finding
+from .living import is_live
 from .policy import topic_policy
+from .root_checkpoints import read_root_offsets
 from .tasks import RECORDS, AuditTask
 
+_NAMED_ELSEWHERE = (*ROOT_CHECKPOINTS, META_PROPERTIES)
 _LEFTOVERS = {
     DELETE_DIRECTORY_SUFFIX: "leftover-delete-directory",
     FUTURE_DIRECTORY_SUFFIX: "leftover-future-directory",
@@ -54,6 +53,8 @@ class Plan:
     tasks: list[AuditTask]
     findings: list[Finding]
     metadata: ClusterMetadata
+    doubtful: list[tuple[Assignment, list[Finding]]] = field(default_factory=list)
+    """Of directories that a broker has: to be confirmed when the logs have been read."""
 
 
 def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
@@ -67,10 +68,9 @@ def plan_audit(directories: Sequence[Path], options: AuditOptions) -> Plan:
     for directory in directories:
         found = metadata[directory]
         for damage in found.damage:
-            file = str(damage.path)
-            plan.findings.append(
-                Finding("metadata-log-damaged", METADATA_TOPIC, 0, file, damage.position, -1, damage.message)
-            )
+            place = (str(damage.path), damage.position, -1)
+            name = "file-unreadable" if damage.is_refused else "metadata-log-damaged"
+            plan.findings.append(Finding(name, METADATA_TOPIC, 0, *place, damage.message))
         _Directory(directory, found if found.is_known else known, options, plan).read()
     there = {task.replica.topic for task in plan.tasks}
     refuse_missing(options.topics, there.union(*(found.topics for found in metadata.values())), directories)
@@ -93,9 +93,9 @@ class _Directory:
         self.options = options
         self.plan = plan
         self.is_clean = (directory / CLEAN_SHUTDOWN_FILE).exists()
-        self.checkpoints, damage = read_root_checkpoints(PathFiles(), directory)
-        for name, fault in damage.items():
-            self._add("checkpoint-unreadable", "", -1, directory / name, str(fault))
+        self.is_live = is_live(directory)
+        self.checkpoints = read_root_offsets(directory)
+        plan.findings += self.checkpoints.findings
 
     def _add(self, name: str, topic: str, partition: int, path: Path, detail: str, offset: int = -1) -> None:
         self.plan.findings.append(Finding(name, topic, partition, str(path), -1, offset, detail))
@@ -115,57 +115,24 @@ class _Directory:
                     self.is_clean,
                     topic_policy(replica.topic, self.metadata),
                     None if topic is None else topic.topic_id,
-                    {name: found[key] for name, found in self.checkpoints.items() if key in found},
+                    self.checkpoints.of_partition(key),
                     now_ms,
                     options.at_ms,
                     options.level,
+                    self.is_live,
                 )
             )
         for entry in sorted(list_directory(self.directory)):
             for suffix, name in _LEFTOVERS.items():
                 if entry.name.endswith(suffix) and entry.is_directory:
                     self._add(name, "", -1, self.directory / entry.name, "")
-        if self.metadata.is_known:
-            self._check_assignment({(replica.topic, replica.partition): replica.path for replica in replicas})
-
-    def _check_assignment(self, paths: dict[TopicPartition, Path]) -> None:
-        """The partitions that are here against those that the metadata wants here."""
-        try:
-            mine = read_meta_properties(PathFiles(), self.directory)
-        except CorruptCheckpointError as error:
-            self._add("checkpoint-unreadable", "", -1, self.directory / META_PROPERTIES, str(error))
-            return
-        for (name, partition), path in paths.items():
-            topic = self.metadata.topics.get(name)
-            if topic is None or partition not in topic.brokers:
-                self._add("partition-not-in-metadata", name, partition, path, "the metadata has no such partition")
-            elif mine is not None and (elsewhere := self._elsewhere(mine, name, partition)):
-                self._add("partition-assigned-elsewhere", name, partition, path, elsewhere)
-        if mine is not None and mine.directory_id:
-            self._check_missing(mine, paths)
-
-    def _elsewhere(self, mine: MetaProperties, name: str, partition: int) -> str:
-        """Where the metadata has the partition, if not in this directory."""
-        topic = self.metadata.topics[name]
-        brokers = topic.brokers[partition]
-        if mine.node_id not in brokers:
-            return f"the metadata assigns it to brokers {brokers}, this directory is of broker {mine.node_id}"
-        assigned = dict(zip(brokers, topic.directories.get(partition, []), strict=False)).get(mine.node_id)
-        if assigned is None or int.from_bytes(assigned, "big") < 100 or assigned == mine.directory_id:
-            return ""  # the lowest ids mean: not known, lost, migrating (DirectoryId.java)
-        return f"the metadata assigns it to directory {assigned.hex()}, this one is {mine.directory_id.hex()}"
-
-    def _check_missing(self, mine: MetaProperties, paths: dict[TopicPartition, Path]) -> None:
-        """Partitions that should be here and that a checkpoint has seen here: a directory may be made on first use."""
-        seen = {key for offsets in self.checkpoints.values() for key in offsets}
-        for topic in self.metadata.topics.values():
-            if topic.name not in (self.options.topics or self.metadata.topics):
-                continue
-            for partition, brokers in topic.brokers.items():
-                key = (topic.name, partition)
-                if key in paths or key not in seen or mine.node_id not in brokers:
-                    continue
-                slot = brokers.index(mine.node_id)
-                if topic.directories.get(partition, [])[slot : slot + 1] == [mine.directory_id]:
-                    path = self.directory / f"{topic.name}-{partition}"
-                    self._add("partition-missing", topic.name, partition, path, "the directory is not there")
+            if entry.fault and entry.name not in _NAMED_ELSEWHERE and parse_partition_directory(entry.name) is None:
+                self._add("file-unreadable", "", -1, self.directory / entry.name, entry.fault)
+        seen = {key for offsets in self.checkpoints.offsets.values() for key in offsets}
+        assignment = Assignment(self.directory, options.topics, seen)
+        paths = {(replica.topic, replica.partition): replica.path for replica in replicas}
+        findings = assignment.findings(self.metadata, paths)
+        if self.is_live and findings:
+            self.plan.doubtful.append((assignment, findings))
+        else:
+            self.plan.findings += findings

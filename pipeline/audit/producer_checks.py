@@ -13,9 +13,11 @@ from ...storage.file_names import SNAPSHOT_SUFFIX, segment_path
 from ...storage.producer_snapshots import decode_snapshot
 from ...storage.producer_state import ProducerEntry
 from ..decode.spans import Int64s
+from ..file_access import is_gone, is_unreadable, read_file
 from .chunk_batches import ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
+from .whole_files import read_whole
 
 MOST_PRODUCERS = 100_000
 _SEQUENCES = 1 << 31
@@ -94,7 +96,11 @@ class ProducerChecks:
         """Whether each snapshot can be read."""
         for path in sorted(self._task.replica.path.glob(f"*{SNAPSHOT_SUFFIX}")):
             try:
-                decode_snapshot(path.read_bytes())
+                data = read_whole(self._report, path)
+                if data is not None:
+                    decode_snapshot(data)
+            except FileNotFoundError:
+                continue  # a broker deletes old ones at any time
             except CorruptSnapshotError as error:
                 self._report.add("producer-snapshot-corrupt", path, str(error))
 
@@ -102,9 +108,13 @@ class ProducerChecks:
         """The snapshot of an offset, if there is one, against the producers of the log up to there."""
         path = segment_path(self._task.replica.path, offset, SNAPSHOT_SUFFIX)
         try:
-            entries = decode_snapshot(path.read_bytes())
-        except (FileNotFoundError, CorruptSnapshotError):
+            entries = decode_snapshot(read_file(path))
+        except CorruptSnapshotError:
             return
+        except OSError as error:
+            if is_gone(error) or is_unreadable(error, path):
+                return  # check_snapshots says so
+            raise
         for entry in entries:
             wrong = self._contradiction(entry, offset, log_start_offset)
             if wrong is not None:

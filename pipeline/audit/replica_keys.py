@@ -17,6 +17,7 @@ from ..decode.damage import Damage
 from ..decode.records import walk_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags, Int64s
+from ..file_access import read_file
 from ..log_directories import PartitionDirectory, indexed_positions
 from .findings import Finding
 from .key_tables import hash_keys
@@ -94,8 +95,8 @@ def _aborted(replica: PartitionDirectory) -> Int64s:
     for segment in replica.segments:
         path = segment_path(replica.path, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         try:
-            entries += TransactionIndex(segment.base_offset, path.read_bytes()).entries
-        except (FileNotFoundError, CorruptIndexError):
-            continue
+            entries += TransactionIndex(segment.base_offset, read_file(path)).entries
+        except (OSError, CorruptIndexError):
+            continue  # the audit of the partition reports it
     columns: Int64s = numpy.array([entry[:3] for entry in entries], numpy.int64).reshape(-1, 3).T
     return columns

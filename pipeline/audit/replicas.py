@@ -16,8 +16,10 @@ import numpy
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Int64s
-from ..log_directories import PartitionDirectory, indexed_positions
+from ..file_access import is_gone
+from ..log_directories import PartitionDirectory, indexed_positions, partition_at
 from .findings import Finding
+from .living import MOST_RESTARTS
 from .replica_keys import missing_keys
 from .tasks import RECORDS, AuditTask, PartitionReport
 
@@ -107,7 +109,23 @@ class _Stream:
 
 
 def compare_replicas(task: ReplicaTask) -> list[Finding]:
-    """Where the replicas part, if they do. Raises OSError."""
+    """Where the replicas part, if they do; a note if one changes under every comparison. Raises OSError."""
+    for _ in range(MOST_RESTARTS + 1):
+        try:
+            return _compared(task)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+        now = [partition_at((task.one.topic, task.one.partition), found.path) for found in (task.one, task.other)]
+        if now[0] is None or now[1] is None:
+            break
+        task = task._replace(one=now[0], other=now[1])
+    one = task.one
+    detail = f"{one.path} and {task.other.path} could not be compared"
+    return [Finding("partition-changing", one.topic, one.partition, str(one.path), -1, -1, detail)]
+
+
+def _compared(task: ReplicaTask) -> list[Finding]:
     one, other = task.one, task.other
     findings = []
     parted = _first_difference(task)

@@ -15,8 +15,10 @@ from ...storage.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIXES,
+    LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
     PARTITION_METADATA,
+    SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
     base_offset_of,
 )
@@ -24,9 +26,12 @@ from ...storage.meta_properties import read_partition_metadata
 from ..file_access import PathFiles, list_directory
 from ..log_directories import SegmentFile
 from .tasks import AuditTask, PartitionReport
+from .whole_files import report_refusal
 
 RETENTION_TOLERANCE_MS = 3_600_000
 """log.retention.check.interval.ms is 5 minutes, file.delete.delay.ms one."""
+_READ_ELSEWHERE = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
+_SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 LEFTOVERS = {DELETED_SUFFIX: "leftover-deleted", CLEANED_SUFFIX: "leftover-cleaned", SWAP_SUFFIX: "leftover-swap"}
 
 
@@ -51,11 +56,17 @@ class SegmentSummary(NamedTuple):
 
 def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
     """The offsets of the checkpoint files against the log's start and end."""
+    log_end = _log_end(task, report)
     for name, offset in sorted(task.checkpoints.items()):
         path = task.directory / name
-        if offset > report.log_end_offset:
+        if name == LOG_START_OFFSET_CHECKPOINT and offset > log_end:
+            detail = f"it says {offset}, the log ends at {log_end}"
+            report.add("log-start-beyond-log", path, detail, offset=offset)
+        elif offset > report.log_end_offset:
             detail = f"it says {offset}, the log ends at {report.log_end_offset}"
             report.add("checkpoint-beyond-log", path, detail, offset=offset)
+        elif task.is_live and name == REPLICATION_OFFSET_CHECKPOINT:
+            continue  # it is written every five seconds, retention may be ahead of it
         elif offset < report.log_start_offset and name == REPLICATION_OFFSET_CHECKPOINT:
             detail = f"it says {offset}, the log begins at {report.log_start_offset}"
             report.add("high-watermark-below-log-start", path, detail, offset=offset)
@@ -63,6 +74,8 @@ def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
             detail = f"it says {offset}, the log begins at {report.log_start_offset}"
             report.add("cleaner-checkpoint-below-log-start", path, detail, offset=offset)
     start = task.checkpoints.get(LOG_START_OFFSET_CHECKPOINT, 0)
+    if start > log_end:
+        return
     old = [
         segment
         for segment, after in zip(task.replica.segments, task.replica.segments[1:], strict=False)
@@ -71,6 +84,12 @@ def check_checkpoints(task: AuditTask, report: PartitionReport) -> None:
     if old:
         detail = f"{len(old)} segments lie below the log start offset {start}"
         report.add("segments-below-log-start", old[0].path, detail, offset=old[0].base_offset)
+
+
+def _log_end(task: AuditTask, report: PartitionReport) -> int:
+    """Where the log ends by its batches and its last segment's name, whatever a checkpoint says of its start."""
+    last = task.replica.segments[-1].base_offset if task.replica.segments else 0
+    return max(last, report.log_end_offset)
 
 
 def check_retention(task: AuditTask, report: PartitionReport, segments: list[SegmentSummary]) -> None:
@@ -99,9 +118,12 @@ def check_retention(task: AuditTask, report: PartitionReport, segments: list[Seg
 
 def check_files(task: AuditTask, report: PartitionReport) -> None:
     """Files that deletion or the cleaner left over, and indexes without a log."""
-    names = sorted(entry.name for entry in list_directory(task.replica.path))
-    for name in names:
+    entries = sorted(list_directory(task.replica.path))
+    names = {entry.name for entry in entries}
+    for name, *_, fault in entries:
         path = task.replica.path / name
+        if fault and not name.endswith(_READ_ELSEWHERE) and name not in _SMALL_FILES:
+            report.add("file-unreadable", path, fault, position=0)
         for suffix, finding in LEFTOVERS.items():
             if name.endswith(suffix):
                 report.add(finding, path, "", offset=_base(name))
@@ -121,6 +143,9 @@ def check_topic_id(task: AuditTask, report: PartitionReport) -> None:
         topic_id = read_partition_metadata(PathFiles(), task.replica.path)
     except CorruptCheckpointError as error:
         report.add("checkpoint-unreadable", path, str(error))
+        return
+    except OSError as error:
+        report_refusal(report, path, error)
         return
     if task.topic_id is None:
         return

@@ -39,6 +39,8 @@ class AuditTask:
     at_ms: int | None = None
     """Groups are told as of this moment; None: as the records leave them."""
     level: str = RECORDS
+    is_live: bool = False
+    """A broker has the directory: what was read earlier may be older than what is read later."""
 
     @property
     def reads_records(self) -> bool:
@@ -88,6 +90,8 @@ class PartitionReport:
     min_timestamp: int = -1
     max_timestamp: int = -1
     is_compacted: bool | None = None
+    is_known: bool = True
+    """False if it could not be read, or changed too fast: the numbers say nothing."""
     decoded_size: int = -1
     """Bytes of the batches with their records decompressed, headers included."""
     dirty_bytes: int = -1

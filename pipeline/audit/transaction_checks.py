@@ -18,6 +18,7 @@ from ...storage.transaction_index import TransactionIndex
 from ..log_directories import SegmentFile
 from .chunk_batches import TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, PartitionReport
+from .whole_files import read_whole
 
 HANGING_MS = 20 * 60_000
 """transaction.max.timeout.ms is 15 minutes, and coordinators abort what is older within seconds."""
@@ -142,7 +143,9 @@ class TransactionChecks:
         path = segment_path(segment.path.parent, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
         aborts, self._aborts = self._aborts, {}
         try:
-            entries = TransactionIndex(segment.base_offset, path.read_bytes()).entries
+            data = read_whole(self._report, path)
+            entries = [] if data is None else TransactionIndex(segment.base_offset, data).entries
+            is_settled = is_settled and data is not None
         except FileNotFoundError:
             entries = []
         except CorruptIndexError as error:

@@ -78,8 +78,17 @@ def plan_compaction(order: CompactionOrder, files: Files) -> CompactionPlan:
     refused = [
         PartitionOutcome(one.topic, one.partition, refusals[one.topic]) for one in found if one.topic in refusals
     ]
+    refused += [PartitionOutcome(one.topic, one.partition, _oddity(one)) for one in chosen if _oddity(one)]
+    chosen = [one for one in chosen if not _oddity(one)]
     tasks = list(_tasks(order, files, metadata, configs, chosen))
     return CompactionPlan(tasks, [sum(segment.size for segment in one.segments) for one in chosen], refused)
+
+
+def _oddity(found: PartitionDirectory) -> str:
+    """Why a partition is left alone: its directory or a segment is a link, a FIFO, a device, or can't be looked at."""
+    if found.fault:
+        return f"{found.path}: {found.fault}"
+    return next((f"{segment.path} is no file" for segment in found.segments if not segment.is_file), "")
 
 
 def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:

@@ -12,6 +12,10 @@ class DamageKind(StrEnum):
     MAGIC = "batch-magic-unknown"
     INCOMPLETE = "batch-incomplete"
     RECORDS = "records-malformed"
+    UNREADABLE = "file-unreadable"
+    TOO_LARGE = "batch-too-large"
+    ZEROS = "zero-tail"
+    """Zeros up to the end of what is read: preallocated space, or what a power cut left. Jobs decide what it means."""
 
 
 class Damage(NamedTuple):

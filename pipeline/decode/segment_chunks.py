@@ -1,7 +1,8 @@
 """Reads a segment's file in chunks of whole batches, past damage where the offset index shows a way.
 
 Owns: the open file while it is read. Memory: one chunk, or one batch where that is larger. Damage comes out as a value
-in its place. Never writes. Invariant: every batch is in exactly one chunk.
+in its place, and so does what the system refuses to read: reading goes on at the next batch that the index names.
+Never writes. Invariant: every batch is in exactly one chunk.
 """
 
 from bisect import bisect_right
@@ -10,12 +11,18 @@ from pathlib import Path
 from struct import Struct
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC
-from ..file_access import RangeReader, open_ranges
+from ...storage.regular_files import fault_text
+from ..file_access import RangeReader, is_unreadable, open_ranges
 from .batch_hop import ScanEnd
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
 
 DEFAULT_CHUNK_BYTES = 4 << 20
+MOST_BATCH_BYTES = 100 << 20
+"""A batch is read whole, so this bounds what one costs. Kafka's default for message.max.bytes is 1 MiB."""
+_ZEROS_AT_ONCE = 1 << 20
+_SECTOR_BYTES = 4096
+"""Failed reads are halved down to this, so that a bad sector costs the batches around it and no others."""
 _FRONT = Struct(">qiib")
 _KINDS = {
     ScanEnd.INCOMPLETE: DamageKind.INCOMPLETE,
@@ -35,30 +42,119 @@ def read_chunks(
     """The batches of `path` from byte `start` (a batch's) up to `end`, in chunks; damage in between.
 
     `batch_positions` are where the offset index says that batches begin: behind a batch whose length can't be believed,
-    reading goes on at the next of them, else it ends. Raises OSError.
+    and behind bytes that can't be read, reading goes on at the next of them, else it ends. Raises FileNotFoundError
+    (and other errors that say that the file is gone), and OSError for what is not this file's fault.
     """
-    with open_ranges(path) as file:
-        limit = file.size if end is None else min(end, file.size)
-        position = start
-        wanted = chunk_bytes
-        while position < limit:
-            data = file.read(position, min(wanted, limit - position))
+    try:
+        with open_ranges(path) as file:
+            limit = file.size if end is None else min(end, file.size)
+            yield from _Reading(path, file, limit, batch_positions, chunk_bytes).chunks(start)
+    except OSError as error:
+        if not is_unreadable(error, path):
+            raise
+        yield Damage(DamageKind.UNREADABLE, start, max((end or 0) - start, 0), -1, fault_text(error))
+
+
+class _Reading:
+    """One reading of an open file; `wanted` is how much the next read takes."""
+
+    def __init__(self, path: Path, file: RangeReader, limit: int, positions: Sequence[int], chunk_bytes: int) -> None:
+        self.path = path
+        self.file = file
+        self.limit = limit
+        self.positions = positions
+        self.chunk_bytes = self.wanted = chunk_bytes
+        self.is_shrunk = self.is_one_batch = False
+
+    def chunks(self, position: int) -> Iterator[BatchTable | Damage]:
+        """The chunks and the damage from `position` on. Raises OSError as read_chunks does."""
+        while position < self.limit:
+            data = self._read(position)
+            if data is None:
+                continue  # once more, in small reads
+            if isinstance(data, Damage):
+                yield data
+                position += data.size
+                continue
             if not data:
                 return
             chunk = BatchTable(data, position)
             if len(chunk):
                 yield chunk
                 position += chunk.stopped_at
-                wanted = chunk_bytes
+                self.is_one_batch = False
+                if not self.is_shrunk:
+                    self.wanted = self.chunk_bytes
                 continue
-            size = _claimed_size(data)
-            if chunk.end is ScanEnd.INCOMPLETE and size <= limit - position and len(data) < limit - position:
-                wanted = max(size, wanted + BATCH_HEADER_SIZE)  # a batch larger than a chunk
-                continue
-            following = _next_batch(file, position, limit, batch_positions)
-            yield _damage(chunk.end, data, position, following - position, size)
-            position = following
-            wanted = chunk_bytes
+            damage = self._damage(chunk, data, position)
+            if damage is not None:
+                yield damage
+                position += damage.size
+                self._reset()
+
+    def _reset(self) -> None:
+        self.wanted = self.chunk_bytes
+        self.is_shrunk = self.is_one_batch = False
+
+    def _read(self, position: int) -> bytes | Damage | None:
+        """The next bytes; None to try again with a smaller read; damage for bytes that the system refuses."""
+        try:
+            return self.file.read(position, min(self.wanted, self.limit - position))
+        except OSError as error:
+            if not is_unreadable(error, self.path):
+                raise
+            if not self.is_one_batch and self.wanted > _SECTOR_BYTES:
+                self.wanted = max(self.wanted // 2, _SECTOR_BYTES)
+                self.is_shrunk = True
+                return None
+            self._reset()
+            size = self._next_batch(position) - position
+            return Damage(DamageKind.UNREADABLE, position, size, -1, fault_text(error))
+
+    def _damage(self, chunk: BatchTable, data: bytes, position: int) -> Damage | None:
+        """What is wrong with bytes that begin no whole batch; None if they begin one that is larger than the read."""
+        size = _claimed_size(data)
+        left = self.limit - position
+        if chunk.end is ScanEnd.INCOMPLETE and size <= left and len(data) < left:
+            if size <= MOST_BATCH_BYTES:
+                self.wanted = max(size, self.wanted + BATCH_HEADER_SIZE)
+                self.is_one_batch = True
+                return None
+            base_offset = _FRONT.unpack_from(data)[0]
+            message = f"the batch at {position} has {size} bytes, more than the {MOST_BATCH_BYTES} that are read"
+            return Damage(DamageKind.TOO_LARGE, position, size, base_offset, message)
+        if not any(data[:BATCH_HEADER_SIZE]) and self._is_zero(position):
+            return Damage(DamageKind.ZEROS, position, left, -1, f"{left} bytes of zeros at the end from {position} on")
+        return _damage(chunk.end, data, position, self._next_batch(position) - position, size)
+
+    def _is_zero(self, position: int) -> bool:
+        """Whether only zeros follow."""
+        while position < self.limit:
+            try:
+                data = self.file.read(position, min(_ZEROS_AT_ONCE, self.limit - position))
+            except OSError:
+                return False  # the next read says what is wrong
+            if data.count(0) != len(data) or not data:
+                return False
+            position += len(data)
+        return True
+
+    def _next_batch(self, position: int) -> int:
+        """Where the index says that a later batch begins, if one does; else the end."""
+        for candidate in self.positions[bisect_right(self.positions, position) :]:
+            if candidate >= self.limit:
+                break
+            try:
+                front = self.file.read(candidate, _SECTOR_BYTES)[: _FRONT.size]
+            except OSError:
+                continue  # as unreadable as what comes before it
+            if len(front) < _FRONT.size:
+                break
+            base_offset, length, _, magic = _FRONT.unpack(front)
+            size = length + LOG_OVERHEAD
+            if magic == MAGIC and base_offset >= 0 and BATCH_HEADER_SIZE <= size <= self.limit - candidate:
+                return candidate
+        return self.limit
 
 
 def _claimed_size(data: bytes) -> int:
@@ -66,20 +162,6 @@ def _claimed_size(data: bytes) -> int:
     if len(data) < _FRONT.size:
         return BATCH_HEADER_SIZE
     return int(_FRONT.unpack_from(data)[1]) + LOG_OVERHEAD
-
-
-def _next_batch(file: RangeReader, position: int, limit: int, batch_positions: Sequence[int]) -> int:
-    """Where the index says that a later batch begins, if one does; else the end."""
-    for candidate in batch_positions[bisect_right(batch_positions, position) :]:
-        if candidate >= limit:
-            break
-        front = file.read(candidate, _FRONT.size)
-        if len(front) < _FRONT.size:
-            break
-        base_offset, length, _, magic = _FRONT.unpack(front)
-        if magic == MAGIC and base_offset >= 0 and LOG_OVERHEAD + length <= limit - candidate and length >= 49:
-            return candidate
-    return limit
 
 
 def _damage(end: ScanEnd, data: bytes, position: int, lost: int, size: int) -> Damage:

@@ -39,5 +39,6 @@ def test_it_is_found_named_and_located(tmp_path: Path, injection: Injection) -> 
 
 
 def test_each_check_of_a_log_is_injected() -> None:
-    assert set(LOG_CHECKS) == {injection.name for injection in INJECTIONS}
+    by_changes_while_it_is_read = {"partition-gone", "partition-changing"}  # test_audit_living.py
+    assert set(LOG_CHECKS) - by_changes_while_it_is_read == {injection.name for injection in INJECTIONS}
     assert len(LOG_CHECKS) >= 45

@@ -1,5 +1,7 @@
 """The tables of an audit, whose rows workers write: the same rows whichever engine ran, once, or not at all."""
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import pyarrow.parquet as parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from odradek.pipeline import engines
+from odradek.pipeline import engines, file_access
 from odradek.pipeline.audit import portions
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import first_of_each_name
@@ -21,6 +23,7 @@ from odradek.pipeline.audit.tasks import BATCHES, RECORDS
 from odradek.pipeline.engines import LOCAL, SPARK, TaskError, run_tasks
 from odradek.pipeline.file_access import path_of
 from odradek.pipeline.log_directories import PartitionDirectory, SegmentFile
+from odradek.storage.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.log_directories import flip_a_byte
 
@@ -135,13 +138,18 @@ def test_a_worker_that_does_not_see_the_output_says_so_before_it_reads(roots: li
 
 
 def test_an_error_names_the_replica_and_leaves_no_output(
-    roots: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    roots: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = sorted((roots[0] / "t-1").glob("*.log"))[0]
-    log.unlink()
-    log.mkdir()
+
+    def too_many_open_files(path: Path, *, follows_links: bool) -> int:
+        if path == log:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return open_regular(path, follows_links=follows_links)
+
+    monkeypatch.setattr(file_access, "open_regular", too_many_open_files)
     assert audit(words(roots[:1], LOCAL, tmp_path / "out")) == 3
-    assert f"odradek audit: {roots[0] / 't-1'}: IsADirectoryError" in capsys.readouterr().err
+    assert f"odradek audit: {roots[0] / 't-1'}: OSError: [Errno {errno.EMFILE}]" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -116,6 +116,15 @@ class AuditedDirectory:
         path.mkdir(exist_ok=True)
         (path / f"{0:020d}.log").write_bytes(builder.build())
 
+    def write_metadata_of(self, topic_id: bytes, name: str = "t") -> None:
+        """A metadata log of a topic with another id, of one partition and without configs."""
+        record = PartitionRecord(0, topic_id, replicas=[NODE_ID], isr=[NODE_ID])
+        record.directories = [DIRECTORY_ID]
+        builder = BatchBuilder()
+        builder.append(NOW_MS, None, encode_record(TopicRecord(name, topic_id), 0))
+        builder.append(NOW_MS, None, encode_record(record, 1))
+        (self.root / "__cluster_metadata-0" / f"{0:020d}.log").write_bytes(builder.build())
+
     def set_times(self, now_ms: int) -> None:
         """Gives every file a time."""
         for path in self.root.rglob("*"):

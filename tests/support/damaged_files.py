@@ -1,9 +1,12 @@
 """Injections into indexes, checkpoints, directories and whole logs: damage, neglect and skew."""
 
+import os
 import random
 import shutil
+import struct
 from pathlib import Path
 
+from odradek.pipeline.decode.segment_chunks import MOST_BATCH_BYTES
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import iterate_records
@@ -115,6 +118,30 @@ def a_damaged_snapshot(directory: AuditedDirectory) -> Where:
 
 
 # Checkpoints and the metadata ----------------------------------------------------
+
+
+def a_log_start_behind_the_end(directory: AuditedDirectory) -> Where:
+    offset = directory.ends["t", 0] + 1
+    return Where(directory.checkpoint(LOG_START, offset), offset=offset)
+
+
+def a_fifo_in_the_place_of_a_segment(directory: AuditedDirectory) -> Where:
+    path = directory.segment(1)
+    path.unlink()
+    os.mkfifo(path)
+    return Where(path, 0)
+
+
+def a_batch_larger_than_is_read(directory: AuditedDirectory) -> Where:
+    path = directory.segment(2)
+    position = path.stat().st_size
+    header = directory.batches(2)[-1][:61]
+    struct.pack_into(">i", header, 8, MOST_BATCH_BYTES)
+    with path.open("r+b") as file:
+        file.seek(position)
+        file.write(header)
+        file.truncate(position + MOST_BATCH_BYTES + 12)  # sparse: it takes no room
+    return Where(path, position)
 
 
 def nonsense_in_a_checkpoint(directory: AuditedDirectory) -> Where:
@@ -373,6 +400,9 @@ FILE_INJECTIONS = [
     Injection("transaction-index-invalid", an_invented_abort),
     Injection("producer-snapshot-corrupt", a_damaged_snapshot),
     Injection("checkpoint-unreadable", nonsense_in_a_checkpoint),
+    Injection("log-start-beyond-log", a_log_start_behind_the_end),
+    Injection("file-unreadable", a_fifo_in_the_place_of_a_segment),
+    Injection("batch-too-large", a_batch_larger_than_is_read),
     Injection("leader-epoch-checkpoint-invalid", epochs_that_do_not_rise),
     Injection("leader-epoch-mismatch", an_epoch_that_no_batch_has),
     Injection("leader-epoch-beyond-log", an_epoch_behind_the_end),

@@ -42,6 +42,8 @@ def gather(
     found = Directories()
     latest, last_use = -1, 0
     for report, task in zip(reports, tasks, strict=True):
+        if not report.is_known:
+            continue  # gone, or not to be read: nothing can be set against it
         key = (report.topic, report.partition)
         if key not in found.reports or found.reports[key].log_end_offset < report.log_end_offset:
             found.reports[key], found.tasks[key] = report, task

@@ -5,7 +5,7 @@ Never writes. Source: Kafka's LogSegment.findOffsetByTimestamp, LeaderEpochFileC
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ....protocol.errors import KafkaError
@@ -18,8 +18,9 @@ from ....storage.offset_index import OffsetIndex
 from ....storage.time_index import TimeIndex
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
-from ...file_access import PathFiles
-from ...log_directories import PartitionDirectory, SegmentFile
+from ...file_access import PathFiles, is_gone, read_file
+from ...log_directories import PartitionDirectory, SegmentFile, partition_at
+from ..living import MOST_RESTARTS
 
 CHUNK_BYTES = 64 << 10
 
@@ -49,7 +50,22 @@ class Answer:
 
 
 def answer(question: Question) -> Answer:
-    """Looks it up. Raises OSError."""
+    """Looks it up; in the files that are there now if those of the question are gone. Raises OSError."""
+    for _ in range(MOST_RESTARTS + 1):
+        try:
+            return _answer(question)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+        replica = question.replica
+        now = partition_at((replica.topic, replica.partition), replica.path)
+        if now is None:
+            break
+        question = replace(question, replica=now)
+    return Answer()
+
+
+def _answer(question: Question) -> Answer:
     segments = [_Segment(segment) for segment in question.replica.segments if segment.size]
     found = Answer()
     for time in question.times:
@@ -60,7 +76,7 @@ def answer(question: Question) -> Answer:
             found.timestamps[offset] = written
     try:
         found.epochs = read_epoch_checkpoint(PathFiles(), question.replica.path / LEADER_EPOCH_CHECKPOINT)
-    except CorruptCheckpointError:
+    except (CorruptCheckpointError, OSError):
         found.epochs = []  # the audit of the partition reports it
     return found
 
@@ -107,9 +123,9 @@ class _Segment:
 def _index(file: SegmentFile, suffix: str, kind: type[Index]) -> Index | None:
     path = segment_path(file.path.parent, file.base_offset, suffix)
     try:
-        return kind(file.base_offset, path.read_bytes())
-    except (FileNotFoundError, CorruptIndexError):
-        return None
+        return kind(file.base_offset, read_file(path))
+    except (OSError, CorruptIndexError):
+        return None  # the audit of the partition reports it
 
 
 def _end_offset(segments: list[_Segment], time: int, log_end_offset: int) -> int:

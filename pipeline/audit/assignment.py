@@ -1,0 +1,114 @@
+"""The partitions that lie in a log directory against those that the metadata assigns to it.
+
+Reads meta.properties and names. While a broker runs, a topic that is just made or deleted is in the metadata and not
+yet in the directory, or the other way: what is found is looked at again (`confirmed`). A damaged metadata log
+says nothing of what should be where. Source: Kafka's LogManager.isStrayReplica, AssignmentsManager, DirectoryId.
+"""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...storage.checkpoints import TopicPartition
+from ...storage.errors import CorruptCheckpointError
+from ...storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
+from ...storage.regular_files import fault_text
+from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..file_access import PathFiles, is_gone, is_unreadable
+from ..log_directories import find_partitions
+from .findings import Finding
+from .living import PAUSE_S
+
+LOOKS = 10
+"""How often a doubtful assignment is looked at, PAUSE_S apart: a broker acts on the metadata within milliseconds."""
+_FIRST_REAL_ID = 100  # the lowest ids mean: not known, lost, migrating (DirectoryId.java)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A directory and what is asked of it. `seen`: partitions that a checkpoint has seen here."""
+
+    directory: Path
+    topics: Sequence[str] | None
+    seen: Collection[TopicPartition]
+
+    def findings(self, metadata: ClusterMetadata, paths: Mapping[TopicPartition, Path]) -> list[Finding]:
+        """What contradicts the metadata; `paths` are the partitions that are here. Raises OSError."""
+        if not metadata.is_known or metadata.damage:
+            return []
+        try:
+            mine = read_meta_properties(PathFiles(), self.directory)
+        except CorruptCheckpointError as error:
+            return [Finding("checkpoint-unreadable", "", -1, str(self.directory / META_PROPERTIES), -1, -1, str(error))]
+        except OSError as error:
+            path = self.directory / META_PROPERTIES
+            if is_gone(error) or not is_unreadable(error, path):
+                raise
+            return [Finding("file-unreadable", "", -1, str(path), 0, -1, fault_text(error))]
+        found = [
+            Finding(*kind, str(path), -1, -1, detail)
+            for (name, partition), path in paths.items()
+            for kind, detail in [_misplaced(metadata, mine, name, partition)]
+            if detail
+        ]
+        return [*found, *self._missing(metadata, mine, paths)]
+
+    def _missing(
+        self, metadata: ClusterMetadata, mine: MetaProperties | None, paths: Mapping[TopicPartition, Path]
+    ) -> list[Finding]:
+        """Partitions that should be here and that a checkpoint has seen here: a directory may be made on first use."""
+        if mine is None or not mine.directory_id:
+            return []
+        found = []
+        for topic in metadata.topics.values():
+            if topic.name not in (self.topics or metadata.topics):
+                continue
+            for partition, brokers in topic.brokers.items():
+                key = (topic.name, partition)
+                if key in paths or key not in self.seen or mine.node_id not in brokers:
+                    continue
+                slot = brokers.index(mine.node_id)
+                if topic.directories.get(partition, [])[slot : slot + 1] == [mine.directory_id]:
+                    path = str(self.directory / f"{topic.name}-{partition}")
+                    found.append(Finding("partition-missing", *key, path, -1, -1, "the directory is not there"))
+        return found
+
+
+def _misplaced(
+    metadata: ClusterMetadata, mine: MetaProperties | None, name: str, partition: int
+) -> tuple[tuple[str, str, int], str]:
+    """The finding's name, topic and partition, and its detail; no detail if the partition belongs here."""
+    topic = metadata.topics.get(name)
+    if topic is None or partition not in topic.brokers:
+        return ("partition-not-in-metadata", name, partition), "the metadata has no such partition"
+    kind = ("partition-assigned-elsewhere", name, partition)
+    if mine is None:
+        return kind, ""
+    brokers = topic.brokers[partition]
+    if mine.node_id not in brokers:
+        return kind, f"the metadata assigns it to brokers {brokers}, this directory is of broker {mine.node_id}"
+    assigned = dict(zip(brokers, topic.directories.get(partition, []), strict=False)).get(mine.node_id)
+    if assigned is None or int.from_bytes(assigned, "big") < _FIRST_REAL_ID or assigned == mine.directory_id:
+        return kind, ""
+    return kind, f"the metadata assigns it to directory {assigned.hex()}, this one is {mine.directory_id.hex()}"
+
+
+def confirmed(assignment: Assignment, found: Sequence[Finding]) -> list[Finding]:
+    """Those of the findings that are still true when metadata and directory are read again. Raises OSError."""
+    for _ in range(LOOKS):
+        if not found:
+            break
+        time.sleep(PAUSE_S)
+        metadata = read_cluster_metadata(assignment.directory)
+        if not metadata.is_known:
+            break  # judged by another directory's
+        replicas = find_partitions(assignment.directory, assignment.topics)
+        paths = {(replica.topic, replica.partition): replica.path for replica in replicas}
+        still = {_key(one) for one in assignment.findings(metadata, paths)}
+        found = [one for one in found if _key(one) in still]
+    return list(found)
+
+
+def _key(finding: Finding) -> tuple[str, str, int]:
+    return finding.name, finding.topic, finding.partition

@@ -1,0 +1,130 @@
+"""The audit of one replica while a broker may change it: deletion, retention, the cleaner, a topic made anew.
+
+A directory is listed before and after the audit. If a file that was read was replaced or is gone, what was found may
+be of two states of the log, so the audit is made anew, MOST_RESTARTS times at most; then nothing is said but that. So
+is one whose findings set the log against something that was read earlier (checkpoints, the metadata), while a broker
+runs: such a finding counts once it is seen with both read again. Source: Kafka's LocalLog (deleteSegmentFiles,
+replaceSegments), LogManager.asyncDelete.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ...storage.file_names import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+)
+from ...storage.lock_holder import lock_holder
+from ...storage.regular_files import fault_text
+from ..cluster_metadata import read_cluster_metadata
+from ..file_access import FileEntry, is_gone, is_local, is_unreadable, list_directory
+from ..log_directories import segments_of
+from .policy import topic_policy
+from .root_checkpoints import read_root_offsets
+from .tasks import AuditTask, PartitionReport
+
+MOST_RESTARTS = 3
+PAUSE_S = 0.2
+"""Between two looks at what a running broker may be in the middle of: renames of one deletion take milliseconds."""
+_READ_WHOLE = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+DOUBTFUL = frozenset(
+    (
+        "checkpoint-beyond-log",
+        "high-watermark-below-log-start",
+        "index-without-log",
+        "log-start-beyond-log",
+        "offset-index-missing",
+        "partition-metadata-missing",
+        "time-index-missing",
+        "topic-id-mismatch",
+    )
+)
+"""Findings that a rename in progress, or a checkpoint older than the log, can feign."""
+
+Look = dict[str, FileEntry]
+
+
+def is_live(directory: Path) -> bool:
+    """Whether a broker on this machine has the log directory's lock. Asks without taking it."""
+    try:
+        return is_local(directory) and lock_holder(directory) is not None
+    except OSError:
+        return False  # nothing here can be asked: then the directory is judged as it lies
+
+
+def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport]) -> PartitionReport:
+    """Audits the replica as it is now, by `audit`. Raises OSError for what is not one file's fault."""
+    for attempt in range(MOST_RESTARTS + 1):
+        if attempt:
+            task = _as_of_now(task)
+        if task.replica.fault:
+            return note(task, "file-unreadable", task.replica.fault)
+        try:
+            before = _look(task.replica.path)
+        except OSError as error:
+            if is_gone(error):
+                return note(task, "partition-gone", "")
+            if not is_unreadable(error, task.replica.path):
+                raise
+            return note(task, "file-unreadable", fault_text(error))
+        segments = tuple(segments_of(task.replica.path, before.values()))
+        task = replace(task, replica=task.replica._replace(segments=segments))
+        try:
+            report = audit(task)
+            is_changed = _is_changed(before, _look(task.replica.path), task)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+            is_changed = True
+        if is_changed:
+            continue
+        doubts = {finding.name for finding in report.findings} & DOUBTFUL
+        if not (doubts and task.is_live) or attempt == MOST_RESTARTS:
+            return report
+        time.sleep(PAUSE_S)
+    return note(task, "partition-changing", f"each of {MOST_RESTARTS + 1} readings met files that were replaced")
+
+
+def _look(directory: Path) -> Look:
+    return {entry.name: entry for entry in list_directory(directory)}
+
+
+def _is_changed(before: Look, after: Look, task: AuditTask) -> bool:
+    """Whether a file that was read is another one now, or gone, or (a log) was cut or written where it was closed."""
+    active = task.replica.segments[-1].path.name if task.replica.segments else ""
+    for name, entry in before.items():
+        if not name.endswith(_READ_WHOLE):
+            continue
+        now = after.get(name)
+        if now is None or now.identity != entry.identity:
+            return True
+        if name.endswith(LOG_SUFFIX) and (now.size < entry.size or (now.size > entry.size and name != active)):
+            return True
+    return False
+
+
+def _as_of_now(task: AuditTask) -> AuditTask:
+    """The task with the checkpoints and the metadata of its directory read again: the topic may be made anew."""
+    topic = task.replica.topic
+    key = (topic, task.replica.partition)
+    task = replace(
+        task,
+        checkpoints=read_root_offsets(task.directory).of_partition(key),
+        is_live=is_live(task.directory),
+    )
+    metadata = read_cluster_metadata(task.directory)
+    if topic not in metadata.topics:
+        return task
+    return replace(task, topic_id=metadata.topics[topic].topic_id, policy=topic_policy(topic, metadata))
+
+
+def note(task: AuditTask, name: str, detail: str) -> PartitionReport:
+    """A report that says one thing, and of the log nothing."""
+    replica = task.replica
+    report = PartitionReport(str(task.directory), replica.topic, replica.partition, is_known=False)
+    report.add(name, replica.path, detail)
+    return report

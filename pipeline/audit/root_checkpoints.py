@@ -1,0 +1,41 @@
+"""The offset checkpoints in the root of a log directory, and findings for those that can't be read.
+
+Never writes. Source: storage/checkpoints.py.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ...storage.checkpoints import ROOT_CHECKPOINTS, TopicPartition, read_offset_checkpoint
+from ...storage.errors import CorruptCheckpointError
+from ...storage.regular_files import fault_text
+from ..file_access import PathFiles, is_gone, is_unreadable
+from .findings import Finding
+
+
+class RootOffsets(NamedTuple):
+    """The offsets by checkpoint and partition; a checkpoint that can't be read has none and is a finding."""
+
+    offsets: dict[str, dict[TopicPartition, int]]
+    findings: list[Finding]
+
+    def of_partition(self, key: TopicPartition) -> dict[str, int]:
+        """What each checkpoint says of a partition, where it says anything."""
+        return {name: offsets[key] for name, offsets in self.offsets.items() if key in offsets}
+
+
+def read_root_offsets(directory: Path) -> RootOffsets:
+    """Reads them. Raises OSError for what is not one file's fault."""
+    found = RootOffsets({}, [])
+    for name in ROOT_CHECKPOINTS:
+        path = directory / name
+        found.offsets[name] = {}
+        try:
+            found.offsets[name] = read_offset_checkpoint(PathFiles(), path)
+        except CorruptCheckpointError as error:
+            found.findings.append(Finding("checkpoint-unreadable", "", -1, str(path), -1, -1, str(error)))
+        except OSError as error:
+            if is_gone(error) or not is_unreadable(error, path):
+                raise
+            found.findings.append(Finding("file-unreadable", "", -1, str(path), 0, -1, fault_text(error)))
+    return found

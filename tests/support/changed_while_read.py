@@ -1,0 +1,30 @@
+"""Changes to a log directory at the very moment when a job opens one of its files.
+
+with changed_while_read(segment, lambda: directory.unlink()):
+    audit(...)
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline import file_access
+from odradek.storage.regular_files import open_regular
+
+
+@contextmanager
+def changed_while_read(path: Path, change: Callable[[], object], *, times: int = 1) -> Iterator[list[Path]]:
+    """Calls `change` before each of the first `times` opens of `path`; gives what was opened, in order."""
+    opened: list[Path] = []
+
+    def opening(asked: Path, *, follows_links: bool) -> int:
+        opened.append(asked)
+        if asked == path and opened.count(path) <= times:
+            change()
+        return open_regular(asked, follows_links=follows_links)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_access, "open_regular", opening)
+        yield opened
