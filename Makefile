@@ -68,6 +68,9 @@ test-long-frames: LONG = tests/faults/test_hostile_frames.py
 ## test-long-fire: ten minutes of writers, readers and transfers under kills, pauses and takeovers
 test-long-fire: LONG = tests/faults/test_under_fire.py
 
+## test-long-mutated: a million mutated records in the logs of the internal topics
+test-long-mutated: LONG = tests/faults/test_mutated_records.py
+
 ## test-long-disk: ten minutes of writers at full rate on a file system of 64 MiB
 test-long-disk: LONG = tests/faults/test_full_disk.py
 
@@ -86,7 +89,7 @@ test-long-neighbours: LONG = tests/scale/test_neighbours.py
 ## test-long-mixed: ten minutes of members, transactions and topics made and deleted beside hostile clients
 test-long-mixed: LONG = tests/faults/test_mixed_load.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames fire disk group-scale door neighbours mixed)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale door neighbours mixed)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

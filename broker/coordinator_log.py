@@ -59,6 +59,11 @@ class PartitionLog:
                 return
             yield buffer
 
+    def place_of(self, offset: int) -> str:
+        """The path of the segment file that holds an offset."""
+        segments = self._partition.log.segments
+        return str((segments.floor(offset) or segments.first).path)
+
 
 def whole_batches(data: bytes, offset: int) -> tuple[memoryview, int]:
     """The whole batches at the start of ``data``, and the offset behind them."""

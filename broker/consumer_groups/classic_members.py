@@ -184,7 +184,7 @@ def sync(
     member, classic = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    if request.protocol_name not in (None, classic.protocols[0][0]):
+    if not classic.protocols or request.protocol_name not in (None, classic.protocols[0][0]):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if group.assignment_epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
         _await_join(group, member, effects)
@@ -193,7 +193,11 @@ def sync(
     effects.cancel_timer(consumer_sync_key(group.group_id, member.member_id))
     _set_session(group.group_id, member, effects)
     assigned = {topic_id: frozenset(epochs) for topic_id, epochs in member.assigned.items()}
-    assignment = write_assignment(assigned, version_of(classic.protocols[0][1]), core.topics)
+    try:
+        version = version_of(classic.protocols[0][1])
+    except MalformedConsumerProtocolError as error:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
+    assignment = write_assignment(assigned, version, core.topics)
     effects.reply(
         token,
         SyncGroupResponse(

@@ -19,7 +19,7 @@ from ..groups.effects import (
     rebalance_key,
 )
 from ..log_lines import quoted
-from .group import ConsumerGroup
+from .group import ConsumerGroup, next_epoch
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGroupMember
 from .membership import existing_member, existing_static_member
 from .metadata_hash import group_hash
@@ -94,7 +94,7 @@ def fence(
     regexes = _deserted_regexes(group, members)
     records += [regex_tombstone(group.group_id, regex) for regex in regexes]
     metadata_hash = group_hash(group.topic_counts_without(members, regexes), core.topics)
-    records.append(epoch_record(group.group_id, group.group_epoch + 1, metadata_hash))
+    records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
 
     def gone(error: ErrorCode, follow: Effects) -> None:
         # Whoever could not be taken out is still waited for.

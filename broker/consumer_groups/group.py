@@ -15,7 +15,13 @@ from .member import ConsumerGroupMember, MemberState, PartitionEpochs
 
 INITIAL_EPOCH = 1
 NO_EPOCH = -1
+MAX_EPOCH = 2**31 - 1
 NO_ASSIGNMENT: Mapping[TopicId, frozenset[int]] = {}
+
+
+def next_epoch(epoch: int) -> int:
+    """The group epoch after this one. The last int32 stays: only a hostile log holds it, and only its group stops."""
+    return min(epoch + 1, MAX_EPOCH)
 
 
 class ConsumerGroupState(StrEnum):

@@ -163,24 +163,46 @@ def may_downgrade_without(
     left = len(group.members) - len(gone)
     if not left or group.classic_members - sum(one.classic is not None for one in gone) != left:
         return False
-    return _may_downgrade(core, group, left)
+    return _may_downgrade(core, group, left, gone)
 
 
 def may_downgrade_replacing(core: "HasConsumerGroups", group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
     """Whether ``replaced`` is the last of the new protocol, so that a classic member in its place ends the group."""
     if replaced.classic is not None or group.classic_members != len(group.members) - 1:
         return False
-    return _may_downgrade(core, group, len(group.members))
+    return _may_downgrade(core, group, len(group.members), [replaced])
 
 
-def _may_downgrade(core: "HasConsumerGroups", group: ConsumerGroup, member_count: int) -> bool:
+def _may_downgrade(
+    core: "HasConsumerGroups", group: ConsumerGroup, member_count: int, leaving: list[ConsumerGroupMember]
+) -> bool:
     if core.config.group_consumer_migration_policy not in DOWNGRADES:
         logger.info("group %r stays a consumer group: downgrades are disabled", group.group_id)
         return False
     if member_count > core.config.group_max_size:
         logger.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
         return False
+    gone = {one.member_id for one in leaving}
+    if not _have_common_protocol([one for one in group.members.values() if one.member_id not in gone]):
+        logger.info("group %r stays a consumer group: its members have no protocol in common", group.group_id)
+        return False
     return True
+
+
+def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
+    """Whether members of the classic protocol can be one classic group.
+
+    Those that joined can; records that no coordinator wrote may name others. Kafka fails where they can't.
+    """
+    protocols = [dict(one.classic.protocols) for one in members if one.classic is not None]
+    common = set.intersection(*map(set, protocols)) if protocols else set()
+    try:
+        for one in protocols:
+            for name in common:
+                version_of(one[name])
+    except MalformedConsumerProtocolError:
+        return False
+    return bool(common) or not members
 
 
 def downgrade(

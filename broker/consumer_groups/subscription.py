@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ..groups.effects import Effects, RegularExpressionsDue, regular_expressions_key
 from ..groups.records import CoordinatorRecord
-from .group import ConsumerGroup, RefreshDeadline, ResolvedRegularExpression, count_matches, is_homogeneous
+from .group import (
+    ConsumerGroup,
+    RefreshDeadline,
+    ResolvedRegularExpression,
+    count_matches,
+    is_homogeneous,
+    next_epoch,
+)
 from .member import ConsumerGroupMember
 from .metadata_hash import group_hash
 from .records import epoch_record, member_record, partition_metadata_tombstone, regex_record, regex_tombstone
@@ -142,7 +149,7 @@ def resolve_regular_expressions(core: "HasConsumerGroups", event: RegularExpress
         effects.records.append(regex_record(group.group_id, regex, resolved))
     metadata_hash = group_hash(counts, core.topics)
     if bump or metadata_hash != group.metadata_hash:
-        group_epoch = group.group_epoch + 1
+        group_epoch = next_epoch(group.group_epoch)
         logger.info("group %r: epoch %d, its regular expressions match other topics", group.group_id, group_epoch)
         effects.records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
         group.refresh_deadline = RefreshDeadline(effects.now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)
@@ -162,7 +169,7 @@ def update_subscription(
     metadata_hash = group_hash(topic_counts, core.topics)
     group_epoch = group.group_epoch
     if bump or metadata_hash != group.metadata_hash:
-        group_epoch += 1
+        group_epoch = next_epoch(group_epoch)
         logger.info("group %r: epoch %d", group.group_id, group_epoch)
         records.append(epoch_record(group.group_id, group_epoch, metadata_hash))
     group.refresh_deadline = RefreshDeadline(now_ms + METADATA_REFRESH_INTERVAL_MS, group_epoch)

@@ -72,7 +72,7 @@ def update_target_assignment(
     if group.assignment_epoch >= group_epoch or not _is_due(core, group, now_ms):
         return group.assignment_epoch, group.target_of(updated.member_id, updated.instance_id)
     name = group.preferred_assignor(member, updated) or core.config.group_consumer_assignors[0]
-    members = _member_specs(group, updated, SubscribedTopicIds(group, core.topics))
+    members = _member_specs(group, updated, SubscribedTopicIds(group, core.topics), core.topics)
     try:
         assignment = _assignor(core, name)(GroupSpec(members, homogeneous), core.topics)
     except PartitionAssignorError as error:
@@ -92,7 +92,7 @@ def _is_due(core: "HasConsumerGroups", group: ConsumerGroup, now_ms: int) -> boo
 
 
 def _member_specs(
-    group: ConsumerGroup, updated: ConsumerGroupMember, subscribed: SubscribedTopicIds
+    group: ConsumerGroup, updated: ConsumerGroupMember, subscribed: SubscribedTopicIds, topics: GroupTopics
 ) -> dict[str, MemberSpec]:
     """All members as they will be: ``updated`` among them, in place of the one that had its instance id."""
     replaced = group.static_members.get(updated.instance_id) if updated.instance_id is not None else None
@@ -101,14 +101,40 @@ def _member_specs(
         members.pop(replaced, None)
     members[updated.member_id] = updated
     specs = {}
+    taken: dict[TopicId, set[int]] = {}
     for member_id, member in members.items():
         target = group.target_assignment.get(member_id)
         if member is updated and replaced is not None and replaced != member_id:
             target = group.target_assignment.get(replaced)
         specs[member_id] = MemberSpec(
-            subscribed.of(member), member.instance_id, member.rack_id, NO_ASSIGNMENT if target is None else target
+            subscribed.of(member),
+            member.instance_id,
+            member.rack_id,
+            NO_ASSIGNMENT if target is None else _possible(target, taken, topics),
         )
     return specs
+
+
+def _possible(
+    target: Mapping[TopicId, frozenset[int]], taken: dict[TopicId, set[int]], topics: GroupTopics
+) -> Mapping[TopicId, frozenset[int]]:
+    """The target without partitions that do not exist or that another member has, which ``taken`` collects.
+
+    A log may hold such a target, and the assignors rely on the opposite: they would leave partitions without an owner.
+    """
+    impossible: dict[TopicId, set[int]] = {}
+    for topic_id, partitions in target.items():
+        count = topics.partition_count(topic_id)
+        others = taken.setdefault(topic_id, set())
+        wrong = others & partitions
+        if count >= 0 and partitions and (min(partitions) < 0 or max(partitions) >= count):
+            wrong |= {partition for partition in partitions if not 0 <= partition < count}
+        others |= partitions
+        if wrong:
+            impossible[topic_id] = wrong
+    if not impossible:
+        return target
+    return {topic_id: partitions - impossible.get(topic_id, set()) for topic_id, partitions in target.items()}
 
 
 def _changes(

@@ -15,10 +15,10 @@ class CoordinatorCore(Protocol[EffectsOf]):
     def effects(self, now_ms: int) -> EffectsOf:
         """An empty list of effects for an event at ``now_ms``."""
 
-    def load(self, key: bytes, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+    def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
         """Takes in a stored record; ``producer_id`` of the transaction that it is part of, or -1.
 
-        Raises ProtocolError where the bytes are broken.
+        A record of an unknown type is skipped. Raises ProtocolError for one that can't be taken in.
         """
 
     def replay(self, record: Any, offset: int, producer_id: int, now_ms: int) -> None:
@@ -58,6 +58,9 @@ class CoordinatorLog(Protocol):
 
     def read_batches(self) -> Iterator[bytes | memoryview]:
         """All that is stored, in order, in buffers of whole batches."""
+
+    def place_of(self, offset: int) -> str:
+        """The file that holds an offset, for an error's text."""
 
 
 class TimerHandle(Protocol):

@@ -1,32 +1,78 @@
 """Reads a partition of a coordinator's topic into a core.
 
-Source: ``CoordinatorLoaderImpl``. Records of protocols that we do not serve stay in the log and are skipped. Raises
-ProtocolError or KafkaError where the log is broken: nothing is served from half a partition.
+Source: ``CoordinatorLoaderImpl``. Records of a type that we do not know stay in the log and are skipped. Raises
+UnloadableRecordError for a record that can't be taken in: nothing is served from half a partition.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from ...protocol.records.batch import iterate_headers
+from ...protocol.records.batch import BatchHeader, iterate_headers
 from ...protocol.records.control import ControlRecordType, control_record_type
-from ...protocol.records.record import iterate_records
+from ...protocol.records.record import Record, iterate_records
 from ..effects import NO_PRODUCER_ID
 from .interfaces import CoordinatorCore, CoordinatorLog
 
+SHOWN_BYTES = 100
+"""How many bytes of a record's key, and of its value, an error shows."""
+
+
+class UnloadableRecordError(Exception):
+    """A record of the log can't be taken in. The text names file, offset, record and reason."""
+
 
 def load_steps(log: CoordinatorLog, core: CoordinatorCore[Any], now_ms: int) -> Iterator[int]:
-    """Replays the log into the core; after each buffer yields how many records have been read so far."""
+    """Replays the log into the core; after each buffer yields how many records have been read so far.
+
+    Raises UnloadableRecordError, and what reading the log raises.
+    """
     records_count = 0
     for buffer in log.read_batches():
         for position, header in iterate_headers(buffer):
-            producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-            for record in iterate_records(buffer, header, position):
-                records_count += 1
-                if header.is_control:
-                    _replay_control(core, header.producer_id, record.key)
-                elif record.key is not None:
-                    core.load(record.key, record.value, record.offset, producer_id, now_ms)
+            records_count += _load_batch(log, core, now_ms, buffer, position, header)
         yield records_count
+
+
+def _load_batch(
+    log: CoordinatorLog,
+    core: CoordinatorCore[Any],
+    now_ms: int,
+    buffer: bytes | memoryview,
+    position: int,
+    header: BatchHeader,
+) -> int:
+    """Replays one batch; returns the number of its records."""
+    records_count = 0
+    record: Record | None = None
+    # Any record with a producer id is pending until its marker comes (CoordinatorLoaderImpl, batch.hasProducerId).
+    producer_id = header.producer_id if header.has_producer_id else NO_PRODUCER_ID
+    try:
+        for record in iterate_records(buffer, header, position):
+            records_count += 1
+            if header.is_control:
+                _replay_control(core, header.producer_id, record.key)
+            else:
+                core.load(record.key, record.value, record.offset, producer_id, now_ms)
+    except Exception as error:
+        # Any kind: what a log holds can break a rule that no check foresaw, and then only this partition may stop
+        # (CoordinatorLoaderImpl catches RuntimeException for the same reason).
+        offset = header.base_offset if record is None else record.offset
+        problem = f"{type(error).__name__}: {error}"
+        raise UnloadableRecordError(f"{log.place_of(offset)}, offset {offset}, {_shown(record)}: {problem}") from error
+    return records_count
+
+
+def _shown(record: Record | None) -> str:
+    """A record for an error's text, cut to a bounded length."""
+    if record is None:
+        return "first record of a batch"
+    return f"record with key {_cut(record.key)} and value {_cut(record.value)}"
+
+
+def _cut(data: bytes | None) -> str:
+    if data is None:
+        return "null"
+    return repr(bytes(data[:SHOWN_BYTES])) + ("..." if len(data) > SHOWN_BYTES else "")
 
 
 def _replay_control(core: CoordinatorCore[Any], producer_id: int, key: bytes | None) -> None:

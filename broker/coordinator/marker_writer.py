@@ -22,6 +22,9 @@ from .interfaces import CoordinatorLog, Timers
 logger = logging.getLogger(__name__)
 
 RETRY_MS = 100
+"""The first retry of a marker that could not be written; each further one waits twice as long."""
+MAX_RETRY_MS = 5_000
+"""No retry waits longer: a partition of ``__consumer_offsets`` that can't be loaded refuses markers until a restart."""
 
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_COORDINATOR})
 """The partition is no more: nobody will read it."""
@@ -51,10 +54,15 @@ class MarkerWriter:
 
     def write_all(self, order: MarkerOrder, coordinator_epoch: int, done: Callable[[], None]) -> None:
         """Writes all markers of an order, however long it takes; then calls ``done``."""
-        self._attempt(order, coordinator_epoch, set(order.partitions), done)
+        self._attempt(order, coordinator_epoch, set(order.partitions), done, RETRY_MS)
 
     def _attempt(
-        self, order: MarkerOrder, coordinator_epoch: int, partitions: set[TopicPartition], done: Callable[[], None]
+        self,
+        order: MarkerOrder,
+        coordinator_epoch: int,
+        partitions: set[TopicPartition],
+        done: Callable[[], None],
+        retry_ms: int,
     ) -> None:
         missing = len(partitions)
         failed: set[TopicPartition] = set()
@@ -67,8 +75,9 @@ class MarkerWriter:
             if missing:
                 return
             if failed:
-                again = partial(self._attempt, order, coordinator_epoch, failed, done)
-                self._timers.schedule(RETRY_MS, again)
+                next_retry_ms = min(2 * retry_ms, MAX_RETRY_MS)
+                again = partial(self._attempt, order, coordinator_epoch, failed, done, next_retry_ms)
+                self._timers.schedule(retry_ms, again)
             else:
                 done()
 

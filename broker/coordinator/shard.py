@@ -14,7 +14,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
 from ..effects import NO_PRODUCER_ID, CancelTimer, OpenTransaction, SetTimer, TimerKey, Token
@@ -131,20 +131,30 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self._steps = load_steps(self._log, self.core, self._loading_since_ms)
         try:
             records_count = next(self._steps, None)
-        except (KafkaError, ProtocolError):
-            logger.exception("%s cannot be loaded; what belongs to it is not served", self.name)
-            self.state = ShardState.FAILED
-            return
-        if records_count is not None:
-            self._tell_progress(records_count)
-            return
+            if records_count is not None:
+                self._tell_progress(records_count)
+                return
+            self._activate()
+        except Exception as error:  # noqa: BLE001 - of whatever kind: it stops this partition, not the start nor the others
+            self._fail_to_load(error)
+
+    def _activate(self) -> None:
+        """All is read: what was loaded comes to life, and is served."""
         self._steps = None
-        self.state = ShardState.ACTIVE
         effects = self.core.effects(self._clock_ms())
         self.core.on_loaded(effects)
+        self.state = ShardState.ACTIVE
         self.carry_out(effects)
         took_ms = self._clock_ms() - self._loading_since_ms
         logger.info("%s loaded: %d records in %d ms", self.name, self._records_count, took_ms)
+
+    def _fail_to_load(self, error: Exception) -> None:
+        """Serves nothing of the partition, as Kafka (``CoordinatorState.FAILED``), until the next start or election."""
+        self._steps = None
+        self.state = ShardState.FAILED
+        self._cancel_timers()
+        logger.error("%s cannot be loaded; what belongs to it is not served: %s", self.name, error or repr(error))
+        logger.debug("why %s cannot be loaded", self.name, exc_info=error)
 
     def _tell_progress(self, records_count: int) -> None:
         self._records_count = records_count
@@ -161,6 +171,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             self.core.on_unloaded(effects)
             self._release(effects.replies, None, None, None)
         self.state = ShardState.UNLOADED
+        self._cancel_timers()
+
+    def _cancel_timers(self) -> None:
         for timer in self._timers_set.values():
             timer.handle.cancel()
         self._timers_set.clear()
@@ -213,6 +226,10 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self, batch: bytes, producer_id: int, committed: bool, now_ms: int, done: Callable[[ErrorCode], None]
     ) -> None:
         """Stores the marker of a client's transaction; ``done`` gets NONE when it is durable, or what went wrong."""
+        if self.state is ShardState.FAILED:
+            # NOT_COORDINATOR would mean that the partition is gone, but the marker is needed when it loads again.
+            done(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
         if self.state is not ShardState.ACTIVE:
             done(self.refusal())
             return

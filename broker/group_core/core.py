@@ -87,7 +87,7 @@ class GroupCore:
 
     # --- what is durable
 
-    def load(self, key: bytes, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+    def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
         """Takes in a stored record; one of a protocol that is not served is passed over. Raises ProtocolError."""
         record = decode_record(key, value)
         if record is not None:
@@ -199,12 +199,15 @@ def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int) ->
     group = ClassicGroup(group_id, now_ms)
     group.generation_id = value.generation
     group.protocol_type = value.protocol_type or None
-    group.protocol_name = value.protocol
-    group.leader_id = value.leader
     group.state_timestamp_ms = value.current_state_timestamp
-    if value.members:
+    # A log may hold what no coordinator writes: members without a protocol, a leader that is not a member, two members
+    # of one id (the last one counts, as in Kafka).
+    members = {member.member_id: member for member in value.members}
+    group.protocol_name = (value.protocol or "") if members else value.protocol
+    group.leader_id = value.leader if value.leader in members else None
+    if members:
         group.state = GroupState.STABLE
-    for member in value.members:
+    for member in members.values():
         # Version 0 knew no rebalance timeout.
         rebalance_timeout_ms = member.session_timeout if member.rebalance_timeout == -1 else member.rebalance_timeout
         loaded = ClassicMember(

@@ -16,6 +16,7 @@ from .subscription import subscribed_topics
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_TIMESTAMP = -1
+MAX_GENERATION = 2**31 - 1
 
 
 class ClassicGroup:
@@ -128,7 +129,8 @@ class ClassicGroup:
 
     def start_next_generation(self, now_ms: int) -> None:
         """Raises the generation and enters CompletingRebalance, or Empty when nobody is left."""
-        self.generation_id += 1
+        # A log may hold the last generation: Java's counter would turn negative, and refuse every member.
+        self.generation_id = 1 if self.generation_id >= MAX_GENERATION else self.generation_id + 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self._compute_subscribed_topics()
         self.transition_to(GroupState.COMPLETING_REBALANCE if self.members else GroupState.EMPTY, now_ms)

@@ -18,6 +18,9 @@ from .states import GroupState
 
 logger = logging.getLogger(__name__)
 
+MIN_RETRY_MS = 500
+"""The shortest wait for static members that did not join. A client, or a record, may give a rebalance timeout of 0."""
+
 
 def prepare_or_complete(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, reason: str) -> None:
     """Starts a rebalance where the state allows it; else completes the joining phase if nobody is missing."""
@@ -83,7 +86,8 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
         return
     if not group.elect_joined_leader() and group.members:
         # Only static members are left and none has joined: wait until their sessions end.
-        effects.set_timer(join_key(group.group_id), group.rebalance_timeout_ms(), JoinDue(group.group_id))
+        delay_ms = max(group.rebalance_timeout_ms(), MIN_RETRY_MS)
+        effects.set_timer(join_key(group.group_id), delay_ms, JoinDue(group.group_id))
         return
     group.start_next_generation(effects.now_ms)
     if group.state is GroupState.EMPTY:

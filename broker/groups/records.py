@@ -13,6 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from ...protocol.codec import decode, encode
+from ...protocol.errors import ProtocolError
 from ...protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -105,11 +106,22 @@ class CoordinatorRecord:
         return _INT16.pack(self.value_version) + encode(self.value, self.value_version)
 
 
-def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-    """Reads a stored record; None for a type that we do not know. Raises ProtocolError where the bytes are broken."""
-    if len(key) < _INT16.size:
-        return None
-    record_type = _INT16.unpack_from(key)[0]
+def record_type_of(key: bytes | None) -> int:
+    """The type that a stored key begins with. Raises ProtocolError for a key without one."""
+    if key is None or len(key) < _INT16.size:
+        raise ProtocolError(f"a key of {0 if key is None else len(key)} bytes has no record type")
+    record_type: int = _INT16.unpack_from(key)[0]
+    return record_type
+
+
+def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
+    """Reads a stored record; None for a type that we do not know.
+
+    Raises ProtocolError if the bytes are broken, the value has a version that is not known (Kafka refuses to load the
+    partition too: to skip the record would be to forget an offset or a group) or contradicts itself.
+    """
+    record_type = record_type_of(key)
+    assert key is not None, "record_type_of() has refused it"
     decoded_key: CoordinatorKey
     value_class: type[CoordinatorValue]
     if record_type == OFFSET_COMMIT:
@@ -133,9 +145,20 @@ def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
     version = _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else -1
     lowest, highest = value_class.VERSIONS
     if not lowest <= version <= highest:
-        # A newer Kafka wrote it: Kafka too skips what it cannot know, rather than refuse to load the partition.
-        return None
-    return CoordinatorRecord(decoded_key, decode(value_class, version, value, _INT16.size)[0], version)
+        raise ProtocolError(f"{value_class.NAME} has version {version}, not {lowest} to {highest}")
+    decoded_value = decode(value_class, version, value, _INT16.size)[0]
+    if isinstance(decoded_value, GroupMetadataValue):
+        _check_group(decoded_value)
+    return CoordinatorRecord(decoded_key, decoded_value, version)
+
+
+def _check_group(value: GroupMetadataValue) -> None:
+    """Raises ProtocolError if two members have one ``group.instance.id`` (``ClassicGroup.add``)."""
+    static = [
+        (member.group_instance_id, member.member_id) for member in value.members if member.group_instance_id is not None
+    ]
+    if len(dict(static)) != len(set(static)):
+        raise ProtocolError("two members of a group have one group.instance.id")
 
 
 def group_metadata_record(group: "ClassicGroup", assignments: dict[str, bytes]) -> CoordinatorRecord:

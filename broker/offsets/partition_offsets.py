@@ -40,7 +40,8 @@ _Rest = tuple[str, int, bytes]
 class PartitionOffsets(MutableMapping[int, CommittedOffset]):
     """A mapping of partitions to committed offsets, in the order of the partitions.
 
-    A look-up is a step where partitions 0 to n are all there, else a binary search.
+    A look-up is a step where partitions 0 to n are all there, else a binary search. Any int32 is a partition: a log
+    or a request may hold negative ones.
     """
 
     __slots__ = ("_rows", "_shared", "_unshared")
@@ -108,7 +109,7 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
         rows = self._rows
         end = len(rows)
         guess = partition * _WORDS
-        if guess < end and rows[guess] >> _PARTITION_SHIFT == partition:
+        if 0 <= guess < end and rows[guess] >> _PARTITION_SHIFT == partition:
             return guess, True
         if not end or rows[end - _WORDS] >> _PARTITION_SHIFT < partition:
             return end, False

@@ -50,7 +50,7 @@ class TransactionCore:
 
     # --- what is durable
 
-    def load(self, key: bytes, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+    def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
         """Takes in a stored record; one of an unknown type is passed over. Raises ProtocolError."""
         record = decode_record(key, value)
         if record is not None:

@@ -17,7 +17,7 @@ from .records import by_topic
 def describe(core: TransactionCore, transactional_id: str) -> DescribeTransactionsResponse.TransactionState:
     """All about one transactional id. Raises KafkaError TRANSACTIONAL_ID_NOT_FOUND."""
     transaction = core.transactions.get(transactional_id)
-    if transaction is None:
+    if transaction is None or transaction.state is TransactionState.DEAD:
         raise KafkaError(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     return DescribeTransactionsResponse.TransactionState(
         transactional_id=transactional_id,
@@ -66,7 +66,8 @@ def listed(core: TransactionCore, wanted: ListFilter, now_ms: int) -> list[ListT
         ListTransactionsResponse.TransactionState(transaction.transactional_id, transaction.producer_id, state.label)
         for transaction in core.transactions.values()
         for state in (transaction.state,)
-        if (not wanted.producer_ids or transaction.producer_id in wanted.producer_ids)
+        if state is not TransactionState.DEAD
+        and (not wanted.producer_ids or transaction.producer_id in wanted.producer_ids)
         and (not wanted.states_are_given or state in wanted.states)
         and (wanted.duration_ms < 0 or now_ms - transaction.start_timestamp_ms > wanted.duration_ms)
         and (wanted.pattern is None or wanted.pattern.fullmatch(transaction.transactional_id))

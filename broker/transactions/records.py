@@ -5,6 +5,7 @@ is a tombstone. Value version 1 (with the tagged fields of KIP-890) is written w
 1 or more. Pure. Source: ``TransactionLog``, ``TransactionCoordinatorRecordSerde``.
 """
 
+import logging
 from collections.abc import Iterable
 from struct import Struct
 
@@ -12,7 +13,9 @@ from ...protocol.codec import decode, encode
 from ...protocol.errors import ProtocolError
 from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from ...protocol.transaction_states import TransactionState
-from .transaction import TopicPartition, Transaction
+from .transaction import NO_PRODUCER_ID, TopicPartition, Transaction
+
+logger = logging.getLogger(__name__)
 
 KEY_TYPE = 0
 KEY_VERSION = 0
@@ -52,11 +55,11 @@ def value_version(transaction_version: int) -> int:
     return 1 if transaction_version >= 1 else 0
 
 
-def decode_record(key: bytes, value: bytes | None) -> TransactionRecord | None:
-    """Reads a stored record; None for a key type that we do not know. Raises ProtocolError where the bytes
-    are broken.
-    """
-    if len(key) < _INT16.size or _INT16.unpack_from(key)[0] != KEY_TYPE:
+def decode_record(key: bytes | None, value: bytes | None) -> TransactionRecord | None:
+    """Reads a stored record; None for a key type that we do not know. Raises ProtocolError if the bytes are broken."""
+    if key is None or len(key) < _INT16.size:
+        raise ProtocolError(f"a key of {0 if key is None else len(key)} bytes has no record type")
+    if _INT16.unpack_from(key)[0] != KEY_TYPE:
         return None
     transactional_id = decode(TransactionLogKey, KEY_VERSION, key, _INT16.size)[0].transactional_id
     if value is None:
@@ -99,6 +102,11 @@ def _transaction(transactional_id: str, value: TransactionLogValue) -> Transacti
         state = TransactionState(value.transaction_status)
     except ValueError:
         raise ProtocolError(f"{transactional_id!r} has transaction status {value.transaction_status}") from None
+    if value.producer_id < 0 or value.producer_epoch < 0 or value.next_producer_id < NO_PRODUCER_ID:
+        # No marker could be written for it. Only this id stops, as in Kafka.
+        producer = (value.producer_id, value.producer_epoch, value.next_producer_id)
+        logger.error("transactional id %r is not served: its record names the producer %s", transactional_id, producer)
+        state = TransactionState.DEAD
     return Transaction(
         transactional_id=transactional_id,
         producer_id=value.producer_id,

@@ -5,11 +5,15 @@
 
 Under transaction version 2 an abort may also follow Empty, CompleteCommit and CompleteAbort: a producer that does not
 know whether its records reached the log ends what may have begun. Kafka's PrepareEpochFence and Dead are never stored
-and not needed here: a decision and its record are one step. Source: ``TransactionState``, KIP-98, KIP-890.
+and not needed here: a decision and its record are one step. A transactional id whose record in the log
+has one of them, or a producer that can't be, is refused everything (Dead).
+Source: ``TransactionState``, KIP-98, KIP-890.
 """
 
 from ...protocol.transaction_states import SETTLED, TransactionState
 
+NEVER_STORED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
+"""States that no coordinator writes into its log."""
 VALID_PREVIOUS: dict[TransactionState, frozenset[TransactionState]] = {
     TransactionState.EMPTY: SETTLED,
     TransactionState.ONGOING: SETTLED | {TransactionState.ONGOING},

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.transaction_states import SETTLED, TransactionState
-from .states import VALID_PREVIOUS
+from .states import NEVER_STORED, VALID_PREVIOUS
 
 TopicPartition = tuple[str, int]
 
@@ -170,6 +170,11 @@ def completed(transaction: Transaction, now_ms: int) -> Transaction:
 
 
 def _to(transaction: Transaction, state: TransactionState, now_ms: int) -> Transaction:
+    """The transaction in another state. Raises KafkaError UNKNOWN_SERVER_ERROR, as Kafka, if a log has brought it into
+    one that a coordinator never stores.
+    """
+    if transaction.state in NEVER_STORED:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the transactional id is in state {transaction.state.label}")
     assert transaction.state in VALID_PREVIOUS[state], f"{transaction} can't become {state.label}"
     return replace(
         transaction,

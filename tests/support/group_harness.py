@@ -74,7 +74,7 @@ class VirtualTimers:
     def advance(self, delay_ms: int) -> None:
         end_ms = self.now_ms + delay_ms
         while (due_ms := self.next_ms()) is not None and due_ms <= end_ms:
-            self.now_ms = due_ms
+            self.now_ms = max(self.now_ms, due_ms)  # a delay below 0 is due at once
             timer = heappop(self._queue)[2]
             callback, timer.callback = timer.callback, None
             assert callback is not None
@@ -142,6 +142,9 @@ class MemoryLog:
 
     def read_batches(self) -> Iterator[bytes]:
         yield from self.batches
+
+    def place_of(self, offset: int) -> str:
+        return "memory"
 
 
 def decoded_records(batches: list[bytes]) -> Iterator[CoordinatorRecord]:

@@ -171,6 +171,9 @@ class SyncedLog:
     def read_batches(self) -> Iterator[bytes]:
         yield from self.batches
 
+    def place_of(self, offset: int) -> str:
+        return "memory"
+
     @property
     def last_stable_offset(self) -> int:
         unstable = self.producer_state.first_unstable_offset

@@ -13,6 +13,7 @@ from odradek.broker.groups.records import (
     offset_tombstone,
 )
 from odradek.protocol.codec import encode
+from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.group_records import (
     GroupMetadataValue,
     LegacyOffsetCommitKey,
@@ -68,9 +69,26 @@ def test_records_of_other_protocols_are_skipped_when_loading() -> None:
     value = b"\x00\x00" + encode(ShareGroupMetadataValue(epoch=3), 0)
     assert decode_record(key, value) is None
     assert decode_record(b"\x00\x63whatever", b"\x00\x00") is None
-    assert decode_record(b"", b"") is None
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\x00"])
+def test_a_key_without_a_type_is_refused_as_kafka_refuses_it(key: bytes | None) -> None:
+    with pytest.raises(ProtocolError, match="no record type"):
+        decode_record(key, b"")
+
+
+def test_a_value_of_a_later_version_is_refused_as_kafka_refuses_it() -> None:
     newer = b"\x00\x05" + encode(GroupMetadataValue(protocol="p", leader="l"), 3)
-    assert decode_record(group_tombstone("g").key_bytes(), newer) is None
+    with pytest.raises(ProtocolError, match="GroupMetadataValue has version 5, not 0 to 4"):
+        decode_record(group_tombstone("g").key_bytes(), newer)
+
+
+def test_two_members_with_one_instance_id_are_refused() -> None:
+    member = GroupMetadataValue.MemberMetadata
+    members = [member(name, "i", "c", "h", 1, 1, b"", b"") for name in "ab"]
+    value = GroupMetadataValue("consumer", 1, "range", "a", 0, members)
+    with pytest.raises(ProtocolError, match=r"one group\.instance\.id"):
+        decode_record(group_tombstone("g").key_bytes(), b"\x00\x03" + encode(value, 3))
 
 
 def _history() -> list[tuple[bytes, bytes | None]]:

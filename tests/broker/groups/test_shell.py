@@ -10,16 +10,18 @@ import pytest
 from odradek.broker.api import find_coordinator
 from odradek.broker.coordinator.group_coordinator import GroupCoordinator
 from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.group_core.core import GroupCore
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.records import CoordinatorRecord, group_tombstone, offset_commit_record
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint
 from odradek.broker.request import RequestContext
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
-from odradek.protocol.messages.group_records import OffsetCommitValue
+from odradek.protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue, OffsetCommitValue
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
-from support.group_harness import Harness, MemoryLog, VirtualTimers, image_with_topics
+from support.group_harness import START_MS, Harness, MemoryLog, VirtualTimers, image_with_topics
 
 
 def _coordinator(logs: dict[int, MemoryLog]) -> tuple[GroupCoordinator, VirtualTimers]:
@@ -96,16 +98,115 @@ def test_a_failed_sync_of_the_log_is_told_to_all_who_wait_and_serves_nothing_fur
     assert harness.timers.next_ms() is None
 
 
-def test_a_broken_record_serves_nothing_of_the_partition() -> None:
+def test_a_broken_record_serves_nothing_of_the_partition_and_is_named(caplog: pytest.LogCaptureFixture) -> None:
     harness = Harness()
-    builder = BatchBuilder()
-    builder.append(0, b"\x00\x01\x00", b"\x00\x04")
-    harness.log.append(builder.build(), 0)
-    harness.start()
+    _append(harness, b"\x00\x63 a type of the future", b"")
+    _append(harness, b"\x00\x01\x00", b"\x00\x04" * 100)
+    with caplog.at_level(logging.ERROR):
+        harness.start()
     assert harness.coordinator.shard_of("g").state is ShardState.FAILED
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.startswith(
+        "__consumer_offsets-0 cannot be loaded; what belongs to it is not served: memory, offset 1, "
+    )
+    assert r"key b'\x00\x01\x00' and value b'\x00\x04" in said
+    assert len(said) < 1_000
     request = messages.OffsetFetchRequest("g", [messages.OffsetFetchRequest.OffsetFetchRequestTopic("t", [0])])
     response = harness.ask("a", ApiKey.OFFSET_FETCH, 1, request)
     assert response.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+
+
+def _append(harness: Harness, key: bytes | None, value: bytes | None) -> None:
+    builder = BatchBuilder()
+    builder.append(0, key, value)
+    harness.log.append(builder.build(), 0)
+
+
+@pytest.mark.parametrize("place", ["load", "on_loaded"])
+def test_a_failure_that_no_check_foresaw_stops_only_its_partition(
+    place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    coordinator, timers = _coordinator({0: MemoryLog(), 43: MemoryLog()})
+    log = MemoryLog()
+    builder = BatchBuilder()
+    builder.append(0, group_tombstone("g").key_bytes(), None)
+    log.append(builder.build(), 0)
+
+    def fail(*_: object) -> None:
+        raise IndexError("of a kind that no check foresaw")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(GroupCore, place, fail)
+        assert coordinator.elect(0, log).state is ShardState.FAILED
+    assert timers.next_ms() is None
+    assert coordinator.shard_of("spurs").state is ShardState.ACTIVE
+    [said] = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert "__consumer_offsets-0 cannot be loaded" in said
+    assert "of a kind that no check foresaw" in said
+    assert ("memory, offset 0" in said) == (place == "load")
+
+
+def test_a_marker_for_a_partition_that_failed_to_load_is_kept_for_later() -> None:
+    """NOT_COORDINATOR would mean that the partition is gone, and the transaction would end without its offsets."""
+    harness = Harness()
+    _append(harness, b"", b"")
+    harness.start()
+    told: list[ErrorCode] = []
+    harness.coordinator.shard_at(0).write_marker(b"", 1, True, 0, told.append)
+    assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+
+def test_negative_partitions_in_a_log_are_offsets_like_others() -> None:
+    harness = Harness()
+    for partition in (3, -1, -(2**31), 2**31 - 1, 0):
+        value = OffsetCommitValue(offset=partition, metadata="", commit_timestamp=harness.timers.now_ms)
+        record = offset_commit_record("g", "t", partition, value)
+        _append(harness, record.key_bytes(), record.value_bytes())
+    harness.start()
+    partitions = [-(2**31), -2, -1, 0, 3, 2**31 - 1]
+    topics = [messages.OffsetFetchRequest.OffsetFetchRequestTopic("t", partitions)]
+    answer = harness.ask("a", ApiKey.OFFSET_FETCH, 7, messages.OffsetFetchRequest("g", topics))
+    fetched = {one.partition_index: one.committed_offset for one in answer.topics[0].partitions}
+    assert fetched == {one: -1 if one == -2 else one for one in partitions}
+
+
+def test_a_group_record_that_contradicts_itself_is_served_as_far_as_it_goes() -> None:
+    """Members without a protocol, one of them twice, and a leader that is not there: Kafka serves them too."""
+    harness = Harness()
+    member = GroupMetadataValue.MemberMetadata
+    members = [member(name, "i", "c", "h", 10_000, 10_000, b"", b"") for name in "aa"]
+    value = GroupMetadataValue("consumer", 2**31 - 1, None, "nobody", 0, members)
+    record = CoordinatorRecord(GroupMetadataKey("g"), value, 3)
+    _append(harness, record.key_bytes(), record.value_bytes())
+    harness.start()
+    described = harness.ask("a", ApiKey.DESCRIBE_GROUPS, 5, messages.DescribeGroupsRequest(["g"])).groups[0]
+    assert (described.group_state, len(described.members)) == ("Stable", 1)
+    protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("", b"")
+    join = messages.JoinGroupRequest("g", 10_000, 10_000, "", "i", protocol_type="consumer", protocols=[protocol])
+    assert harness.ask("a", ApiKey.JOIN_GROUP, 9, join).error_code == ErrorCode.NONE
+    harness.timers.advance(60_000)
+    described = harness.ask("a", ApiKey.DESCRIBE_GROUPS, 5, messages.DescribeGroupsRequest(["g"])).groups[0]
+    assert described.group_state == "Empty"
+
+
+def test_static_members_that_stay_away_are_not_waited_for_in_a_busy_loop() -> None:
+    """A member may say, and a log may hold, a rebalance timeout of 0."""
+    harness = Harness()
+    member = GroupMetadataValue.MemberMetadata
+    members = [member(name, name, "c", "h", timeout_ms, 60_000, b"", b"") for name, timeout_ms in (("a", 0), ("b", -5))]
+    value = GroupMetadataValue("consumer", 1, "range", "a", 0, members)
+    record = CoordinatorRecord(GroupMetadataKey("g"), value, 3)
+    _append(harness, record.key_bytes(), record.value_bytes())
+    harness.start()
+    leaving = [messages.LeaveGroupRequest.MemberIdentity("a", "a")]
+    harness.ask("a", ApiKey.LEAVE_GROUP, 5, messages.LeaveGroupRequest("g", members=leaving))
+    fired = 0
+    while harness.timers.now_ms < START_MS + 50_000:
+        next_ms = harness.timers.next_ms()
+        assert next_ms is not None
+        harness.timers.advance(max(next_ms - harness.timers.now_ms, 0))
+        fired += 1
+    assert fired < 200
 
 
 def test_offsets_of_deleted_topics_are_forgotten() -> None:
@@ -134,7 +235,6 @@ def test_many_tombstones_are_appended_in_several_batches() -> None:
 
 
 def test_pending_transactions_are_loaded_with_their_markers() -> None:
-    from odradek.broker.groups.records import offset_commit_record
     from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 
     harness = Harness()
