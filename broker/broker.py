@@ -3,6 +3,7 @@
 Owns: holding the parts together, and the configuration as it is now. Never does: I/O, deciding.
 """
 
+import logging
 from random import Random
 
 from ..storage.log_directories import LogDirectories
@@ -18,6 +19,8 @@ from .metadata.service import MetadataService
 from .partitions import Partitions
 from .replica_moves import ReplicaMoves
 from .slices import Slices
+
+logger = logging.getLogger(__name__)
 
 SESSION_EVICTION_MS = 120_000
 """``FetchSession.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS``."""
@@ -66,6 +69,25 @@ class Broker:
         return True
 
     def take_dynamic_configs(self, image: MetadataImage) -> None:
-        """The configuration as the file and the metadata say together (``DynamicBrokerConfig``)."""
-        cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(self.metadata.node_id)))
-        self.config = self._static_config.with_dynamic(cluster, own) if cluster or own else self._static_config
+        """The configuration as the file and the metadata say together (``DynamicBrokerConfig``).
+
+        Names the keys that were set or changed and do nothing here, as a start does for those of the file.
+        """
+        before = self.config.originals
+        self.config = config = config_under(image, self._static_config, self.metadata.node_id)
+        changed = {key for key, text in config.originals.items() if before.get(key) != text}
+        if unused := sorted(changed & set(config.keys_without_effect())):
+            logger.info("dynamic configs that are known to Kafka, without effect here: %s", ", ".join(unused))
+        entries = (config["max.connections.per.ip.overrides"] or "").split(",")
+        overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
+        self.connections.limit(
+            max_connections=config.get_int("max.connections"),
+            max_connections_per_ip=config.get_int("max.connections.per.ip"),
+            max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
+        )
+
+
+def config_under(image: MetadataImage, static: ServerConfig, node_id: int) -> ServerConfig:
+    """A broker's configuration: what its file says, under the dynamic configs of all brokers and its own."""
+    cluster, own = (image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id)))
+    return static.with_dynamic(cluster, own) if cluster or own else static

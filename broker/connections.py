@@ -6,6 +6,7 @@ costs 262 KiB an idle connection, shared 1.4 KiB). Never does: reading or writin
 """
 
 import logging
+import sys
 from collections import Counter
 from collections.abc import Callable
 
@@ -21,18 +22,16 @@ class Connections:
         self,
         *,
         max_request_bytes: int,
-        max_connections: int,
-        max_connections_per_ip: int,
-        max_connections_per_ip_overrides: dict[str, int],
         max_idle_ms: int,
         now_ms: Callable[[], int],
     ) -> None:
-        """Limits under Kafka's names; ``now_ms`` is a monotonic clock for idleness; ``max_idle_ms`` -1: never."""
+        """Limits under Kafka's names, those of the number of connections by :meth:`limit`; ``now_ms`` is a monotonic
+        clock for idleness; ``max_idle_ms`` -1: never."""
         self.max_request_bytes = max_request_bytes
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self._max_connections = max_connections
-        self._max_per_ip = max_connections_per_ip
-        self._max_per_ip_overrides = max_connections_per_ip_overrides
+        self._max_connections = sys.maxsize
+        self._max_per_ip = sys.maxsize
+        self._max_per_ip_overrides: dict[str, int] = {}
         self._max_idle_ms = max_idle_ms
         self._now_ms = now_ms
         self._open: dict[int, Connection] = {}
@@ -41,6 +40,18 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def limit(
+        self,
+        *,
+        max_connections: int,
+        max_connections_per_ip: int,
+        max_connections_per_ip_overrides: dict[str, int],
+    ) -> None:
+        """Sets the limits for connections that come from now on, under Kafka's names."""
+        self._max_connections = max_connections
+        self._max_per_ip = max_connections_per_ip
+        self._max_per_ip_overrides = max_connections_per_ip_overrides
 
     def admit(self, connection: Connection) -> bool:
         """Counts a new connection in; False (and one log line) where a limit is reached."""

@@ -24,7 +24,8 @@ from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
 from .advertising import endpoints
 from .background import Background
-from .broker import Broker
+from .broker import Broker, config_under
+from .config.security import refuse_unserved_security
 from .config.server_config import ServerConfig
 from .config.topic_config import log_config_for
 from .connection import Connection
@@ -44,6 +45,7 @@ from .metadata.directories import cordoned_records
 from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
+from .open_access import warn_of_open_access
 from .partitions import Partitions
 from .random_ids import random_uuid
 from .read_only import ReadOnlyMode
@@ -131,9 +133,10 @@ class Daemon:
     async def start(self) -> None:
         """Opens, recovers, registers, loads, serves.
 
-        Raises BindError, DirectoryLockedError, KafkaError or OSError with what to do, RecoveryStopped where it was told
-        to stop (:meth:`stop_recovery`); nothing stays locked then.
+        Raises ConfigError, BindError, DirectoryLockedError, KafkaError or OSError with what to do, RecoveryStopped if
+        :meth:`stop_recovery` was called; nothing stays locked then.
         """
+        refuse_unserved_security(self._config)
         try:
             now_ms = clock_ms()
             self._open(now_ms)
@@ -182,7 +185,7 @@ class Daemon:
             config,
             metadata,
             partitions,
-            Coordinators(config, metadata, partitions, self._timers, clock_ms),
+            Coordinators(config_under(image, config, metadata.node_id), metadata, partitions, self._timers, clock_ms),
             self._timers,
             self._connections(self._timers),
             Random(),
@@ -199,7 +202,7 @@ class Daemon:
         assert self._log_dirs is not None
         assert self._hosting is not None
         if self._recovery.unclean(self._log_dirs):
-            threads = self._config.get_int("num.recovery.threads.per.data.dir")
+            threads = self.broker.config.get_int("num.recovery.threads.per.data.dir")
             arguments = self._log_dirs, self._hosting.config_of, now_ms, threads
             await asyncio.get_running_loop().run_in_executor(None, self._recovery.recover, *arguments)
 
@@ -252,13 +255,8 @@ class Daemon:
 
     def _connections(self, timers: LoopTimers) -> Connections:
         config = self._config
-        entries = (config["max.connections.per.ip.overrides"] or "").split(",")
-        overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
         return Connections(
             max_request_bytes=config.get_int("socket.request.max.bytes"),
-            max_connections=config.get_int("max.connections"),
-            max_connections_per_ip=config.get_int("max.connections.per.ip"),
-            max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},
             max_idle_ms=config.get_int("connections.max.idle.ms"),
             now_ms=timers.now_ms,
         )
@@ -275,11 +273,13 @@ class Daemon:
         )
 
     def _move_throttle(self) -> int:
-        """Bytes a second that moves between directories may copy."""
-        text = self.broker.metadata.image.config_of(ResourceType.BROKER, str(self.broker.metadata.node_id)).get(
-            THROTTLE_KEY
-        )
-        return MAX_INT64 if text is None else int(text)
+        """Bytes a second that moves between directories may copy: this broker's dynamic config, or that of all."""
+        image = self.broker.metadata.image
+        for name in (str(self.broker.metadata.node_id), ""):
+            text = image.config_of(ResourceType.BROKER, name).get(THROTTLE_KEY)
+            if text is not None:
+                return int(text)
+        return MAX_INT64
 
     def _assigned_directory(self, topic: str, index: int) -> bytes | None:
         """The directory of this broker's replica in the metadata."""
@@ -369,6 +369,8 @@ class Daemon:
         assert self._group_commit is not None
         if self._read_only is None:
             self._watch_disks(self._timers)
+        addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
+        warn_of_open_access(broker.metadata.image, broker.metadata.node_id, addresses)
         for bound in self._bound:
             factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
             for one in bound.sockets:

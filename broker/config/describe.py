@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, group_keys, server_keys, topic_keys
-from .effective import EFFECTIVE
+from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .group_config import group_values
-from .server_config import OUR_DEFAULTS, ServerConfig
+from .security import is_security
+from .server_config import OUR_DEFAULTS, READ_AT_START, ServerConfig
 from .topic_config import topic_values
 from .values import Value, format_value, parse_value
 
@@ -152,10 +153,16 @@ def describe_broker(
     ``advertised`` is the value of ``advertised.listeners`` that a start without it came to. Kafka's internal keys
     appear if they are set.
     """
+    cluster, broker = _applied(cluster), _applied(broker)
     layers = BrokerLayers(server, cluster, broker, advertised)
     now = server.with_dynamic(cluster, broker)
     visible = [name for name, definition in server_keys().items() if not definition.internal]
     return [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
+
+
+def _applied(layer: Mapping[str, str]) -> dict[str, str]:
+    """The dynamic configs that this broker takes over."""
+    return {key: text for key, text in layer.items() if key not in READ_AT_START}
 
 
 def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> DescribedConfig:
@@ -180,12 +187,15 @@ def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> Describ
 
 
 def _is_dynamic(name: str) -> bool:
+    if name in READ_AT_START or is_security(name):
+        return False
     definition = server_keys().get(name)
     return name in dynamic_only_keys() if definition is None else definition.update_mode != "read-only"
 
 
 def _documentation(name: str) -> str:
-    return EFFECTIVE.get(name, "A key of Apache Kafka 4.3.1 that has no effect in this broker.")
+    effect = EFFECTIVE.get(name) or DYNAMIC_EFFECTIVE.get(name)
+    return effect or "A key of Apache Kafka 4.3.1 that has no effect in this broker."
 
 
 def describe_cluster_defaults(cluster: Mapping[str, str]) -> list[DescribedConfig]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .definition import server_keys
 from .effective import EFFECTIVE
-from .server_config import OUR_DEFAULTS
+from .server_config import OUR_DEFAULTS, READ_AT_START
 from .validators import allowed
 
 BEGIN = "<!-- generated: keys with effect -->"
@@ -24,7 +24,8 @@ def effective_table() -> str:
         shown = "" if default is None else f"`{default}`" if default else "(empty)"
         if key in OUR_DEFAULTS:
             shown += f" (Kafka: {'required' if not definition.has_default else f'`{definition.default}`'})"
-        change = "" if definition.update_mode == "read-only" else definition.update_mode
+        is_fixed = definition.update_mode == "read-only" or key in READ_AT_START
+        change = "" if is_fixed else definition.update_mode
         cells = (f"`{key}`", definition.type.lower(), shown, allowed(definition), change, EFFECTIVE[key])
         lines.append("| " + " | ".join(cells).replace("  ", " ") + " |")
     return "\n".join(lines)

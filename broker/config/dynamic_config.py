@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from ...protocol.errors import ErrorCode, KafkaError
 from .cross_checks import single_values
 from .definition import dynamic_only_keys, server_keys
-from .server_config import ServerConfig
+from .security import unserved_changes
+from .server_config import READ_AT_START, ServerConfig
 from .validators import violation
 from .values import parse_value
 
@@ -53,6 +54,19 @@ def validate_broker_configs(
         contradictions = list(single_values(server.with_dynamic({}, configs)))
         if contradictions:
             raise KafkaError(ErrorCode.INVALID_REQUEST, contradictions[0])
+
+
+def refuse_unserved(changes: Mapping[str, str]) -> None:
+    """Checks that what a request sets is served: this broker can't take over listeners, and knows no security.
+
+    Kafka accepts both for one broker. Raises KafkaError(INVALID_REQUEST).
+    """
+    sentence = "Cannot update these configs dynamically"
+    _none_of(
+        (name for name in changes if name in READ_AT_START),
+        f"{sentence} (this broker reads them at start: set them in its configuration and start it again)",
+    )
+    _none_of(unserved_changes(changes), f"{sentence} (this broker serves neither SSL, SASL, ACLs nor quotas)")
 
 
 def validate_resizes(current: ServerConfig, proposed: ServerConfig) -> None:

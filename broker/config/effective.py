@@ -127,10 +127,15 @@ EFFECTIVE: dict[str, str] = {
     "log.message.timestamp.before.max.ms": "How far a record's time may lie before the broker's clock.",
     "log.message.timestamp.after.max.ms": "How far a record's time may lie after the broker's clock.",
     "message.max.bytes": "The largest record batch.",
-    "min.insync.replicas": "How many replicas acks=all waits for.",
+    "min.insync.replicas": "How many replicas acks=all waits for; never more than the topic has, which is one.",
     "compression.type": "The codec of stored batches; producer keeps the producer's.",
     "compression.gzip.level": "The level of gzip, if compression.type says gzip.",
     "compression.lz4.level": "The level of lz4, if compression.type says lz4.",
     "compression.zstd.level": "The level of zstd, if compression.type says zstd.",
     "unclean.leader.election.enable": "Whether a replica that is not in sync may become leader.",
 } | {key: facts["what"] for key, facts in OWN_KEYS.items()}
+
+DYNAMIC_EFFECTIVE: dict[str, str] = {
+    "replica.alter.log.dirs.io.max.bytes.per.second": "What moves between log directories may copy together.",
+}
+"""Keys with effect that no file can hold: they exist as dynamic configs only."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from .cross_checks import single_values
 from .definition import KeyDefinition, server_keys
-from .effective import EFFECTIVE
+from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .errors import ConfigError
 from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
@@ -34,6 +34,10 @@ OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
 """Where our defaults differ from Kafka's: there is one broker, and /tmp is no place for data."""
 
 
+READ_AT_START = frozenset({"listeners", "listener.security.protocol.map"})
+"""Keys that a Kafka takes over while it runs and this broker does not."""
+
+
 class ServerConfig:
     """The broker's configuration by Kafka's keys: ``config["log.segment.bytes"]`` is the typed value.
 
@@ -41,9 +45,16 @@ class ServerConfig:
     Defaults are parsed when they are first asked for.
     """
 
-    def __init__(self, originals: Mapping[str, str], values: dict[str, Value], listeners: ListenerSettings) -> None:
+    def __init__(
+        self,
+        originals: Mapping[str, str],
+        values: dict[str, Value],
+        listeners: ListenerSettings,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
         self.originals = MappingProxyType(dict(originals))
         """What was set, as text: key -> value."""
+        self._places = places or {}
         self._values = values
         self._listeners = listeners
 
@@ -60,7 +71,9 @@ class ServerConfig:
         _same_id(effective)
         values, bad_values = _typed(effective)
         problems += bad_values
-        config = cls({key: setting.text for key, setting in effective.items()}, values, ListenerSettings())
+        texts = {key: setting.text for key, setting in effective.items()}
+        places = {key: setting.where for key, setting in effective.items()}
+        config = cls(texts, values, ListenerSettings(), places)
         # What compares values with each other only makes sense if each of them is good.
         if not bad_values:
             config._listeners, bad_listeners = listener_settings(config)
@@ -144,26 +157,30 @@ class ServerConfig:
         directories: tuple[str, ...] = self["log.dirs"] or self["log.dir"]
         return directories
 
+    def place_of(self, key: str) -> str:
+        """Where a key was set, for messages, such as ``line 12``."""
+        return self._places.get(key, "a dynamic config")
+
     def keys_without_effect(self) -> list[str]:
         """The keys that were given, are Kafka's or a plugin's, and change nothing here, sorted."""
-        return sorted(self.originals.keys() - EFFECTIVE.keys())
+        return sorted(self.originals.keys() - EFFECTIVE.keys() - DYNAMIC_EFFECTIVE.keys())
 
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
         """The same configuration under dynamic broker configs: cluster-wide ones, then this broker's own.
 
-        A dynamic value that doesn't pass its type or rule is left out, as Kafka does (DynamicBrokerConfig); listeners
-        stay what they were at start.
+        A dynamic value that doesn't pass its type or rule is left out, as Kafka does (DynamicBrokerConfig). So are the
+        keys that this broker reads at start only (READ_AT_START): the value shown is the one in use.
         """
         originals = dict(self.originals)
         for layer in (cluster, broker):
-            good = {key: text for key, text in layer.items() if not _problem(key, text)}
+            good = {key: text for key, text in layer.items() if key not in READ_AT_START and not _problem(key, text)}
             # log.retention.ms of a stronger layer replaces log.retention.hours of a weaker one.
             for key in good.keys() & server_keys().keys():
                 for synonym in server_keys()[key].synonyms:
                     originals.pop(synonym, None)
             originals |= good
         values, _ = _typed({key: Setting(key, text, "") for key, text in originals.items()})
-        return ServerConfig(originals, values, self._listeners)
+        return ServerConfig(originals, values, self._listeners, self._places)
 
 
 def default_value(definition: KeyDefinition) -> Value:

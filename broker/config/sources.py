@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .definition import server_keys
 from .own_keys import OWN_PREFIX
 from .properties import parse_properties
+from .security import AUTHORIZER_KEYS
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
 OTHER_VARIABLES = frozenset({"ODRADEK_BOOTSTRAP_SERVER", "ODRADEK_IMAGE", "ODRADEK_PORT", "ODRADEK_REWRITE_SCRIPTS"})
@@ -112,8 +113,8 @@ def _spelled_out(name: str) -> str:
 
 
 def is_known(key: str) -> bool:
-    """Whether a key may be set: one of Kafka's, or one that belongs to a listener or a plugin."""
-    return key in server_keys() or key.startswith(PASSED_PREFIXES)
+    """Whether a key may be set: one of Kafka's, or one that belongs to a listener, an authorizer or a plugin."""
+    return key in server_keys() or key in AUTHORIZER_KEYS or key.startswith(PASSED_PREFIXES)
 
 
 def unknown_key(key: str) -> str:

@@ -21,7 +21,7 @@ from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from ...protocol.messages.structure import Message
 from ..config.cross_checks import cordoned_entries
 from ..config.definition import server_keys, topic_keys
-from ..config.dynamic_config import validate_broker_configs, validate_resizes
+from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.topic_config import validate_topic_configs
 from .decision import NO_ERROR, ApiError, Controller, Decision
@@ -90,6 +90,8 @@ def alter_configs(
         if kind is ResourceType.BROKER:
             _check_broker_name(resource.resource_name, controller)
             _check_dynamic_configs(image, resource.resource_name, new, controller)
+            current = image.config_of(kind, resource.resource_name)
+            refuse_unserved({key: value for key, value in new.items() if current.get(key) != value})
         return _replace_resource(image, controller, (kind, resource.resource_name), new)
 
     served = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
@@ -158,6 +160,7 @@ def _check_broker(
     """The broker's own check of what its dynamic configs would be."""
     _check_broker_name(name, controller)
     configs = dict(image.config_of(ResourceType.BROKER, name))
+    changes: dict[str, str] = {}
     for key, operation in operations.items():
         if operation.type in (OperationType.APPEND, OperationType.SUBTRACT) and not _is_list(ResourceType.BROKER, key):
             what = operation.type.name.lower()
@@ -167,8 +170,9 @@ def _check_broker(
         if value is None:
             configs.pop(key, None)
         else:
-            configs[key] = value
+            configs[key] = changes[key] = value
     _check_dynamic_configs(image, name, configs, controller)
+    refuse_unserved(changes)
 
 
 def _check_dynamic_configs(image: MetadataImage, name: str, configs: Mapping[str, str], controller: Controller) -> None:

@@ -64,9 +64,6 @@ def clock() -> Clock:
 async def connected(clock: Clock) -> AsyncIterator[tuple[Connections, LargeAnswers, Client]]:
     connections = Connections(
         max_request_bytes=1000,
-        max_connections=10,
-        max_connections_per_ip=10,
-        max_connections_per_ip_overrides={},
         max_idle_ms=IDLE_MS,
         now_ms=lambda: clock.now_ms,
     )

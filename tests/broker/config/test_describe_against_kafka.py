@@ -16,7 +16,8 @@ from odradek.broker.config.describe import (
     describe_topic,
 )
 from odradek.broker.config.own_keys import OWN_KEYS
-from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.config.security import is_security
+from odradek.broker.config.server_config import READ_AT_START, ServerConfig
 from support.config_oracle import ask
 from support.real_kafka import RealKafka
 
@@ -127,6 +128,9 @@ def plain(entries: list[DescribedConfig]) -> dict[str, dict[str, Any]]:
 
 
 def by_name(entries: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What can't be altered here is read-only."""
+    for entry in entries:
+        entry["read_only"] |= entry["name"] in READ_AT_START or is_security(entry["name"])
     return {entry["name"]: entry for entry in entries}
 
 

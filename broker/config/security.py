@@ -1,0 +1,107 @@
+"""Configured security that this broker does not serve, so that it never fails open.
+
+Owns: which keys ask for security, and what to do about each. Never does: reading a source. Invariant: a value that is
+the key's default asks for nothing, so a file that spells out Kafka's defaults starts. Source: KafkaConfig, SslConfigs,
+SaslConfigs, BrokerSecurityConfigs, StandardAuthorizer, ServerConfigs (the policies).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from .definition import server_keys
+from .errors import ConfigError
+
+if TYPE_CHECKING:
+    from .server_config import ServerConfig
+
+ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
+AUTHORIZER_KEYS = frozenset({"super.users", ALLOW_EVERYONE})
+"""Kafka's StandardAuthorizer reads these from the broker's file; they are in no table of keys."""
+
+AUTHORIZATION = "access control lists are not served, so every client could do everything"
+AUTHENTICATION = "SASL is not served, so nothing would ask clients who they are"
+ENCRYPTION = "TLS is not served, so nothing would be encrypted and no certificate checked"
+QUOTAS = "quotas are not served, so no client would be slowed down"
+POLICIES = "policies are classes for the JVM and can't be run here, so every request would pass"
+
+_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "authorizer.class.name": AUTHORIZATION,
+        "super.users": AUTHORIZATION,
+        ALLOW_EVERYONE: AUTHORIZATION,
+        "principal.builder.class": "clients are not authenticated, so they have no principals",
+        "connections.max.reauth.ms": AUTHENTICATION,
+        "delegation.token.secret.key": "delegation tokens are not served",
+        "security.inter.broker.protocol": "PLAINTEXT is the only security protocol that is served",
+        "security.providers": ENCRYPTION,
+        "client.quota.callback.class": QUOTAS,
+        "create.topic.policy.class.name": POLICIES,
+        "alter.config.policy.class.name": POLICIES,
+    }
+)
+_PREFIXES: Mapping[str, str] = MappingProxyType(
+    {
+        "sasl.": AUTHENTICATION,
+        "ssl.": ENCRYPTION,
+        "authorizer.": AUTHORIZATION,
+        "client.quota.callback.": QUOTAS,
+    }
+)
+_ADVICE = 'remove it and let only trusted clients reach the listeners (docs/configuration.md, "Security")'
+_OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(?:[^.]*\.(?=(?:sasl|connections\.max\.reauth)\.))?(.*)")
+"""``listener.name.<listener>.[<mechanism>.]<key>``."""
+
+
+def base_key(key: str) -> str:
+    """The key that a listener's key overrides; other keys as they are."""
+    listener = _OF_A_LISTENER.fullmatch(key)
+    return listener[1] if listener else key
+
+
+def asks_for(key: str, text: str) -> str | None:
+    """What would be missing if a broker started with this setting; None for a setting that asks for no security."""
+    base = base_key(key)
+    reason = _KEYS.get(base) or next((why for prefix, why in _PREFIXES.items() if base.startswith(prefix)), None)
+    if reason is None or text.strip() in ("", _default(base)):
+        return None
+    return reason
+
+
+def _default(key: str) -> str | None:
+    if key == ALLOW_EVERYONE:
+        return "true"  # what happens here anyway; Kafka's false asks for ACLs
+    definition = server_keys().get(key)
+    return None if definition is None else definition.default
+
+
+def unserved_security(config: "ServerConfig") -> Iterator[str]:
+    """A sentence for each setting that asks for security which is not served: where it was set, and what to do."""
+    for key, text in sorted(config.originals.items()):
+        reason = asks_for(key, text)
+        if reason is not None:
+            yield f"{key} is set ({config.place_of(key)}), but {reason}: {_ADVICE}"
+
+
+def refuse_unserved_security(config: "ServerConfig") -> None:
+    """Raises ConfigError with a sentence for each setting that asks for security which is not served."""
+    problems = list(unserved_security(config))
+    if problems:
+        raise ConfigError(problems)
+
+
+def unserved_changes(changes: Mapping[str, str]) -> Iterator[str]:
+    """The keys among dynamic changes that ask for security which is not served."""
+    return (key for key, text in sorted(changes.items()) if asks_for(key, text) is not None)
+
+
+def is_security(key: str) -> bool:
+    """Whether a key configures security, whatever its value."""
+    base = base_key(key)
+    return base in _KEYS or base.startswith(tuple(_PREFIXES))
+
+
+def carried_configs(layers: Iterable[Mapping[str, str]]) -> list[str]:
+    """The keys among the dynamic configs that a directory carries which ask for security."""
+    return sorted({key for layer in layers for key in unserved_changes(layer)})

@@ -1,0 +1,75 @@
+"""Says at every start what is open: security that the directory carries and nothing enforces, and open listeners.
+
+Owns: the warnings. Never does: refusing (``config/security.py`` knows what stops a start). Source: ours; a Kafka
+enforces what its metadata holds.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+
+from ..protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
+    DelegationTokenRecord,
+    UserScramCredentialRecord,
+)
+from .config.security import carried_configs
+from .config.server_config import READ_AT_START
+from .metadata.image import MetadataImage, ResourceType
+
+logger = logging.getLogger(__name__)
+
+KEPT = "It is kept for a Kafka that enforces it."
+
+
+def warn_of_open_access(image: MetadataImage, node_id: int, bound: Iterable[tuple[str, str]]) -> None:
+    """Logs a WARNING for each thing that is open; ``bound``: the names of listeners with the addresses bound."""
+    for sentence in (*carried_security(image, node_id), *open_listeners(bound)):
+        logger.warning("%s", sentence)
+
+
+def carried_security(image: MetadataImage, node_id: int) -> Iterator[str]:
+    """A sentence for each kind of security that the metadata holds and this broker does not enforce."""
+    acls = _count(image, AccessControlEntryRecord)
+    if acls:
+        yield f"the metadata holds ACLs ({acls}), which are not enforced: every client may do everything. {KEPT}"
+    kept = (record for record, _ in image.kept_records(UserScramCredentialRecord))
+    users = {record.name for record in kept if isinstance(record, UserScramCredentialRecord)}
+    if users:
+        yield f"the metadata holds SCRAM credentials (users: {len(users)}), but clients are not authenticated. {KEPT}"
+    tokens = _count(image, DelegationTokenRecord)
+    if tokens:
+        yield f"the metadata holds delegation tokens ({tokens}), but clients are not authenticated. {KEPT}"
+    if image.client_quotas:
+        yield (
+            f"the metadata holds client quotas ({len(image.client_quotas)}), which are not enforced: "
+            f"no client is slowed down. {KEPT}"
+        )
+    layers = [image.config_of(ResourceType.BROKER, name) for name in ("", str(node_id))]
+    keys = carried_configs(layers)
+    if keys:
+        yield f"the metadata holds broker configs for security that is not served: {', '.join(keys)}. {KEPT}"
+    passed_over = sorted({key for layer in layers for key in layer if key in READ_AT_START})
+    if passed_over:
+        yield (
+            f"the metadata holds the broker configs {', '.join(passed_over)}, which are not applied: "
+            "this broker takes them from its own configuration at start"
+        )
+
+
+def _count(image: MetadataImage, kind: type[AccessControlEntryRecord] | type[DelegationTokenRecord]) -> int:
+    return sum(1 for _ in image.kept_records(kind))
+
+
+def open_listeners(bound: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """One sentence about the listeners that other machines may reach, if there are any."""
+    names = sorted({name for name, address in bound if not _is_loopback(address)})
+    if names:
+        yield (
+            f"any machine that reaches the listener {', '.join(names)} may read and change everything: this broker "
+            "knows no authentication. Bind it to 127.0.0.1, or let only trusted clients through a firewall"
+        )
+
+
+def _is_loopback(address: str) -> bool:
+    """Without the module ipaddress, which takes 3 ms of a start."""
+    return address.startswith("127.") or address in ("::1", "::ffff:127.0.0.1")
