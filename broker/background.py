@@ -1,4 +1,4 @@
-"""What the broker does besides answering: retention, cleaning, checkpoints, flushes, idle connections.
+"""What the broker does besides answering: retention, cleaning, checkpoints, flushes.
 
 Owns: when each is done. Never does: deciding what to delete or flush (the logs know), blocking the event loop with a
 sync of the disk. Invariant: a directory that fails is named in the log and tried again; the others go on. Source:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-IDLE_CHECK_MS = 5_000
 DELETED_FILES_CHECK_MS = 10_000
 FIRST_CLEANING_MS = 1_000
 LONGEST_FLUSH_CHECK_MS = 60_000
@@ -51,13 +50,10 @@ class Background:
         self.metrics_port: int | None = None
         """Where the metrics are shown, if they are."""
 
-    def start(
-        self, config: ServerConfig, close_idle: Callable[[], object], current_config: Callable[[], ServerConfig]
-    ) -> None:
-        """Sets the first timers. ``close_idle`` closes idle connections; ``current_config`` knows dynamic configs."""
+    def start(self, config: ServerConfig, current_config: Callable[[], ServerConfig]) -> None:
+        """Sets the first timers. ``current_config`` knows dynamic configs."""
         first_ms = config.get_int("log.initial.task.delay.ms")
         flush_interval_ms = min(config.get_int("log.flush.scheduler.interval.ms"), LONGEST_FLUSH_CHECK_MS)
-        self._every(IDLE_CHECK_MS, close_idle)
         self._every(DELETED_FILES_CHECK_MS, lambda: self._in_each(lambda d: d.remove_deleted(self._clock_ms())))
         self._every(config.get_int("log.retention.check.interval.ms"), self._retain, first_ms)
         checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")

@@ -19,7 +19,8 @@ from ..storage.disk_reserve import FULL
 from ..storage.errors import CorruptCheckpointError, DirectoryLockedError
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
-from .daemon import Daemon, raise_descriptor_limit
+from .daemon import Daemon
+from .descriptor_limit import raise_descriptor_limit
 from .installed_version import installed_version
 from .listening import BindError
 from .logging_setup import count_lines_on, set_up_logging

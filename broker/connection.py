@@ -203,6 +203,11 @@ class Connection(asyncio.BufferedProtocol):
         return self._in_service
 
     @property
+    def holds_frames(self) -> bool:
+        """Whether requests wait here that were received and are not served."""
+        return bool(self._waiting)
+
+    @property
     def is_closing(self) -> bool:
         """Whether it is to be closed; what was answered before may still be on its way."""
         return self._closing

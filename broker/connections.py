@@ -8,7 +8,7 @@ costs 262 KiB an idle connection, shared 1.4 KiB). Never does: reading or writin
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .connection import RECEIVE_BUFFER_BYTES, Connection
 
@@ -80,6 +80,10 @@ class Connections:
     def used(self, connection: Connection) -> None:
         """Notes that a request came in."""
         connection.last_used_ms = self._now_ms()
+
+    def __iter__(self) -> Iterator[Connection]:
+        """The open connections, of this moment."""
+        return iter(list(self._open.values()))
 
     def close_idle(self) -> int:
         """Closes what has neither asked nor read anything for ``connections.max.idle.ms`` and waits for no answer.

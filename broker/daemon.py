@@ -9,7 +9,6 @@ clean-shutdown marker. Source: ``BrokerServer``, ``ControllerServer``, ``LogMana
 import asyncio
 import functools
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -47,18 +46,22 @@ from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
 from .open_access import warn_of_open_access
 from .partitions import Partitions
+from .patient_timers import PatientTimers, suspended_ms
 from .random_ids import random_uuid
 from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
 from .retention_warnings import RetentionWarnings
 from .slices import Slices, monotonic_ms
+from .stall_watch import StallWatch
+from .unread import Unread
 
 logger = logging.getLogger(__name__)
 
 OPEN_MAX = 10_240
 """The most descriptors of a process on macOS, unless the system's settings were changed (syslimits.h)."""
 STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost; the next start recovers that directory"
+IDLE_CHECK_MS = 5_000
 OPEN_AT_ONCE = 5
 OPEN_PAUSE_MS = 5
 """After a clean start so many partitions are opened, then requests have so long: 2,000 in three seconds."""
@@ -94,6 +97,7 @@ class Daemon:
         self._advertised: list[Endpoint] = []
         self._servers: list[asyncio.Server] = []
         self._timers: LoopTimers | None = None
+        self._patient_timers: PatientTimers | None = None
         self._broker: Broker | None = None
         self._hosting: Hosting | None = None
         self._moves: ReplicaMoves | None = None
@@ -103,6 +107,7 @@ class Daemon:
         self._disk_watch: DiskWatch | None = None
         self._image: MetadataImage | None = None
         self._recovery = RecoveryProgress(time.monotonic)
+        self._stalls = StallWatch()
 
     @property
     def broker(self) -> Broker:
@@ -166,6 +171,10 @@ class Daemon:
         metadata.controller = metadata.controller._replace(shortage_in=self._log_dirs.shortage_in)
         image = self._image = metadata.image
         self._timers = LoopTimers(loop)
+        connections = self._connections(self._timers)
+        patient = self._patient_timers = PatientTimers(
+            loop, lambda: Unread(connections).is_drained, self._stalls.beat, suspended_ms
+        )
         partitions = Partitions()
         self._group_commit = GroupCommit(self._directories, self._timers, clock_ms)
         hosting = self._hosting = Hosting(
@@ -185,9 +194,9 @@ class Daemon:
             config,
             metadata,
             partitions,
-            Coordinators(config_under(image, config, metadata.node_id), metadata, partitions, self._timers, clock_ms),
+            Coordinators(config_under(image, config, metadata.node_id), metadata, partitions, patient, clock_ms),
             self._timers,
-            self._connections(self._timers),
+            connections,
             Random(),
             self._log_dirs,
             self._moves,
@@ -376,7 +385,10 @@ class Daemon:
             for one in bound.sockets:
                 self._servers.append(await loop.create_server(factory, sock=one))
         self._background = Background(self._directories, self._timers, clock_ms, self._group_commit)
-        self._background.start(self._config, broker.connections.close_idle, lambda: broker.config)
+        assert self._patient_timers is not None
+        self._patient_timers.every(IDLE_CHECK_MS, broker.connections.close_idle)
+        self._stalls.start(dispatcher.last_request, suspended_ms())
+        self._background.start(self._config, lambda: broker.config)
         await self._background.show_metrics(self._config)
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
         self._snapshots.start()
@@ -416,6 +428,9 @@ class Daemon:
         await asyncio.sleep(0)
         if self._timers is not None:
             self._timers.close()
+        if self._patient_timers is not None:
+            self._patient_timers.close()
+        self._stalls.stop()
         if self._background is not None:
             await self._background.finish()
         if self._moves is not None:
@@ -454,6 +469,9 @@ class Daemon:
         """Undoes a start that failed, or a start."""
         if self._timers is not None:
             self._timers.close()
+        if self._patient_timers is not None:
+            self._patient_timers.close()
+        self._stalls.stop()
         for server in self._servers:
             server.close()
         for bound in self._bound:
@@ -463,18 +481,3 @@ class Daemon:
         self._directories = []
         if self._log_dirs is not None:
             self._log_dirs.release_metadata()
-
-
-def raise_descriptor_limit() -> None:
-    """Lifts the soft limit of open files to the hard one: every partition holds at least one descriptor."""
-    if os.name == "posix":
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft == hard:
-            return
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        except (OSError, ValueError):
-            # macOS: the hard limit is "unlimited", the soft one may not be (setrlimit(2) names OPEN_MAX).
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, OPEN_MAX), hard))

@@ -25,6 +25,7 @@ from .log_lines import quoted
 from .request import ConnectionRefusal, RequestContext
 from .response_writer import Part
 from .served import ANNOUNCED, Handler, handler, served_versions
+from .stall_report import RequestSeen
 
 API_KEY_AND_VERSION = Struct(">hh")
 
@@ -141,6 +142,12 @@ class Dispatcher:
         self._time_s = broker.timers.time_s
         self._routes: dict[int, Route] = {}
         self._instead: dict[int, Handler] = {}
+        self._last: RequestInService | None = None
+
+    def last_request(self) -> RequestSeen | None:
+        """The request that was dispatched last, for the log of stalls; any thread may ask."""
+        last = self._last
+        return None if last is None else RequestSeen(last.name, last.client_id, last.client_host)
 
     def serve_otherwise(self, handlers: Mapping[int, Handler]) -> None:
         """Serves these APIs by other handlers than their modules'; before the first request."""
@@ -165,7 +172,9 @@ class Dispatcher:
             connection.refuse(FaultyFrame(frame, error, client_id))
             return
         connection.last_used_ms = self._time_s() * 1000
-        in_service = RequestInService(connection, route, correlation_id, client_id, time_ns() // 1_000_000, owned)
+        now_ms = time_ns() // 1_000_000
+        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned)
+        self._last = in_service
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its own request, and nothing else

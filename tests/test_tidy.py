@@ -17,7 +17,7 @@ PURE = re.compile(
     r"^(protocol/(?!generate/|commands|show|table|codec\.py|api_keys)"
     r"|broker/(groups|consumer_groups|offsets|group_core)/"
     r"|broker/adopt/(found|plan|records)\.py"
-    r"|broker/disk_space\.py|broker/log_lines\.py|broker/storage_tool/(explanation|release_versions|scram)\.py"
+    r"|broker/disk_space\.py|broker/(log_lines|patience|stall_report)\.py|broker/storage_tool/(explanation|release_versions|scram)\.py"
     r"|broker/(timers|fetch_session|fetch_read|fetch_wait|partition|partitions|request|internal_topics)\.py"
     r"|broker/metadata/(?!service|metadata_log|format|snapshot_files|snapshot_generator)"
     r"|broker/cleaner_state\.py"

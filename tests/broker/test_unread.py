@@ -1,0 +1,63 @@
+"""What lies in connections after a stall is found: bytes in sockets, and frames that wait behind another."""
+
+import asyncio
+import socket
+from typing import cast
+
+from odradek.broker.connection import Connection
+from odradek.broker.unread import LOOKED_AT_AT_ONCE, Unread, unread
+
+
+class Transport:
+    """A transport as far as it is asked."""
+
+    def __init__(self, one: socket.socket) -> None:
+        self._socket = one
+
+    def get_extra_info(self, name: str) -> socket.socket:
+        assert name == "socket"
+        return self._socket
+
+
+class Peer:
+    """A connection of which the test holds the other end."""
+
+    def __init__(self) -> None:
+        self.client, self.server = socket.socketpair()
+        self.transport: asyncio.Transport | None = cast(asyncio.Transport, Transport(self.server))
+        self.is_closing = False
+        self.holds_frames = False
+
+    @property
+    def as_connection(self) -> Connection:
+        return cast(Connection, self)
+
+    def close(self) -> None:
+        self.client.close()
+        self.server.close()
+
+
+def test_bytes_and_frames_are_found_until_they_are_gone() -> None:
+    quiet, sent, waits, closed = peers = [Peer() for _ in range(4)]
+    sent.client.send(b"heartbeat")
+    waits.holds_frames = True
+    closed.client.send(b"bytes")
+    closed.is_closing = True
+    connections = [peer.as_connection for peer in peers]
+    assert set(unread(connections)) == {sent.as_connection, waits.as_connection}
+    left = Unread(connections)
+    assert not left.is_drained()
+    sent.server.recv(100)
+    assert not left.is_drained()
+    quiet.client.send(b"sent after the stall")
+    waits.holds_frames = False
+    assert left.is_drained(), "what was once seen without anything unread counts as drained"
+    for peer in peers:
+        peer.close()
+
+
+def test_one_look_asks_about_a_bounded_number() -> None:
+    peer = Peer()
+    left = Unread([peer.as_connection] * (2 * LOOKED_AT_AT_ONCE + 1))
+    assert [left.is_drained() for _ in range(3)] == [False, False, True]
+    peer.close()
