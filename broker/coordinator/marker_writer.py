@@ -98,11 +98,12 @@ class MarkerWriter:
             producer_epoch=order.producer_epoch,
         )
         try:
+            partition = self._partitions.get(topic, index)
             if topic == OFFSETS_TOPIC:
                 shard = self._groups.shard_at(index)
                 shard.write_marker(batch, order.producer_id, order.commits, now_ms, done)
                 return
-            log = self._log_of(self._partitions.get(topic, index))
+            log = self._log_of(partition)
             log.append(batch, now_ms)
         except KafkaError as error:
             done(error.error_code)
