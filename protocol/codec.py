@@ -3,26 +3,46 @@
 Owns: the cache of these functions. Never does: I/O. Invariant: malformed bytes, and values that a version cannot carry,
 raise ProtocolError and nothing else. The source of each function is kept in linecache, so that tracebacks and debuggers
 show it; making one costs about a millisecond. :mod:`.codec_decode` and :mod:`.codec_encode` say what is made.
+:func:`step_decoder`, :func:`step_encoder` and :func:`element_counter` are for large messages of untrusted size: they are
+generators, each step of which is short (:mod:`.codec_steps`, :mod:`.codec_count`).
 """
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from functools import cache
 from typing import Any, TypeVar
 
+from .codec_count import count_source
 from .codec_decode import decode_source
 from .codec_encode import encode_parts_source, encode_source
 from .codec_source import Source, has_records
+from .codec_steps import decode_steps_source, encode_steps_source
 from .errors import ProtocolError
 from .messages.structure import Message
 from .table import MessageSpec, message
 
-__all__ = ["Message", "carries_records", "decode", "decoder", "encode", "encode_parts", "encoder", "parts_encoder"]
+__all__ = [
+    "Message",
+    "carries_records",
+    "decode",
+    "decoder",
+    "element_counter",
+    "encode",
+    "encode_parts",
+    "encoder",
+    "parts_encoder",
+    "step_decoder",
+    "step_encoder",
+]
 
 Buffer = bytes | bytearray | memoryview
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 Decoder = Callable[[Buffer, int], tuple[AnyMessage, int]]
 Encoder = Callable[[AnyMessage], bytes]
 PartsEncoder = Callable[[AnyMessage], list[Any]]
+StepDecoder = Callable[[Buffer, int], Generator[None, None, tuple[Any, int]]]
+StepEncoder = Callable[[Any], Generator[None, None, list[Any]]]
+ElementCounter = Callable[[Buffer, int, int], Generator[None, None, tuple[int, int]]]
 
 _DECODERS: dict[tuple[type[Message], int], Any] = {}
 _ENCODERS: dict[tuple[type[Message], int], Any] = {}
@@ -82,6 +102,32 @@ def parts_encoder(cls: type[AnyMessage], version: int) -> PartsEncoder[AnyMessag
             known = _in_one_part(encoder(cls, version))
         _PARTS_ENCODERS[cls, version] = known
     return known
+
+
+@cache
+def step_decoder(cls: type[Message], version: int) -> StepDecoder:
+    """:func:`decoder` as a generator: it yields between steps and returns ``(message, end)``.
+
+    Unknown tagged fields are skipped, not kept. The buffer must stay valid until the generator has returned.
+    """
+    made: StepDecoder = _compile(decode_steps_source(_spec(cls, version), cls, version))
+    return made
+
+
+@cache
+def step_encoder(cls: type[Message], version: int) -> StepEncoder:
+    """:func:`parts_encoder` as a generator: it yields between steps and returns the parts."""
+    made: StepEncoder = _compile(encode_steps_source(_spec(cls, version), cls, version))
+    return made
+
+
+@cache
+def element_counter(cls: type[Message], version: int) -> ElementCounter:
+    """The generator ``(buffer, position, most)``, which returns (elements, end) without decoding: what is needed to
+    reserve memory before :func:`step_decoder` begins. Counting stops above ``most``, and where the bytes are malformed.
+    """
+    made: ElementCounter = _compile(count_source(_spec(cls, version), cls, version))
+    return made
 
 
 def carries_records(cls: type[Message], version: int) -> bool:

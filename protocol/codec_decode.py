@@ -17,22 +17,26 @@ from .table import FieldSpec, MessageSpec, StructureSpec
 
 def decode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
     """The function ``decode_<message>_v<version>(buffer, position) -> (message, end)``."""
-    return _Decoder(spec, cls, version).make()
+    return DecoderSource(spec, cls, version).make()
 
 
-class _Decoder(Source):
-    def __init__(self, spec: MessageSpec, cls: type[Message], version: int) -> None:
-        super().__init__(spec, cls, version, "decode")
+class DecoderSource(Source):
+    """The source of a decoder while it grows; :mod:`.codec_steps` makes a generator of it."""
+
+    def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str = "decode") -> None:
+        super().__init__(spec, cls, version, verb)
         self._run: list[tuple[str, int, str]] = []
         """Fields of fixed size not unpacked yet: format, size, where the value goes."""
 
     def make(self) -> Source:
+        """Writes the function."""
         root = self.layout.structures[self.spec.name]
         for name, value in (("new", object.__new__), ("utf_8_decode", utf_8_decode), ("struct_error", error)):
             self.name(name, value)
         self.line(f"def {self.function}(buffer, position):")
         self.indent()
         self.line("end = len(buffer)")
+        self._begin()
         if has_records(self.layout):
             self.line("view = memoryview(buffer)")
         self.line("try:")
@@ -46,6 +50,12 @@ class _Decoder(Source):
         self.line(f"    raise {self._runtime('utf8_refusal')}(position) from None")
         self.line("return message, position")
         return self
+
+    def _begin(self) -> None:
+        """What a kind of decoder does first."""
+
+    def _step(self) -> None:
+        """What a kind of decoder does after each element."""
 
     def _runtime(self, name: str) -> str:
         return self.name(name, getattr(runtime, name))
@@ -112,20 +122,14 @@ class _Decoder(Source):
         self._flush()
         foreign = self.foreign_tags(structure)
         unknown = f"{target}.unknown_tagged_fields"
-        if not known and not foreign:
-            self.line(f"{unknown} = None")
-            self.line("if count:")
-            read = self._runtime("read_unknown_tagged_fields")
-            self.line(f"    {unknown}, position = {read}(buffer, position - 1)")
-            return
         self.line(f"{unknown} = None")
         self.line("if count:")
         self.indent()
-        self.line("if count > 127:")
-        self.line(f"    count, position = {self._runtime('read_unsigned_varint')}(buffer, position - 1)")
-        self.line(f"{self._runtime('check_tagged_field_count')}(count, position, end)")
-        self.line("for _ in range(count):")
-        self.indent()
+        if not known and not foreign:
+            self._only_unknown_tagged_fields(unknown)
+            self.dedent()
+            return
+        self._each_tagged_field()
         tag, limit = f"tag{depth}", f"limit{depth}"
         self.line(f"{tag}, position, {limit} = {self._runtime('read_tag')}(buffer, position)")
         for field in known:
@@ -134,17 +138,35 @@ class _Decoder(Source):
             self._field(field, f"{target}.{field.attribute}", f"{path}{field.attribute}", depth + 1)
             self._flush()
             self.line(f"{self._runtime('check_tagged_field_end')}({tag}, position, {limit})")
+            self._step()
             self.line("continue")
             self.dedent()
         if foreign:
             self.line(f"if {tag} in {tuple(foreign)}:")
             self.line(f"    raise {self._runtime('foreign_tag_refusal')}({path!r}, {tag}, {self.version})")
+        self._keep_unknown_tagged_field(unknown, tag, limit)
+        self.line(f"position = {limit}")
+        self._step()
+        self.dedent()
+        self.dedent()
+
+    def _each_tagged_field(self) -> None:
+        """Opens the loop over the tagged fields; ``count`` holds the first byte of their number."""
+        self.line("if count > 127:")
+        self.line(f"    count, position = {self._runtime('read_unsigned_varint')}(buffer, position - 1)")
+        self.line(f"{self._runtime('check_tagged_field_count')}(count, position, end)")
+        self.line("for _ in range(count):")
+        self.indent()
+
+    def _only_unknown_tagged_fields(self, unknown: str) -> None:
+        """The tagged fields of a structure that defines none."""
+        read = self._runtime("read_unknown_tagged_fields")
+        self.line(f"{unknown}, position = {read}(buffer, position - 1)")
+
+    def _keep_unknown_tagged_field(self, unknown: str, tag: str, limit: str) -> None:
         self.line(f"if {unknown} is None:")
         self.line(f"    {unknown} = []")
         self.line(f"{unknown}.append(({tag}, bytes(buffer[position:{limit}])))")
-        self.line(f"position = {limit}")
-        self.dedent()
-        self.dedent()
 
     # Fields
 
@@ -258,4 +280,5 @@ class _Decoder(Source):
         else:
             self._variable(field.element, self.compact(field), False, item, path)
         self.line(f"{items}.append({item})")
+        self._step()
         self.dedent()

@@ -16,17 +16,21 @@ from .table import FieldSpec, MessageSpec, StructureSpec
 
 def encode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
     """The function ``encode_<message>_v<version>(message) -> bytes``."""
-    return _Encoder(spec, cls, version, parts=False).make()
+    return EncoderSource(spec, cls, version, parts=False).make()
 
 
 def encode_parts_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
     """The function ``encode_parts_<message>_v<version>(message) -> list``: records are parts of their own."""
-    return _Encoder(spec, cls, version, parts=True).make()
+    return EncoderSource(spec, cls, version, parts=True).make()
 
 
-class _Encoder(Source):
-    def __init__(self, spec: MessageSpec, cls: type[Message], version: int, *, parts: bool) -> None:
-        super().__init__(spec, cls, version, "encode_parts" if parts else "encode")
+class EncoderSource(Source):
+    """The source of an encoder while it grows; :mod:`.codec_steps` makes a generator of it."""
+
+    def __init__(
+        self, spec: MessageSpec, cls: type[Message], version: int, *, parts: bool, verb: str | None = None
+    ) -> None:
+        super().__init__(spec, cls, version, verb or ("encode_parts" if parts else "encode"))
         self._parts = parts
         self._out = "out"
         self._pending: list[tuple[str | None, str]] = []
@@ -34,6 +38,7 @@ class _Encoder(Source):
         self._variables = 0
 
     def make(self) -> Source:
+        """Writes the function."""
         for name, value in (("struct_error", error), ("ProtocolError", ProtocolError), ("VARINTS", runtime.VARINTS)):
             self.name(name, value)
         self.line(f"def {self.function}(message):")
@@ -41,6 +46,7 @@ class _Encoder(Source):
         if self._parts:
             self.line("parts = []")
         self.line("out = []")
+        self._begin()
         self.line("try:")
         self.indent()
         self._structure(self.layout.structures[self.spec.name], "message", "", 0)
@@ -57,6 +63,12 @@ class _Encoder(Source):
         else:
             self.line('return b"".join(out)')
         return self
+
+    def _begin(self) -> None:
+        """What a kind of encoder does first."""
+
+    def _step(self) -> None:
+        """What a kind of encoder does after each element."""
 
     def _runtime(self, name: str) -> str:
         return self.name(name, getattr(runtime, name))
@@ -258,4 +270,5 @@ class _Encoder(Source):
         else:
             self._variable(field.element, self.compact(field), False, item, path)
         self._flush()
+        self._step()
         self.dedent()
