@@ -12,12 +12,14 @@ import asyncio
 import logging
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ..protocol.errors import ProtocolError
 from ..protocol.framing import FrameReader
+from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
-from .slices import SlicedWork
+from .slices import SlicedWork, Steps
 
 if TYPE_CHECKING:
     from .connections import Connections
@@ -50,6 +52,7 @@ class Connection(asyncio.BufferedProtocol):
         "connection_id",
         "last_used_ms",
         "listener_name",
+        "reservation",
         "transport",
         "work",
     )
@@ -75,6 +78,8 @@ class Connection(asyncio.BufferedProtocol):
         self.last_used_ms = 0.0
         self.work: SlicedWork | None = None
         """The request in service, if it takes more than one slice; it ends with the connection."""
+        self.reservation: Reservation | None = None
+        """The memory that the request in service has reserved, or waits for, if it is large."""
 
     # What the event loop calls.
 
@@ -99,6 +104,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting = None
         if self.work is not None:
             self.work.cancel()
+        self.release_memory()
         if self._writer is not None:
             self._writer.close()
         self._connections.forget(self)
@@ -167,6 +173,26 @@ class Connection(asyncio.BufferedProtocol):
             self._writer.write(parts)
         if self._waiting and not self._draining:
             self._drain()
+
+    def answered_in_pieces(self, parts: list[Part]) -> None:
+        """:meth:`answered` with a large answer, which is sent piece by piece as the client reads it."""
+        self.release_memory()
+        if not self._closing:
+            assert self._writer is not None
+            self._writer.write_in_pieces(parts)
+        self.answered(None)
+
+    def run(self, steps: Steps, failed: Callable[[Exception], None]) -> None:
+        """Runs the request in service, or a part of it, in slices; it ends with the connection."""
+        work = self._dispatcher.slices.start(steps, failed)
+        if not work.is_done:
+            self.work = work
+
+    def release_memory(self) -> None:
+        """Gives back what the request in service has reserved; harmless if it has reserved nothing."""
+        reservation, self.reservation = self.reservation, None
+        if reservation is not None:
+            reservation.release()
 
     def refuse(self, reason: object) -> None:
         """Closes this connection for what its client sent; one log line with ``str(reason)``."""

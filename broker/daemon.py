@@ -35,6 +35,7 @@ from .directory_identity import cordoned_paths, identify
 from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
 from .disk_watch import DiskWatch
 from .dispatch import Dispatcher
+from .full_collections import FullCollections
 from .group_commit import GroupCommit
 from .hosting import Hosting
 from .internal_topics import OFFSETS_TOPIC
@@ -200,7 +201,7 @@ class Daemon:
             Random(),
             self._log_dirs,
             self._moves,
-            Slices(loop.call_soon, monotonic_ms),
+            Slices(loop.call_soon, monotonic_ms, FullCollections(monotonic_ms).postpone),
         )
         self._broker.take_dynamic_configs(image)
         self._log_dirs.find_logs(now_ms, self._is_stray, self._known_id)

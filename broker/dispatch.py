@@ -10,21 +10,25 @@ encoded; no task, no await.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 from struct import Struct
 from time import time_ns
 from typing import Any
 
 from ..protocol.api_keys import ApiDescription, ApiKey, api
-from ..protocol.codec import decoder
+from ..protocol.codec import ElementCounter, StepDecoder, decoder, element_counter, step_decoder
 from ..protocol.errors import ErrorCode, KafkaError, ProtocolError
-from ..protocol.header import request_head_decoder, response_encoder
+from ..protocol.framing import LARGE_FRAME_BYTES
+from ..protocol.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
 from .connection import Connection
-from .log_lines import quoted
+from .faulty_frame import FaultyFrame
+from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
+from .memory_budget import MemoryBudget
 from .request import ConnectionRefusal, RequestContext
 from .response_writer import Part
 from .served import ANNOUNCED, Handler, handler, served_versions
+from .slices import Slices
 from .stall_report import RequestSeen
 
 API_KEY_AND_VERSION = Struct(">hh")
@@ -35,9 +39,22 @@ logger = logging.getLogger(__name__)
 class Route:
     """How one version of one API is decoded, served and answered."""
 
-    __slots__ = ("api_key", "decode", "decode_head", "encode", "handle", "name", "response_version", "version")
+    __slots__ = (
+        "_description",
+        "_encode_steps",
+        "api_key",
+        "decode",
+        "decode_head",
+        "encode",
+        "handle",
+        "name",
+        "response_version",
+        "version",
+    )
 
     def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
+        self._description = description
+        self._encode_steps: ResponseStepEncoder | None = None
         self.api_key: int = description.key
         self.version = version
         self.decode_head = request_head_decoder(description.key, version)
@@ -48,14 +65,34 @@ class Route:
         self.response_version = 0 if decode is _skip_body else version
         self.encode = response_encoder(description.response_class(), self.response_version)
 
+    # For large requests and responses; made when one is seen.
+
+    @property
+    def decode_steps(self) -> StepDecoder:
+        """:attr:`decode` as a generator."""
+        return step_decoder(self._description.request_class(), self.version)
+
+    @property
+    def count(self) -> ElementCounter:
+        """Counts the elements of a body."""
+        return element_counter(self._description.request_class(), self.version)
+
+    @property
+    def encode_steps(self) -> ResponseStepEncoder:
+        """:attr:`encode` as a generator."""
+        if self._encode_steps is None:
+            self._encode_steps = response_step_encoder(self._description.response_class(), self.response_version)
+        return self._encode_steps
+
 
 class RequestInService(RequestContext):
     """A request as its handler knows it, and the way to answer it: handlers get one object as both.
 
-    Called with the response, or with None where the client wants none.
+    Called with the response, or with None where the client wants none. ``in_slices``: it is served in slices, and its
+    response is encoded in slices too.
     """
 
-    __slots__ = ("_connection", "_correlation_id", "_route")
+    __slots__ = ("_connection", "_correlation_id", "_route", "in_slices")
 
     def __init__(
         self,
@@ -77,6 +114,7 @@ class RequestInService(RequestContext):
         self.connection_id = connection.connection_id
         self.now_ms = now_ms
         self.owns_frame = owns_frame
+        self.in_slices = False
 
     @property
     def name(self) -> str:
@@ -87,10 +125,34 @@ class RequestInService(RequestContext):
         """Encodes and sends; a second call is an error of the handler's."""
         connection = self._connection
         assert connection is not None, "a request was answered twice"
+        if self.in_slices and response is not None:
+            self.answer_in_slices(response)
+            return
         # Encoded first: a response that can't be encoded is not sent, and the request failed.
         parts = None if response is None else self._route.encode(response, self._correlation_id)
         self._connection = None
         connection.answered(parts)
+
+    def answer_in_slices(self, response: Any) -> None:
+        """Encodes in slices, then sends: for a large response, also of a handler that has long returned."""
+        connection = self._connection
+        assert connection is not None, "a request was answered twice"
+        self._connection = None
+        if isinstance(connection, Connection):
+            connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection))
+
+    def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
+        parts = yield from self._route.encode_steps(response, self._correlation_id)
+        connection.answered_in_pieces(parts)
+
+    def _not_encoded(self, connection: Connection, error: Exception) -> None:
+        logger.error("the response to %s version %d can't be encoded", self.name, self.api_version, exc_info=error)
+        connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it has its response, or its connection was closed."""
+        return self._connection is None
 
     def refuse(self, reason: str) -> None:
         """Closes the connection in place of an answer that comes later than the handler's return."""
@@ -165,9 +227,15 @@ class Dispatcher:
             return
         client_id = None
         try:
-            correlation_id, client_id, position = route.decode_head(frame)
-            # What stands behind the last field is left unread, as Kafka leaves it.
-            request, _ = route.decode(frame, position)
+            if len(frame) < LARGE_FRAME_BYTES or route.decode is _skip_body:
+                correlation_id, client_id, position = route.decode_head(frame)
+                # What stands behind the last field is left unread, as Kafka leaves it.
+                request, _ = route.decode(frame, position)
+            else:
+                few = self._large.decode(connection, route, frame, owned)
+                if few is None:
+                    return
+                correlation_id, client_id, request = few
         except ProtocolError as error:
             connection.refuse(FaultyFrame(frame, error, client_id))
             return
@@ -181,9 +249,37 @@ class Dispatcher:
             _failed(connection, in_service, request, error)
             return
         if steps is not None:
-            work = self._broker.slices.start(steps, partial(_failed, connection, in_service, request))
-            if not work.is_done:
-                connection.work = work
+            in_service.in_slices = True
+            connection.run(steps, partial(_failed, connection, in_service, request))
+
+    def _serve_large(
+        self, connection: Connection, route: Route, correlation_id: int, client_id: str | None, request: Any
+    ) -> Iterator[object]:
+        """Serves a request that was decoded in slices, in slices too."""
+        connection.last_used_ms = self._time_s() * 1000
+        in_service = RequestInService(connection, route, correlation_id, client_id, time_ns() // 1_000_000, True)
+        in_service.in_slices = True
+        try:
+            steps = route.handle(self._broker, request, in_service, in_service)
+            if steps is not None:
+                yield from steps
+        except Exception as error:  # noqa: BLE001 - as in dispatch()
+            _failed(connection, in_service, request, error)
+        if not in_service.is_answered:
+            # It waits for others, perhaps for minutes: what it keeps is bounded by what it waits in.
+            connection.release_memory()
+
+    @property
+    def slices(self) -> Slices:
+        """Where long work is done."""
+        slices: Slices = self._broker.slices
+        return slices
+
+    @cached_property
+    def _large(self) -> LargeRequests:
+        config = self._broker.config
+        budget = MemoryBudget(config.get_int(TOTAL_BYTES_KEY))
+        return LargeRequests(budget, config.get_int(MAX_BYTES_KEY), self._serve_large)
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """The route of an (API, version) used for the first time, or None where it is not served."""
@@ -200,28 +296,6 @@ class Dispatcher:
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
         self._routes[api_key << 16 | version & 0xFFFF] = route
         return route
-
-
-class FaultyFrame:
-    """Why a frame was refused, in words. They take up to 5 ms, so they are looked for only if the log shows them.
-
-    The words must be asked for before the frame's bytes change, as a log call does.
-    """
-
-    __slots__ = ("_client_id", "_error", "_frame", "_text")
-
-    def __init__(self, frame: memoryview, error: ProtocolError, client_id: str | None) -> None:
-        self._frame = frame
-        self._error = error
-        self._client_id = client_id
-        self._text: str | None = None
-
-    def __str__(self) -> str:
-        if self._text is None:
-            from ..protocol.reference.dissect import explain  # construct: only once a frame was refused
-
-            self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
-        return self._text
 
 
 def _failed(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:

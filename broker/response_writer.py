@@ -68,6 +68,10 @@ class ResponseWriter:
             if len(in_memory) == len(parts):
                 self._transport.write(b"".join(in_memory))
                 return
+        self.write_in_pieces(parts)
+
+    def write_in_pieces(self, parts: list[Part]) -> None:
+        """Sends as :meth:`write`, part by part: a large answer is not joined, and leaves as the peer reads it."""
         self.is_sending = True
         if self._parts is None:
             self._parts = deque()

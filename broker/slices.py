@@ -56,17 +56,33 @@ class SlicedWork:
             self._close()
 
     def _close(self) -> None:
+        """Lets go of everything: a connection keeps its last work, and must not keep a large request with it."""
         steps, self._steps = self._steps, None
+        self._failed = _ignore
         close = getattr(steps, "close", None)
         if close is not None:
             close()
 
 
+def _ignore(_: Exception) -> None:
+    """Work that has ended fails no more."""
+
+
 class Slices:
     """All sliced work of one event loop."""
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_ms: Callable[[], float]) -> None:
-        """``call_soon`` is the event loop's; ``now_ms`` reads a monotonic clock in milliseconds."""
+    def __init__(
+        self,
+        call_soon: Callable[[Callable[[], None]], object],
+        now_ms: Callable[[], float],
+        lasting: Callable[[bool], object] = lambda _: None,
+    ) -> None:
+        """``call_soon`` is the event loop's; ``now_ms`` reads a monotonic clock in milliseconds.
+
+        ``lasting`` is called with True after each turn that leaves work for another one, with False when none is left.
+        """
+        self._lasting = lasting
+        self._is_lasting = False
         self._call_soon = call_soon
         self._now_ms = now_ms
         self._new: deque[SlicedWork] = deque()
@@ -98,6 +114,9 @@ class Slices:
         if begun is not None:
             self._run(begun)
         self._is_busy = bool(self._new or self._begun)
+        if self._is_busy or self._is_lasting:
+            self._is_lasting = self._is_busy
+            self._lasting(self._is_busy)
         if self._is_busy:
             self._call_soon(self._turn)
 

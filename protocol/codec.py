@@ -3,20 +3,17 @@
 Owns: the cache of these functions. Never does: I/O. Invariant: malformed bytes, and values that a version cannot carry,
 raise ProtocolError and nothing else. The source of each function is kept in linecache, so that tracebacks and debuggers
 show it; making one costs about a millisecond. :mod:`.codec_decode` and :mod:`.codec_encode` say what is made.
-:func:`step_decoder`, :func:`step_encoder` and :func:`element_counter` are for large messages of untrusted size: they are
-generators, each step of which is short (:mod:`.codec_steps`, :mod:`.codec_count`).
+:func:`step_decoder`, :func:`step_encoder` and :func:`element_counter` are for large messages of untrusted size: they
+are generators, each step of which is short (:mod:`.codec_steps`, :mod:`.codec_count`).
 """
 
 import linecache
 from collections.abc import Callable, Generator
-from functools import cache
 from typing import Any, TypeVar
 
-from .codec_count import count_source
 from .codec_decode import decode_source
 from .codec_encode import encode_parts_source, encode_source
 from .codec_source import Source, has_records
-from .codec_steps import decode_steps_source, encode_steps_source
 from .errors import ProtocolError
 from .messages.structure import Message
 from .table import MessageSpec, message
@@ -47,6 +44,9 @@ ElementCounter = Callable[[Buffer, int, int], Generator[None, None, tuple[int, i
 _DECODERS: dict[tuple[type[Message], int], Any] = {}
 _ENCODERS: dict[tuple[type[Message], int], Any] = {}
 _PARTS_ENCODERS: dict[tuple[type[Message], int], Any] = {}
+_STEP_DECODERS: dict[tuple[type[Message], int], Any] = {}
+_STEP_ENCODERS: dict[tuple[type[Message], int], Any] = {}
+_COUNTERS: dict[tuple[type[Message], int], Any] = {}
 
 
 def decode(cls: type[AnyMessage], version: int, buffer: Buffer, position: int = 0) -> tuple[AnyMessage, int]:
@@ -104,30 +104,39 @@ def parts_encoder(cls: type[AnyMessage], version: int) -> PartsEncoder[AnyMessag
     return known
 
 
-@cache
 def step_decoder(cls: type[Message], version: int) -> StepDecoder:
     """:func:`decoder` as a generator: it yields between steps and returns ``(message, end)``.
 
     Unknown tagged fields are skipped, not kept. The buffer must stay valid until the generator has returned.
     """
-    made: StepDecoder = _compile(decode_steps_source(_spec(cls, version), cls, version))
-    return made
+    known: StepDecoder | None = _STEP_DECODERS.get((cls, version))
+    if known is None:
+        from .codec_steps import decode_steps_source  # here: most processes never need it
+
+        known = _STEP_DECODERS[cls, version] = _compile(decode_steps_source(_spec(cls, version), cls, version))
+    return known
 
 
-@cache
 def step_encoder(cls: type[Message], version: int) -> StepEncoder:
     """:func:`parts_encoder` as a generator: it yields between steps and returns the parts."""
-    made: StepEncoder = _compile(encode_steps_source(_spec(cls, version), cls, version))
-    return made
+    known: StepEncoder | None = _STEP_ENCODERS.get((cls, version))
+    if known is None:
+        from .codec_steps import encode_steps_source
+
+        known = _STEP_ENCODERS[cls, version] = _compile(encode_steps_source(_spec(cls, version), cls, version))
+    return known
 
 
-@cache
 def element_counter(cls: type[Message], version: int) -> ElementCounter:
     """The generator ``(buffer, position, most)``, which returns (elements, end) without decoding: what is needed to
     reserve memory before :func:`step_decoder` begins. Counting stops above ``most``, and where the bytes are malformed.
     """
-    made: ElementCounter = _compile(count_source(_spec(cls, version), cls, version))
-    return made
+    known: ElementCounter | None = _COUNTERS.get((cls, version))
+    if known is None:
+        from .codec_count import count_source
+
+        known = _COUNTERS[cls, version] = _compile(count_source(_spec(cls, version), cls, version))
+    return known
 
 
 def carries_records(cls: type[Message], version: int) -> bool:

@@ -8,7 +8,6 @@ request handler reads them, and a frame may hold one for every three bytes.
 A step of 64 elements takes 50 to 200 us. The counter costs 30 ns an element.
 """
 
-from . import codec_runtime as runtime
 from .codec_decode import DecoderSource
 from .codec_encode import EncoderSource
 from .codec_source import FORMATS, Source

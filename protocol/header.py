@@ -6,18 +6,19 @@ responses always carry header version 0: a client must be able to read the answe
 know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and ``responseHeaderVersion``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import cache
 from struct import Struct
 from struct import error as struct_error
 from typing import Any
 
 from .api_keys import ApiKey, api
-from .codec import Buffer, Message, carries_records, decoder, encoder, parts_encoder
+from .codec import Buffer, Message, carries_records, decoder, encoder, parts_encoder, step_encoder
 from .errors import ProtocolError
 from .messages.headers import RequestHeader
 
 ResponseEncoder = Callable[[Any, int], list[Any]]
+ResponseStepEncoder = Callable[[Any, int], Generator[None, None, list[Any]]]
 
 _API_KEY_AND_VERSION = Struct(">hh")
 _CORRELATION_ID_AND_SIZE = Struct(">ih")
@@ -25,6 +26,8 @@ _REQUEST_HEAD = Struct(">ihhih")
 _RESPONSE_HEAD = Struct(">ii")
 _NO_TAGGED_FIELDS = b"\0"
 _MAX_CLIENT_ID_BYTES = 32767
+_PARTS_JOINED = 32
+"""How many parts of a step encoder, of some KB each, are joined into one buffer to be sent."""
 
 
 @cache
@@ -131,5 +134,26 @@ def response_encoder(cls: type[Message], version: int) -> ResponseEncoder:
         else:
             parts.append(head)
         return parts
+
+    return encode_response
+
+
+def response_step_encoder(cls: type[Message], version: int) -> ResponseStepEncoder:
+    """:func:`response_encoder` as a generator, for large responses: it yields between steps and returns the parts."""
+    tail = _NO_TAGGED_FIELDS if response_header_version(cls.API_KEY, version) == 1 else b""
+    encode_in_steps = step_encoder(cls, version)
+    joins = not carries_records(cls, version)
+
+    def encode_response(message: Message, correlation_id: int) -> Generator[None, None, list[Any]]:
+        parts = yield from encode_in_steps(message)
+        size = 4 + len(tail) + sum(map(len, parts))
+        head = _RESPONSE_HEAD.pack(size, correlation_id) + tail
+        if not joins:  # records may be regions of files
+            return [head, *parts]
+        joined = []
+        for at in range(0, len(parts), _PARTS_JOINED):
+            joined.append(b"".join((head if at == 0 else b"", *parts[at : at + _PARTS_JOINED])))
+            yield
+        return joined or [head]
 
     return encode_response

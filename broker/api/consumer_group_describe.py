@@ -6,8 +6,7 @@ COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleConsumerGroupDescribe``, ``GroupCoordinatorService.consumerGroupDescribe``.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -16,7 +15,7 @@ from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, C
 from ..consumer_groups.describe import DescribedGroup, describe_consumer_group
 from ..metadata.features import GROUP_VERSION
 from ..request import RequestContext
-from .describe_groups import authorize
+from .describe_groups import authorized
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator, HasMetadata
 
@@ -32,25 +31,26 @@ def handle(
     request: ConsumerGroupDescribeRequest,
     context: RequestContext,
     reply: Callable[[ConsumerGroupDescribeResponse], None],
-) -> None:
+) -> Iterator[object] | None:
     """Answers when every group has been looked up."""
 
-    def answer(described: list[DescribedGroup]) -> None:
-        if request.include_authorized_operations:
-            authorize(described)
-        reply(ConsumerGroupDescribeResponse(groups=described))
+    def look_up(group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object] | None:
+        return _describe(broker, group_id, authorized(done) if request.include_authorized_operations else done)
 
-    look_up_all(request.group_ids, partial(_describe, broker), answer)
+    return look_up_all(
+        request.group_ids, look_up, lambda described: reply(ConsumerGroupDescribeResponse(groups=described))
+    )
 
 
-def _describe(broker: Broker, group_id: str, done: Callable[[DescribedGroup], None]) -> None:
+def _describe(broker: Broker, group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object] | None:
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 
     coordinator = broker.group_coordinator
     if not broker.metadata.image.features.get(GROUP_VERSION) or not coordinator.config.serves_consumer_protocol:
         done(refused(ErrorCode.UNSUPPORTED_VERSION))
-    elif not group_id:
+        return None
+    if not group_id:
         done(refused(ErrorCode.INVALID_GROUP_ID))
-    else:
-        coordinator.read(group_id, lambda core: describe_consumer_group(core, group_id), done, refused)
+        return None
+    return coordinator.read_in_steps(group_id, lambda core: describe_consumer_group(core, group_id), done, refused)

@@ -7,8 +7,8 @@ NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDescribeGroupsRequest``, ``GroupCoordinatorService.describeGroups``.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -21,6 +21,8 @@ from .needs import HasGroupCoordinator
 if TYPE_CHECKING:
     from ..consumer_groups.describe import DescribedGroup as DescribedConsumerGroup
 
+Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup")
+
 API_KEY = ApiKey.DESCRIBE_GROUPS
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS of AclOperation as bits: all that a group knows, since
 # nothing is forbidden without an authorizer.
@@ -32,26 +34,33 @@ def handle(
     request: DescribeGroupsRequest,
     context: RequestContext,
     reply: Callable[[DescribeGroupsResponse], None],
-) -> None:
+) -> Iterator[object] | None:
     """Answers when every group has been looked up."""
 
-    def answer(described: list[DescribedGroup]) -> None:
-        if request.include_authorized_operations:
-            authorize(described)
-        reply(DescribeGroupsResponse(groups=described))
+    def look_up(group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object]:
+        finish = authorized(done) if request.include_authorized_operations else done
+        return _describe(broker, group_id, context.api_version, finish)
 
-    look_up_all(request.groups, lambda group_id, done: _describe(broker, group_id, context.api_version, done), answer)
+    return look_up_all(request.groups, look_up, lambda described: reply(DescribeGroupsResponse(groups=described)))
 
 
-def authorize(described: Iterable["DescribedGroup | DescribedConsumerGroup"]) -> None:
-    """Says of the groups that there are what a client may do with them: everything."""
-    for group in described:
+def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
+    """Adds what a client may do with a group, which is everything, before ``done`` gets its description."""
+
+    def finish(group: Group) -> None:
         if not group.error_code:
             group.authorized_operations = ALL_GROUP_OPERATIONS
+        done(group)
+
+    return finish
 
 
-def _describe(broker: HasGroupCoordinator, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> None:
+def _describe(
+    broker: HasGroupCoordinator, group_id: str, version: int, done: Callable[[DescribedGroup], None]
+) -> Iterator[object]:
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 
-    broker.group_coordinator.read(group_id, lambda core: describe_group(core, group_id, version), done, refused)
+    return broker.group_coordinator.read_in_steps(
+        group_id, lambda core: describe_group(core, group_id, version), done, refused
+    )

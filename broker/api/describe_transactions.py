@@ -6,7 +6,7 @@ NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: KIP-664; ``KafkaApis.handleDescribeTransactionsRequest``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from ...protocol.api_keys import ApiKey
@@ -27,9 +27,9 @@ def handle(
     request: DescribeTransactionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTransactionsResponse], None],
-) -> None:
+) -> Iterator[object] | None:
     """Answers when every id was looked up."""
-    look_up_all(
+    return look_up_all(
         list(dict.fromkeys(request.transactional_ids)),
         partial(_look_up, broker),
         lambda found: reply(DescribeTransactionsResponse(transaction_states=found)),

@@ -6,7 +6,7 @@ Errors: COORDINATOR_NOT_AVAILABLE (no leader), INVALID_REQUEST (share coordinato
 Source: ``KafkaApis.handleFindCoordinatorRequest``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -16,6 +16,7 @@ from ..groups.partitioning import partition_for
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ..metadata.image import MetadataImage
 from ..request import RequestContext
+from .look_ups import look_up_all
 
 API_KEY = ApiKey.FIND_COORDINATOR
 GROUP = 0
@@ -50,12 +51,16 @@ def handle(
     request: FindCoordinatorRequest,
     context: RequestContext,
     reply: Callable[[FindCoordinatorResponse], None],
-) -> None:
-    """Answers at once: a missing topic of the coordinator's is created on the spot."""
+) -> Iterator[object] | None:
+    """Creates the coordinator's topic if it is missing; answers at once unless many keys are asked for."""
     if context.api_version >= BATCHES_SINCE:
-        found = [_find(broker.metadata, request.key_type, key, context) for key in request.coordinator_keys]
-        reply(FindCoordinatorResponse(coordinators=found))
-        return
+
+        def look_up(key: str, done: Callable[[Coordinator], None]) -> None:
+            done(_find(broker.metadata, request.key_type, key, context))
+
+        return look_up_all(
+            request.coordinator_keys, look_up, lambda found: reply(FindCoordinatorResponse(coordinators=found))
+        )
     coordinator = _find(broker.metadata, request.key_type, request.key, context)
     reply(
         FindCoordinatorResponse(
@@ -67,6 +72,7 @@ def handle(
             port=coordinator.port,
         )
     )
+    return None
 
 
 def _find(metadata: Metadata, key_type: int, key: str, context: RequestContext) -> Coordinator:

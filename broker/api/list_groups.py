@@ -6,12 +6,12 @@ Errors: COORDINATOR_LOAD_IN_PROGRESS (until every partition is loaded), COORDINA
 Source: ``GroupCoordinatorService.listGroups``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
-from ..group_core.describe import list_groups
+from ..group_core.describe import list_groups, normalised
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
 
@@ -25,15 +25,14 @@ def handle(
     request: ListGroupsRequest,
     context: RequestContext,
     reply: Callable[[ListGroupsResponse], None],
-) -> None:
+) -> Iterator[object]:
     """Answers when every partition was asked; one that is led elsewhere has nothing to say."""
+    states, types = normalised(request.states_filter), normalised(request.types_filter)
 
     def answer(groups: list[ListedGroup], error: ErrorCode) -> None:
         reply(ListGroupsResponse(error_code=error, groups=groups))
 
     try:
-        broker.group_coordinator.gather(
-            lambda core: list_groups(core, request.states_filter, request.types_filter), answer
-        )
+        yield from broker.group_coordinator.gather(lambda core: list_groups(core, states, types), answer)
     except KafkaError as error:
         answer([], error.error_code)

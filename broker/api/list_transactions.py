@@ -6,7 +6,7 @@ INVALID_REGULAR_EXPRESSION.
 Source: KIP-664; ``KafkaApis.handleListTransactionsRequest``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -23,7 +23,7 @@ def handle(
     request: ListTransactionsRequest,
     context: RequestContext,
     reply: Callable[[ListTransactionsResponse], None],
-) -> None:
+) -> Iterator[object]:
     """Answers when every partition was asked."""
     try:
         wanted = ListFilter(
@@ -37,6 +37,6 @@ def handle(
             unknown = [] if error else wanted.unknown_states
             reply(ListTransactionsResponse(error_code=error, unknown_state_filters=unknown, transaction_states=states))
 
-        broker.transaction_coordinator.gather(lambda core: listed(core, wanted, context.now_ms), answer)
+        yield from broker.transaction_coordinator.gather(lambda core: listed(core, wanted, context.now_ms), answer)
     except KafkaError as error:
         reply(ListTransactionsResponse(error_code=error.error_code))

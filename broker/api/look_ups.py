@@ -1,31 +1,59 @@
 """Looks several things up that may be with different shards, and answers once, in the order in which they were asked.
 
-Owns: the results that have come so far. Never does: looking up. Invariant: the answer comes exactly once.
+Owns: the results that have come so far. Never does: looking up. Invariants: the answer comes exactly once; equal keys
+are looked up once and share their result, so that a name repeated a thousand times costs no more than one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
-Key = TypeVar("Key")
+Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
+
+FEW = 8
+"""Up to this many keys are looked up at once, without slices."""
 
 
 def look_up_all(
     keys: Sequence[Key],
-    look_up: Callable[[Key, Callable[[Result], None]], None],
+    look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
     answer: Callable[[list[Result]], None],
-) -> None:
-    """Calls ``look_up`` with each key and where its result goes, at once or later, and ``answer`` with all of them."""
+) -> Iterator[object] | None:
+    """Calls ``look_up`` with each key and where its result goes, at once or later, and ``answer`` with all of them.
+
+    ``look_up`` may return steps that have to be taken. Returns the steps of all, for the dispatcher, unless everything
+    was looked up at once.
+    """
+    steps = _look_up(keys, look_up, answer)
+    if len(keys) > FEW:
+        return steps
+    return None if next(steps, _DONE) is _DONE else steps
+
+
+_DONE = object()
+
+
+def _look_up(
+    keys: Sequence[Key],
+    look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
+    answer: Callable[[list[Result]], None],
+) -> Iterator[object]:
     if not keys:
         answer([])
         return
-    results: dict[int, Result] = {}
+    distinct = dict.fromkeys(keys)
+    results: dict[Key, Result] = {}
 
-    def collect(index: int, result: Result) -> None:
-        results[index] = result
-        if len(results) == len(keys):
-            answer([results[position] for position in range(len(keys))])
+    def collect(key: Key, result: Result) -> None:
+        results[key] = result
+        if len(results) == len(distinct):
+            answer([results[one] for one in keys])
 
-    for index, key in enumerate(keys):
-        look_up(key, partial(collect, index))
+    pause = len(keys) > FEW
+    for key in distinct:
+        steps = look_up(key, partial(collect, key))
+        if steps is not None:
+            yield from steps
+        if pause:
+            yield None

@@ -10,7 +10,7 @@ UNSTABLE_OFFSET_COMMIT, UNKNOWN_TOPIC_ID, and in version 0 UNKNOWN_TOPIC_OR_PART
 Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -36,6 +36,7 @@ TOP_LEVEL_ERROR_SINCE = 2
 GROUPS_SINCE = 8
 TOPIC_IDS_SINCE = 10
 NO_OFFSET = -1
+TOPICS_A_STEP = 128
 
 FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
 
@@ -46,15 +47,25 @@ class Broker(HasGroupCoordinator, HasMetadata, Protocol):
 
 def handle(
     broker: Broker, request: OffsetFetchRequest, context: RequestContext, reply: Callable[[OffsetFetchResponse], None]
-) -> None:
+) -> Iterator[object] | None:
     """Answers when every group has been looked up."""
     version = context.api_version
     groups = _normalised(request, version)
+    # All offsets of a group are read once, however often they are asked for; any other entry is read by itself.
+    whole = {(one.group_id, one.member_id, one.member_epoch): at for at, one in enumerate(groups) if not _is_part(one)}
+    keys = [
+        at if _is_part(one) else whole[one.group_id, one.member_id, one.member_epoch] for at, one in enumerate(groups)
+    ]
 
-    def look_up(group: OffsetFetchRequest.OffsetFetchRequestGroup, done: Callable[[FetchedGroup], None]) -> None:
-        _fetch_group(broker, group, version, request.require_stable, done)
+    def look_up(at: int, done: Callable[[FetchedGroup], None]) -> Iterator[object]:
+        return _fetch_group(broker, groups[at], version, request.require_stable, done)
 
-    look_up_all(groups, look_up, lambda fetched: reply(_response(fetched, groups, version)))
+    return look_up_all(keys, look_up, lambda fetched: reply(_response(fetched, groups, version)))
+
+
+def _is_part(group: OffsetFetchRequest.OffsetFetchRequestGroup) -> bool:
+    """Whether topics are named; otherwise all offsets are wanted."""
+    return group.topics is not None
 
 
 def _normalised(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequest.OffsetFetchRequestGroup]:
@@ -76,12 +87,12 @@ def _fetch_group(
     version: int,
     require_stable: bool,
     done: Callable[[FetchedGroup], None],
-) -> None:
+) -> Iterator[object]:
     image = broker.metadata.image
     unknown: list[FetchedTopic] = []
     wanted: list[TopicFetch] | None = None
     if group.topics is not None:
-        wanted = _look_up(image, group.topics, version, unknown)
+        wanted = yield from _look_up(image, group.topics, version, unknown)
 
     def answer(topics: list[FetchedTopic]) -> None:
         if wanted is None:
@@ -97,13 +108,13 @@ def _fetch_group(
     def refused(error: ErrorCode) -> FetchedGroup:
         return FetchedGroup(group_id=group.group_id, error_code=error)
 
-    def fetch(core: GroupCore) -> list[FetchedTopic]:
+    def fetch(core: GroupCore) -> Generator[None, None, list[FetchedTopic]]:
         validate_fetch(core, group.group_id, group.member_id, group.member_epoch)
         if wanted is None:
             return fetch_all_offsets(core, group.group_id, require_stable)
         return fetch_offsets(core, group.group_id, wanted, require_stable)
 
-    broker.group_coordinator.read(group.group_id, fetch, answer_or_refuse, refused)
+    yield from broker.group_coordinator.read_in_steps(group.group_id, fetch, answer_or_refuse, refused)
 
 
 def _look_up(
@@ -111,10 +122,12 @@ def _look_up(
     topics: list[OffsetFetchRequest.OffsetFetchRequestTopics],
     version: int,
     unknown: list[FetchedTopic],
-) -> list[TopicFetch]:
-    """What is to be fetched; topic ids that nobody has are answered into ``unknown``."""
+) -> Generator[None, None, list[TopicFetch]]:
+    """The topics to fetch, in steps; topic ids that do not exist are answered into ``unknown``."""
     wanted = []
-    for topic in topics:
+    for number, topic in enumerate(topics, 1):
+        if number % TOPICS_A_STEP == 0:
+            yield
         if version < TOPIC_IDS_SINCE:
             # An offset may outlive its topic for a while: no name is refused.
             found = image.topics_by_name.get(topic.name)

@@ -54,6 +54,21 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "host:port where Prometheus reads the metrics (docs/metrics.md), port 0 any free one; nothing for"
             " no metrics.",
         },
+        "odradek.request.decoded.max.bytes": {
+            "type": "LONG",
+            "default": str(16 << 20),
+            "validator": {"kind": "range", "min": 1 << 20},
+            "importance": "LOW",
+            "what": "The most memory that the elements of one request may take, 400 bytes each; a request with more"
+            " closes its connection (docs/limits.md).",
+        },
+        "odradek.request.decoded.total.bytes": {
+            "type": "LONG",
+            "default": str(64 << 20),
+            "validator": {"kind": "range", "min": 1 << 20},
+            "importance": "LOW",
+            "what": "The memory that the elements of all large requests may take together; further ones wait in turn.",
+        },
     }
 )
 """Key -> its facts (``definition.KeyDefinition``), and in ``what`` one sentence for docs/configuration.md.

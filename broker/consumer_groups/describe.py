@@ -1,6 +1,6 @@
 """ConsumerGroupDescribe: a group and its members as they are. Source: ``ConsumerGroup.asDescribedGroup``."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -24,21 +24,24 @@ CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 
 
-def describe_consumer_group(core: "HasConsumerGroups", group_id: str) -> DescribedGroup:
-    """A group as it is now, or GROUP_ID_NOT_FOUND where there is none of this type."""
+def describe_consumer_group(core: "HasConsumerGroups", group_id: str) -> Generator[None, None, DescribedGroup]:
+    """Describes a group, a member a step; GROUP_ID_NOT_FOUND if no group of this type has the id."""
     try:
         group = existing_group(core, group_id)
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=error.message)
     assignor = max(group.assignors_in_order(), key=group.server_assignors.__getitem__, default=None)
-    return DescribedGroup(
+    described = DescribedGroup(
         group_id=group_id,
         group_state=group.state,
         group_epoch=group.group_epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=assignor or core.config.group_consumer_assignors[0],
-        members=[_member(group, member, core.topics) for member in group.members.values()],
     )
+    for member in list(group.members.values()):
+        described.members.append(_member(group, member, core.topics))
+        yield
+    return described
 
 
 def _member(

@@ -4,7 +4,7 @@ Owns: which partition is served by which shard. Never does: deciding, I/O. Sourc
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Generic
 
 from ...protocol.errors import ErrorCode, KafkaError
@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 KEYS_KNOWN = 16_384
 LONGEST_KEY_KNOWN = 249
-"""Of so many groups or transactional ids, of so many characters, the shard is kept, which spares Java's hash of each
-request's; of longer ones it is not: nobody fills memory with names."""
+"""Caches the shard of up to KEYS_KNOWN keys to avoid Java's hash on every request. Longer keys are not cached, which
+bounds memory."""
 
 LogOpener = Callable[[int], CoordinatorLog | None]
 """Partition -> its log, or None where this broker does not lead it."""
@@ -109,15 +109,34 @@ class Coordinator(Generic[Core, EffectsOf]):
         else:
             shard.read(query, reply, error_response)
 
+    def read_in_steps(
+        self,
+        key: str,
+        query: Callable[[Core], Generator[None, None, Any]],
+        reply: Reply,
+        error_response: ErrorResponse,
+    ) -> Iterator[object]:
+        """:meth:`CoordinatorShard.read_in_steps` on the shard of a key."""
+        try:
+            shard = self.shard_of(key)
+        except KafkaError as error:
+            reply(error_response(error.error_code))
+        else:
+            yield from shard.read_in_steps(query, reply, error_response)
+
     def shards(self) -> list[CoordinatorShard[Core, EffectsOf]]:
         """All shards. Raises KafkaError COORDINATOR_NOT_AVAILABLE at shutdown."""
         self._check_active()
         return list(self._shards.values())
 
-    def gather(self, query: Callable[[Core], list[Any]], reply: Callable[[list[Any], ErrorCode], None]) -> None:
-        """What all partitions have to say together, or the error of one that is loading or cannot be served.
+    def gather(
+        self,
+        query: Callable[[Core], Generator[None, None, list[Any]]],
+        reply: Callable[[list[Any], ErrorCode], None],
+    ) -> Iterator[object]:
+        """Collects the results of all partitions, in steps; or the error of one that is loading or cannot be served.
 
-        A partition that is led elsewhere meanwhile has nothing to say. Raises KafkaError COORDINATOR_NOT_AVAILABLE.
+        A partition that this broker no longer leads adds nothing. Raises KafkaError COORDINATOR_NOT_AVAILABLE.
         """
         shards = self.shards()
         found: list[Any] = []
@@ -137,7 +156,8 @@ class Coordinator(Generic[Core, EffectsOf]):
         if not shards:
             reply([], ErrorCode.NONE)
         for shard in shards:
-            shard.read(query, collect, lambda error: error)
+            yield from shard.read_in_steps(query, collect, lambda error: error)
+            yield None
 
     def elect(self, partition: int, log: CoordinatorLog, in_turns: bool = False) -> CoordinatorShard[Core, EffectsOf]:
         """This broker leads the partition now: loads it, at once or ``in_turns`` of the event loop."""

@@ -9,7 +9,7 @@ A heartbeat costs one decision, one timer postponed and one reply: no task, no a
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -213,6 +213,18 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             reply(response if error is ErrorCode.NONE else error_response(self._failed(error)))
 
         self._log.when_durable(answer)
+
+    def read_in_steps(
+        self, query: Callable[[Core], Generator[None, None, Any]], reply: Reply, error_response: ErrorResponse
+    ) -> Iterator[object]:
+        """:meth:`read` with a query in steps, for what may be long: the state may change between two steps."""
+        response = None
+        if self.state is ShardState.ACTIVE:
+            try:
+                response = yield from query(self.core)
+            except KafkaError as error:
+                response = error_response(error.error_code)
+        self.read(lambda _: response, reply, error_response)
 
     def refusal(self) -> ErrorCode:
         """The error of a partition that is not served."""

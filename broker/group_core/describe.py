@@ -3,10 +3,12 @@
 Source: ``GroupMetadataManager.describeGroups``, ``listGroups``, ``GroupCoordinatorShard.deleteGroups``.
 """
 
+from collections.abc import Generator
+
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
 from ..groups.effects import Effects
-from ..groups.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from ..groups.group import CONSUMER_PROTOCOL_TYPE
 from ..groups.member import ClassicMember
 from ..groups.records import CoordinatorRecord, group_tombstone
 from ..groups.states import GroupState
@@ -15,13 +17,15 @@ from .core import GroupCore
 CLASSIC_TYPE = "classic"
 CONSUMER_TYPE = "consumer"
 GROUP_ID_NOT_FOUND_SINCE = 6
+MEMBERS_A_STEP = 64
+GROUPS_A_STEP = 128
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 DescribedGroupMember = DescribeGroupsResponse.DescribedGroupMember
 
 
-def describe_group(core: GroupCore, group_id: str, api_version: int) -> DescribedGroup:
-    """A group as it is now. One that is not there is Dead, from version 6 on with GROUP_ID_NOT_FOUND too."""
+def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generator[None, None, DescribedGroup]:
+    """Describes a group, in steps. A missing one is Dead, from version 6 on with GROUP_ID_NOT_FOUND too."""
     group = core.groups.get(group_id)
     if group is None:
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
@@ -34,14 +38,18 @@ def describe_group(core: GroupCore, group_id: str, api_version: int) -> Describe
         group_id=group_id,
         group_state=group.state,
         protocol_type=group.protocol_type or "",
-        members=[_describe_member(group, member) for member in group.members.values()],
     )
-    if group.state is GroupState.STABLE:
-        described.protocol_data = group.protocol_name or ""
+    # Between two generations no protocol is chosen whose metadata could be shown.
+    protocol_name = group.protocol_name if group.state is GroupState.STABLE else None
+    described.protocol_data = protocol_name or ""
+    for number, member in enumerate(list(group.members.values()), 1):
+        described.members.append(_describe_member(member, protocol_name))
+        if number % MEMBERS_A_STEP == 0:
+            yield
     return described
 
 
-def _describe_member(group: ClassicGroup, member: ClassicMember) -> DescribedGroupMember:
+def _describe_member(member: ClassicMember, protocol_name: str | None) -> DescribedGroupMember:
     described = DescribedGroupMember(
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
@@ -49,27 +57,34 @@ def _describe_member(group: ClassicGroup, member: ClassicMember) -> DescribedGro
         client_host=member.client_host,
         member_assignment=member.assignment,
     )
-    # Between two generations there is no protocol to show the metadata of.
-    if group.state is GroupState.STABLE and group.protocol_name is not None:
-        described.member_metadata = member.metadata(group.protocol_name)
+    # A member may have joined anew with other protocols since the first step.
+    described.member_metadata = next((metadata for name, metadata in member.protocols if name == protocol_name), b"")
     return described
 
 
+def normalised(texts: list[str]) -> frozenset[str]:
+    """A filter of ListGroups for :func:`list_groups`, which ignores case."""
+    return frozenset(text.strip().lower() for text in texts)
+
+
 def list_groups(
-    core: GroupCore, states_filter: list[str], types_filter: list[str]
-) -> list[ListGroupsResponse.ListedGroup]:
-    """The groups in one of the states and of one of the types; an empty filter lets all through."""
-    states = {state.strip().lower() for state in states_filter}
-    types = {group_type.strip().lower() for group_type in types_filter}
-    listed = []
-    if not types or CLASSIC_TYPE in types:
-        listed += [_listed(group.group_id, group.protocol_type or "", group.state) for group in core.groups.values()]
-    if not types or CONSUMER_TYPE in types:
-        listed += [
-            _listed(group.group_id, CONSUMER_PROTOCOL_TYPE, group.state, CONSUMER_TYPE)
-            for group in core.consumer_groups.values()
-        ]
-    return [group for group in listed if not states or group.group_state.lower() in states]
+    core: GroupCore, states: frozenset[str], types: frozenset[str]
+) -> Generator[None, None, list[ListGroupsResponse.ListedGroup]]:
+    """Lists the groups in one of the states and of one of the types, in steps; an empty filter lets all through."""
+    listed: list[ListGroupsResponse.ListedGroup] = []
+    classic = list(core.groups.values()) if not types or CLASSIC_TYPE in types else []
+    consumer = list(core.consumer_groups.values()) if not types or CONSUMER_TYPE in types else []
+    for number, group in enumerate(classic, 1):
+        if not states or group.state.lower() in states:
+            listed.append(_listed(group.group_id, group.protocol_type or "", group.state))
+        if number % GROUPS_A_STEP == 0:
+            yield
+    for number, one in enumerate(consumer, 1):
+        if not states or one.state.lower() in states:
+            listed.append(_listed(one.group_id, CONSUMER_PROTOCOL_TYPE, one.state, CONSUMER_TYPE))
+        if number % GROUPS_A_STEP == 0:
+            yield
+    return listed
 
 
 def _listed(

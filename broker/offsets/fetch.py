@@ -3,7 +3,7 @@
 Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group that is not there has no offsets: no error.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NO_OFFSET = -1
 NO_LEADER_EPOCH = -1
+OFFSETS_A_STEP = 64
 
 FetchedTopic = OffsetFetchResponse.OffsetFetchResponseTopics
 FetchedPartition = OffsetFetchResponse.OffsetFetchResponsePartitions
@@ -44,36 +45,51 @@ def validate_fetch(core: "HasOffsets", group_id: str, member_id: str | None, mem
 
 def fetch_offsets(
     core: "HasOffsets", group_id: str, topics: list[TopicFetch], require_stable: bool
-) -> list[FetchedTopic]:
-    """The offsets asked for. ``require_stable``: a partition with an open transaction is an error instead (KIP-447)."""
-    known = _offsets_of(core, group_id)
+) -> Generator[None, None, list[FetchedTopic]]:
+    """The offsets asked for, in steps, each of which reads what is committed then.
+
+    ``require_stable``: a partition with an open transaction is an error instead (KIP-447).
+    """
     fetched = []
+    left = OFFSETS_A_STEP
     for topic in topics:
-        offsets: Mapping[int, CommittedOffset] = known.get(topic.name, {})
-        partitions = [
-            _fetched(
-                index,
-                _of_this_topic(offsets.get(index), topic.topic_id),
-                require_stable and core.offsets.has_pending(group_id, topic.name, index),
-            )
-            for index in topic.partition_indexes
-        ]
+        indexes = topic.partition_indexes
+        partitions: list[FetchedPartition] = []
+        for start in range(0, len(indexes), OFFSETS_A_STEP):
+            portion = indexes[start : start + OFFSETS_A_STEP]
+            left -= len(portion)
+            if left < 0:
+                left = OFFSETS_A_STEP - len(portion)
+                yield
+            partitions += _fetch_portion(core, group_id, topic, portion, require_stable)
+        left -= 1
         fetched.append(FetchedTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
     return fetched
 
 
-def fetch_all_offsets(core: "HasOffsets", group_id: str, require_stable: bool) -> list[FetchedTopic]:
-    """Every offset that the group has; topic ids are the caller's to fill in."""
+def _fetch_portion(
+    core: "HasOffsets", group_id: str, topic: TopicFetch, indexes: list[int], require_stable: bool
+) -> list[FetchedPartition]:
+    offsets: Mapping[int, CommittedOffset] = _offsets_of(core, group_id).get(topic.name, {})
     return [
-        FetchedTopic(
-            name=topic,
-            partitions=[
-                _fetched(index, committed, require_stable and core.offsets.has_pending(group_id, topic, index))
-                for index, committed in partitions.items()
-            ],
+        _fetched(
+            index,
+            _of_this_topic(offsets.get(index), topic.topic_id),
+            require_stable and core.offsets.has_pending(group_id, topic.name, index),
         )
-        for topic, partitions in _offsets_of(core, group_id).items()
+        for index in indexes
     ]
+
+
+def fetch_all_offsets(
+    core: "HasOffsets", group_id: str, require_stable: bool
+) -> Generator[None, None, list[FetchedTopic]]:
+    """Every offset that the group has at the beginning, in steps; topic ids are the caller's to fill in."""
+    topics = [
+        TopicFetch(topic, ZERO_UUID, list(partitions)) for topic, partitions in _offsets_of(core, group_id).items()
+    ]
+    fetched = yield from fetch_offsets(core, group_id, topics, require_stable)
+    return fetched
 
 
 def _offsets_of(core: "HasOffsets", group_id: str) -> TopicOffsets:

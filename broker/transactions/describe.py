@@ -5,13 +5,15 @@ KIP-664, KIP-994.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Generator
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
 from ...protocol.transaction_states import BY_LABEL, TransactionState
 from .core import TransactionCore
 from .records import by_topic
+
+TRANSACTIONS_A_STEP = 128
 
 
 def describe(core: TransactionCore, transactional_id: str) -> DescribeTransactionsResponse.TransactionState:
@@ -60,15 +62,25 @@ class ListFilter:
             raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, str(malformed)) from None
 
 
-def listed(core: TransactionCore, wanted: ListFilter, now_ms: int) -> list[ListTransactionsResponse.TransactionState]:
-    """The transactional ids that a filter lets through."""
-    return [
-        ListTransactionsResponse.TransactionState(transaction.transactional_id, transaction.producer_id, state.label)
-        for transaction in core.transactions.values()
-        for state in (transaction.state,)
-        if state is not TransactionState.DEAD
-        and (not wanted.producer_ids or transaction.producer_id in wanted.producer_ids)
-        and (not wanted.states_are_given or state in wanted.states)
-        and (wanted.duration_ms < 0 or now_ms - transaction.start_timestamp_ms > wanted.duration_ms)
-        and (wanted.pattern is None or wanted.pattern.fullmatch(transaction.transactional_id))
-    ]
+def listed(
+    core: TransactionCore, wanted: ListFilter, now_ms: int
+) -> Generator[None, None, list[ListTransactionsResponse.TransactionState]]:
+    """Lists the transactional ids that a filter lets through, in steps."""
+    found = []
+    for number, transaction in enumerate(list(core.transactions.values()), 1):
+        state = transaction.state
+        if (
+            state is not TransactionState.DEAD
+            and (not wanted.producer_ids or transaction.producer_id in wanted.producer_ids)
+            and (not wanted.states_are_given or state in wanted.states)
+            and (wanted.duration_ms < 0 or now_ms - transaction.start_timestamp_ms > wanted.duration_ms)
+            and (wanted.pattern is None or wanted.pattern.fullmatch(transaction.transactional_id))
+        ):
+            found.append(
+                ListTransactionsResponse.TransactionState(
+                    transaction.transactional_id, transaction.producer_id, state.label
+                )
+            )
+        if number % TRANSACTIONS_A_STEP == 0:
+            yield
+    return found

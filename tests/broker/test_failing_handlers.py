@@ -3,7 +3,7 @@
 import logging
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -121,10 +121,10 @@ def read_exactly(connection: socket.socket, size: int) -> bytes:
 def test_the_connection_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve = list_groups.handle
 
-    def fail_first(broker: Any, request: ListGroupsRequest, context: Any, reply: Answer) -> None:
+    def fail_first(broker: Any, request: ListGroupsRequest, context: Any, reply: Answer) -> Iterator[object]:
         if request.states_filter:
             raise ZeroDivisionError("with a filter")
-        serve(broker, request, context, reply)
+        return serve(broker, request, context, reply)
 
     def ask(connection: socket.socket, request: Message) -> ListGroupsResponse:
         connection.sendall(encode_request(request, VERSION, 7, "thread"))

@@ -36,8 +36,7 @@ def elements_of(value: Any) -> int:
     if isinstance(value, list):
         return len(value) + sum(elements_of(one) for one in value if isinstance(one, Structure | Message))
     names = type(value).__slots__
-    found = sum(elements_of(getattr(value, n)) for n in names if isinstance(getattr(value, n), list | Structure))
-    return found
+    return sum(elements_of(getattr(value, n)) for n in names if isinstance(getattr(value, n), list | Structure))
 
 
 def newest_versions() -> list[tuple[type[Message], int]]:

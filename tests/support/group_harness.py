@@ -242,7 +242,9 @@ class Harness:
             connection_id=0,
             now_ms=self.timers.now_ms,
         )
-        import_module(f"odradek.broker.api.{api.name.lower()}").handle(self.broker, request, context, reply)
+        steps = import_module(f"odradek.broker.api.{api.name.lower()}").handle(self.broker, request, context, reply)
+        for _ in steps or ():
+            pass
 
     def ask(self, client: str, api: ApiKey, version: int, request: Any) -> Any:
         """Sends a request that is answered at once; the answer."""

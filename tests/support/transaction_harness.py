@@ -298,7 +298,9 @@ class TransactionHarness:
                 on_answer(response)
 
         context = RequestContext(api, version, "client", "127.0.0.1", "PLAINTEXT", 0, self.timers.now_ms)
-        import_module(f"odradek.broker.api.{api.name.lower()}").handle(self.broker, request, context, reply)
+        steps = import_module(f"odradek.broker.api.{api.name.lower()}").handle(self.broker, request, context, reply)
+        for _ in steps or ():
+            pass
 
     def ask(self, api: ApiKey, version: int, request: Any) -> Any:
         """Sends a request that is answered at once; the answer."""
