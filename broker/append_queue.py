@@ -13,7 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..protocol.errors import KafkaError
+from ..protocol.records.batch import Buffer
+from ..storage.append_plan import InspectionNeededError
 from ..storage.log import AppendInfo, AppendOrigin, Log, PendingAppend
+from ..storage.record_inspection import InspectedBatch
 from .writer_threads import WriterThreads
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ beside one with small requests, whose median is, with the writes on the event lo
 10 to 15 and 2 to 3 ms, 64 KB 3 to 5 and 0.5 to 0.8 ms, 32 KB 1.5 to 2.3 and 0.4 ms; its 99th percentile falls to a
 fifth to two thirds. Writers of up to 64 KB get on faster too; of larger batches the runs do not agree."""
 
-Appended = Callable[[AppendInfo | KafkaError], None]
+Appended = Callable[[AppendInfo | KafkaError | InspectionNeededError], None]
+"""Gets InspectionNeededError if the topic's configuration has changed since the records were looked at."""
 
 
 class AppendQueue:
@@ -37,14 +41,14 @@ class AppendQueue:
     def __init__(self, partition: "Partition", writers: WriterThreads) -> None:
         self._partition = partition
         self._writers = writers
-        self._waiting: deque[tuple[memoryview, int, Appended]] = deque()
+        self._waiting: deque[tuple[Buffer, int, InspectedBatch | None, Appended]] = deque()
         self._is_busy = False
         self.between: list[Callable[[], None]] = []
         """What is to be done once, when no append is under way."""
 
-    def append(self, records: memoryview, now_ms: int, appended: Appended) -> None:
-        """Appends a client's batch behind those that came before; ``records`` must stay valid until it is told."""
-        self._waiting.append((records, now_ms, appended))
+    def append(self, records: Buffer, now_ms: int, inspected: InspectedBatch | None, appended: Appended) -> None:
+        """Appends a client's batch after those that came before; ``records`` must stay valid until ``appended``."""
+        self._waiting.append((records, now_ms, inspected, appended))
         if not self._is_busy:
             self._is_busy = True
             self._go_on()
@@ -63,21 +67,26 @@ class AppendQueue:
         self._is_busy = False
         self._partition.appends = None
 
-    def _begins_a_write(self, records: memoryview, now_ms: int, appended: Appended) -> bool:
-        """Appends one batch; whether a thread is at it now."""
+    def _begins_a_write(
+        self, records: Buffer, now_ms: int, inspected: InspectedBatch | None, appended: Appended
+    ) -> bool:
+        """Starts appending one batch. Returns True if a writer thread has taken it over."""
         partition = self._partition
-        result: AppendInfo | KafkaError
+        result: AppendInfo | KafkaError | InspectionNeededError
         try:
-            if len(records) < LARGE_APPEND_BYTES:
-                result = partition.append(records, now_ms, AppendOrigin.CLIENT)
+            log = partition.log
+            if inspected is not None and inspected.config is not log.config:
+                inspected = None
+            size = len(records if inspected is None else inspected.batch)
+            if size < LARGE_APPEND_BYTES:
+                result = partition.append(records, now_ms, AppendOrigin.CLIENT, inspected=inspected)
             else:
-                log = partition.log
-                begun = log.begin_append(records, partition.leader_epoch, now_ms)
+                begun = log.begin_append(records, partition.leader_epoch, now_ms, inspected)
                 if isinstance(begun, PendingAppend):
                     self._writers.run(begun.write, partial(self._written, log, begun, appended))
                     return True
                 result = begun
-        except KafkaError as error:
+        except (KafkaError, InspectionNeededError) as error:
             result = error
         appended(result)
         return False

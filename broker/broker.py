@@ -17,6 +17,7 @@ from .loop_timers import LoopTimers
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .partitions import Partitions
+from .record_work import RecordWork
 from .replica_moves import ReplicaMoves
 from .slices import Slices
 
@@ -54,6 +55,7 @@ class Broker:
         self.log_dirs = log_dirs
         self.replica_moves = replica_moves
         self.slices = slices
+        self.record_work = RecordWork()
         self.fetch_max_bytes: int = config.get_int("fetch.max.bytes")
         self.fetch_check_crcs: bool = config.get_boolean("odradek.fetch.check.crcs")
         self.fetch_sessions = FetchSessionCache(

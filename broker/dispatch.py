@@ -154,6 +154,11 @@ class RequestInService(RequestContext):
         """Whether it has its response, or its connection was closed."""
         return self._connection is None
 
+    def is_wanted(self) -> bool:
+        """Whether a client waits for the answer; False once the connection has closed."""
+        connection = self._connection
+        return connection is not None and not connection.is_closing
+
     def refuse(self, reason: str) -> None:
         """Closes the connection in place of an answer that comes later than the handler's return."""
         connection = self._connection
@@ -184,6 +189,7 @@ class _Unheard:
     """In place of a connection whose request was answered with an error: what comes later goes nowhere."""
 
     __slots__ = ()
+    is_closing = True
 
     def answered(self, parts: list[Part] | None) -> None:
         """Nobody is told."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.fetch import FetchResponse
 from ..storage.log import ReadResult
-from .fetch_conversion import read_converted
+from ..storage.log_config import MAX_INT32
 from .fetch_session import SessionPartition
 from .partition import Partition
 from .partitions import Partitions
@@ -24,15 +24,15 @@ NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TO
 
 @dataclass(slots=True, frozen=True)
 class FetchLimits:
-    """What bounds one answer. ``max_bytes``: of the whole answer; ``magic``: of the messages that an old client reads,
-    None for record batches as they are. ``check_crcs``: whether each batch is checked first.
+    """What bounds one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked first.
+    ``max_partition_bytes``: of one partition, whatever the client asks for.
     """
 
     max_bytes: int
     isolation_level: int
     from_replica: bool
-    magic: int | None = None
     check_crcs: bool = False
+    max_partition_bytes: int = MAX_INT32
 
 
 class PartitionRead:
@@ -52,6 +52,12 @@ class PartitionRead:
         """How many bytes of records the answer carries."""
         return len(self.data.records or NO_RECORDS)
 
+    def close(self) -> None:
+        """Gives back a file region that will not be sent."""
+        close = getattr(self.data.records, "close", None)
+        if close is not None:
+            close()
+
 
 @dataclass(slots=True)
 class FetchRead:
@@ -64,37 +70,42 @@ class FetchRead:
     def close(self) -> None:
         """Gives back file regions that will not be sent."""
         for read in self.reads:
-            close = getattr(read.data.records, "close", None)
-            if close is not None:
-                close()
+            read.close()
+
+    def add(self, read: PartitionRead) -> None:
+        """Takes in what was read of one more partition."""
+        data = read.data
+        if read.partition is None or data.diverging_epoch.epoch >= 0 or data.diverging_epoch.end_offset >= 0:
+            self.completes = True
+        self.total_bytes += read.records_bytes
+        self.reads.append(read)
 
 
 def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> FetchRead:
     """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
-    reads: list[PartitionRead] = []
-    left = limits.max_bytes
-    total = 0
-    completes = False
+    result = FetchRead([], 0, False)
     for want in wanted:
+        left = max(0, limits.max_bytes - result.total_bytes)
         try:
-            read = _read(partitions, want, limits, left, total == 0)
+            read = read_partition(partitions, want, limits, left, result.total_bytes == 0)
         except KafkaError as error:
-            completes = True
-            if error.error_code == ErrorCode.CORRUPT_MESSAGE:
-                partitions.name_damage(want.resolved_name, want.index, error.message)
-            read = PartitionRead(want, None, failed(want.index, error.error_code))
-            if error.error_code in NOT_THERE:
-                # Kafka answers these before it reads, with an empty list where the others have null.
-                read.data.aborted_transactions = []
-        if read.data.diverging_epoch.epoch >= 0 or read.data.diverging_epoch.end_offset >= 0:
-            completes = True
-        total += read.records_bytes
-        left = max(0, left - read.records_bytes)
-        reads.append(read)
-    return FetchRead(reads, total, completes)
+            read = refused_read(partitions, want, error)
+        result.add(read)
+    return result
 
 
-def _read(
+def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaError) -> PartitionRead:
+    """The answer for a partition whose read raised an error; damage is named in the log."""
+    if error.error_code == ErrorCode.CORRUPT_MESSAGE:
+        partitions.name_damage(want.resolved_name, want.index, error.message)
+    read = PartitionRead(want, None, failed(want.index, error.error_code))
+    if error.error_code in NOT_THERE:
+        # Kafka answers these before it reads, with an empty list where the others have null.
+        read.data.aborted_transactions = []
+    return read
+
+
+def read_partition(
     partitions: Partitions, want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: bool
 ) -> PartitionRead:
     """Reads one partition; raises KafkaError."""
@@ -129,12 +140,8 @@ def _read(
     committed_only = limits.isolation_level == READ_COMMITTED
     bound = last_stable_offset if committed_only else high_watermark
     result: ReadResult | None = None
-    if want.fetch_offset < bound and limits.magic is not None:
-        data.records = read_converted(
-            log, want.fetch_offset, min(want.max_bytes, left), bound, limits.magic, min_one_batch=nothing_yet
-        )
-    elif want.fetch_offset < bound and (left > 0 or nothing_yet):
-        max_bytes = min(want.max_bytes, left)
+    if want.fetch_offset < bound and (left > 0 or nothing_yet):
+        max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
         if limits.check_crcs:
             from ..storage.read_check import read_checked  # few ask for it
 

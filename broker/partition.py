@@ -8,8 +8,9 @@ replica the high watermark is the log end offset, but for what is to be synced f
 from collections.abc import Callable
 
 from ..protocol.errors import ErrorCode, KafkaError
-from ..protocol.records.batch import BatchHeader
+from ..protocol.records.batch import BatchHeader, Buffer
 from ..storage.log import AppendInfo, AppendOrigin, Log
+from ..storage.record_inspection import InspectedBatch
 from .append_queue import Appended, AppendQueue
 from .group_commit import GroupCommit
 from .writer_threads import WriterThreads
@@ -123,26 +124,29 @@ class Partition:
         now_ms: int,
         origin: AppendOrigin,
         header: BatchHeader | None = None,
+        inspected: InspectedBatch | None = None,
     ) -> AppendInfo:
         """Appends a client's or a coordinator's batch; call :meth:`notify_when_seen` once it is answered.
 
-        ``header``: the batch's, where it was read already.
-        Raises KafkaError with the error that the client is to be told.
+        ``header``: the batch's, if it was read already. ``inspected``: as for :meth:`Log.append_as_leader`.
+        Raises KafkaError with the client's error, InspectionNeededError.
         """
         log = self.log
-        appended = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin, header=header)
+        appended = log.append_as_leader(
+            records, self.leader_epoch, now_ms, origin=origin, header=header, inspected=inspected
+        )
         if log.wants_sync:
             self.group_commit.appended(log)
         return appended
 
-    def append_later(self, records: memoryview, now_ms: int, appended: Appended) -> None:
-        """Appends a client's batch behind those that are under way, a large one on a thread.
+    def append_later(self, records: Buffer, now_ms: int, inspected: InspectedBatch | None, appended: Appended) -> None:
+        """Appends a client's batch after those that are under way, a large one on a thread.
 
         ``records`` must stay valid until ``appended`` is called with what became of it.
         """
         if self.appends is None:
             self.appends = AppendQueue(self, self._writers)
-        self.appends.append(records, now_ms, appended)
+        self.appends.append(records, now_ms, inspected, appended)
 
     def between_appends(self, action: Callable[[], None]) -> None:
         """Does something while no append is under way: now, or as soon as the one that a thread writes has ended."""

@@ -8,15 +8,22 @@ of replicas.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.messages.produce import ProduceResponse
+from ..protocol.records.batch import BatchHeader
+from ..storage.append_plan import InspectionNeededError, inspect_client_batch
 from ..storage.errors import RecordValidationError
 from ..storage.log import AppendInfo
+from ..storage.record_inspection import InspectedBatch, wants_inspection
 from .partition import Partition
+from .record_work import RecordWork
 from .request import RequestContext
 
 Answer = ProduceResponse.PartitionProduceResponse
+Later = tuple[Partition, BatchHeader, memoryview, Answer]
+"""A batch that is appended beside the event loop, with its header and its answer."""
 
 PLAIN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
 """What the request asked for is wrong, not the batch: Kafka gives no text for these."""
@@ -31,12 +38,20 @@ WITHOUT_LOG_START = frozenset(
 """What the log refuses without Kafka saying where it starts (``ReplicaManager.appendRecordsToLeader``)."""
 
 
+class _Batch(NamedTuple):
+    """A batch whose append does not end inside the call; ``records`` stay valid until it has ended."""
+
+    partition: Partition
+    records: memoryview
+    answer: Answer
+
+
 class ProduceWork:
     """One request's appends. ``grown``: (partition, its new end, bytes) of what is to be seen; ``unsynced``: what is to
     be synced first, and how far; ``failed``: whether a partition was refused.
     """
 
-    __slots__ = ("_complete", "_missing", "acks", "failed", "grown", "unsynced")
+    __slots__ = ("_complete", "_context", "_missing", "_record_work", "acks", "failed", "grown", "unsynced")
 
     def __init__(self, acks: int) -> None:
         self.acks = acks
@@ -69,20 +84,49 @@ class ProduceWork:
 
     def finish_later(
         self,
-        later: Sequence[tuple[Partition, memoryview, Answer]],
+        later: Sequence[Later],
         context: RequestContext,
+        record_work: RecordWork,
         complete: Callable[[], None],
     ) -> None:
-        """Appends what is too large for the event loop, or comes behind such a batch; ``complete`` is called once."""
+        """Appends what is too much for the event loop, or follows such a batch; ``complete`` is called once."""
         self._complete = complete
+        self._context = context
+        self._record_work = record_work
         self._missing = 1 + len(later)
-        for partition, records, answer in later:
+        for partition, header, records, answer in later:
             kept = records if context.owns_frame else memoryview(bytes(records))
-            partition.append_later(kept, context.now_ms, partial(self._appended, answer, partition))
+            batch = _Batch(partition, kept, answer)
+            try:
+                is_to_be_inspected = wants_inspection(header, context.now_ms, partition.log.config)
+            except KafkaError as error:
+                self._appended(batch, error)
+                continue
+            if is_to_be_inspected and header.size_in_bytes <= partition.log.config.max_message_bytes:
+                self._inspect(batch)
+            else:
+                partition.append_later(kept, context.now_ms, None, partial(self._appended, batch))
         self._await_syncs()
         self._one_less()
 
-    def _appended(self, answer: Answer, partition: Partition, result: AppendInfo | KafkaError) -> None:
+    def _inspect(self, batch: "_Batch") -> None:
+        """Has the records looked at beside the event loop, before the batch takes its place in the partition."""
+        now_ms = self._context.now_ms
+        steps = inspect_client_batch(batch.records, now_ms, batch.partition.log.config)
+        is_wanted = self._context.is_wanted if self.acks else _always
+        self._record_work.run(self._context.connection_id, steps, partial(self._inspected, batch), is_wanted)
+
+    def _inspected(self, batch: "_Batch", result: InspectedBatch | KafkaError) -> None:
+        if isinstance(result, KafkaError):
+            self._appended(batch, result)
+        else:
+            batch.partition.append_later(batch.records, self._context.now_ms, result, partial(self._appended, batch))
+
+    def _appended(self, batch: "_Batch", result: AppendInfo | KafkaError | InspectionNeededError) -> None:
+        partition, _, answer = batch
+        if isinstance(result, InspectionNeededError):
+            self._inspect(batch)
+            return
         if isinstance(result, KafkaError):
             self.refuse_appended(answer, partition, result)
         elif partition.open_log is None:
@@ -108,6 +152,11 @@ class ProduceWork:
         self._missing -= 1
         if not self._missing:
             self._complete()
+
+
+def _always() -> bool:
+    """A client that wants no acknowledgement may close its connection once it has sent."""
+    return True
 
 
 def refused(answer: Answer, error: KafkaError) -> Answer:

@@ -44,6 +44,10 @@ class RequestContext:
         self.now_ms = now_ms
         self.owns_frame = owns_frame
 
+    def is_wanted(self) -> bool:
+        """Whether a client waits for the answer; False once the connection has closed."""
+        return True
+
 
 class Reply(Protocol[Response]):
     """How a request is answered, at once or later."""

@@ -29,12 +29,12 @@ from .log_retention import oldest_breached
 from .meta_properties import read_partition_metadata, write_partition_metadata
 from .produce_gate import ProduceGate
 from .read_result import FileRegion, ReadResult, TimestampAndOffset
+from .record_inspection import InspectedBatch
 from .segment import Segment
 from .sync_promise import SyncPromise
 from .transaction_index import AbortedTransaction
 
-__all__ = ["AppendInfo", "AppendOrigin", "FileRegion", "Log", "PendingAppend", "ReadResult", "TimestampAndOffset"]
-__all__ += ["AbortedTransaction"]
+__all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Log", "PendingAppend", "ReadResult"]
 
 logger = logging.getLogger(__name__)
 
@@ -187,17 +187,18 @@ class Log(LogOffsets):
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         header: BatchHeader | None = None,
+        inspected: InspectedBatch | None = None,
     ) -> AppendInfo:
         """Validates the one batch in `buffer`, gives it the next offsets and appends it.
 
         The buffer is not changed, and no longer needed afterwards. A batch that an idempotent producer sent before is
         not appended again: its old offsets are returned. `header`: the batch's, where it was read already; then the
-        buffer holds that batch and no more. Raises KafkaError with the code for the producer:
-        `plan_append`'s, `ProducerState.check`'s, KAFKA_STORAGE_ERROR.
+        buffer holds that batch and no more. `inspected`: what `inspect_client_batch` made of it. Raises KafkaError with
+        the code for the producer: `plan_append`'s, `ProducerState.check`'s, KAFKA_STORAGE_ERROR; InspectionNeededError.
         """
         if origin is AppendOrigin.RAFT_LEADER or origin is AppendOrigin.REPLICATION:
             return self._appender.append_as_follower(buffer, now_ms)
-        return self._appender.append(buffer, leader_epoch, now_ms, origin, header)
+        return self._appender.append(buffer, leader_epoch, now_ms, origin, header, inspected)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches whose offsets and leader epochs stand in them already: all of them, or none.
@@ -208,13 +209,13 @@ class Log(LogOffsets):
         return self._appender.append_as_follower(buffer, now_ms)
 
     def begin_append(
-        self, buffer: Buffer, leader_epoch: int, now_ms: int, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None = None
     ) -> PendingAppend | AppendInfo:
-        """The first step of an append whose write is another thread's (log_appender.py); the buffer stays in use.
+        """The first step of a client's append that another thread writes (log_appender.py); the buffer stays in use.
 
-        AppendInfo for a batch that was appended before. Raises KafkaError as `append_as_leader`.
+        AppendInfo for a batch that was appended before. Raises as `append_as_leader`.
         """
-        return self._appender.begin(buffer, leader_epoch, now_ms, origin)
+        return self._appender.begin(buffer, leader_epoch, now_ms, inspected)
 
     def complete_append(self, pending: PendingAppend) -> AppendInfo:
         """The last step of an append whose write has ended. Raises StorageError, with the log as it was."""

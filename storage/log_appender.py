@@ -21,6 +21,7 @@ from .descriptors import Descriptor
 from .errors import RecordListTooLargeError, StorageError
 from .files import Buffer, Files
 from .log_producers import LogProducers
+from .record_inspection import InspectedBatch
 from .segment import Segment
 
 if TYPE_CHECKING:
@@ -81,7 +82,13 @@ class LogAppender:
         self._pending: PendingAppend | None = None
 
     def append(
-        self, buffer: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin, header: BatchHeader | None
+        self,
+        buffer: Buffer,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin,
+        header: BatchHeader | None,
+        inspected: InspectedBatch | None,
     ) -> AppendInfo:
         """See `Log.append_as_leader`."""
         if self._pending is not None:
@@ -89,7 +96,7 @@ class LogAppender:
         log = self._log
         log.check_appendable(origin)
         first_offset = log.log_end_offset
-        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin, header)
+        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin, header, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
             repeated = self._repeated(plan, first_offset, origin)
@@ -103,16 +110,18 @@ class LogAppender:
             raise log.storage_error(error) from error
         return self._take_in(plan, first_offset, leader_epoch, segment, position)
 
-    def begin(self, buffer: Buffer, leader_epoch: int, now_ms: int, origin: AppendOrigin) -> PendingAppend | AppendInfo:
+    def begin(
+        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
+    ) -> PendingAppend | AppendInfo:
         """See `Log.begin_append`."""
         self.settle()
         log = self._log
-        log.check_appendable(origin)
+        log.check_appendable(AppendOrigin.CLIENT)
         first_offset = log.log_end_offset
-        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin)
+        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, AppendOrigin.CLIENT, None, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
-            repeated = self._repeated(plan, first_offset, origin)
+            repeated = self._repeated(plan, first_offset, AppendOrigin.CLIENT)
             if repeated is not None:
                 return repeated
         try:

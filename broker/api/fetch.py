@@ -16,6 +16,7 @@ Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -25,6 +26,7 @@ from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_
 from ..fetch_session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
 from ..fetch_wait import Cancellable, FetchWait
 from ..metadata.image import MetadataImage
+from ..record_work import RecordWork
 from ..request import RequestContext
 from .needs import HasPartitions
 
@@ -74,6 +76,10 @@ class Broker(HasPartitions, Protocol):
         """For the long poll."""
 
     @property
+    def record_work(self) -> RecordWork:
+        """Where records are converted for old clients."""
+
+    @property
     def fetch_max_bytes(self) -> int:
         """The most that one answer carries (``fetch.max.bytes``)."""
 
@@ -98,7 +104,6 @@ def handle(
         max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
         isolation_level=request.isolation_level,
         from_replica=replica_id >= 0,
-        magic=MAGIC_OF_VERSION[context.api_version] if context.api_version < len(MAGIC_OF_VERSION) else None,
         check_crcs=broker.fetch_check_crcs,
     )
 
@@ -110,17 +115,51 @@ def handle(
             _hide_storage_errors(read)
         reply(response)
 
-    def complete() -> None:
-        answer(read_partitions(broker.partitions, fetch.partitions, limits))
+    def answer_or_wait(read: FetchRead, read_again: Callable[[], None]) -> None:
+        missing_bytes = request.min_bytes - read.total_bytes
+        if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
+            answer(read)
+            return
+        read.close()
+        waiting_for = [r.partition for r in read.reads if r.partition is not None]
+        FetchWait(waiting_for, missing_bytes, request.max_wait_ms, broker.timers.schedule, read_again)
 
-    read = read_partitions(broker.partitions, fetch.partitions, limits)
-    missing_bytes = request.min_bytes - read.total_bytes
-    if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
-        answer(read)
+    if context.api_version < len(MAGIC_OF_VERSION):
+        _read_converted(broker, fetch, limits, context, answer, answer_or_wait)
         return
-    read.close()
-    waiting_for = [r.partition for r in read.reads if r.partition is not None]
-    FetchWait(waiting_for, missing_bytes, request.max_wait_ms, broker.timers.schedule, complete)
+    answer_or_wait(
+        read_partitions(broker.partitions, fetch.partitions, limits),
+        lambda: answer(read_partitions(broker.partitions, fetch.partitions, limits)),
+    )
+
+
+def _read_converted(
+    broker: Broker,
+    fetch: FetchContext,
+    limits: FetchLimits,
+    context: RequestContext,
+    answer: Callable[[FetchRead], None],
+    answer_or_wait: Callable[[FetchRead, Callable[[], None]], None],
+) -> None:
+    """Reads for a client that knows no record batches."""
+    from ..fetch_conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # few brokers ever need it
+
+    limits = replace(limits, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
+    magic = MAGIC_OF_VERSION[context.api_version]
+
+    def read(then: Callable[[FetchRead], None]) -> None:
+        ConvertedRead(
+            broker.partitions,
+            fetch.partitions,
+            limits,
+            magic,
+            broker.record_work,
+            context.connection_id,
+            context.is_wanted,
+            then,
+        ).begin()
+
+    read(lambda first: answer_or_wait(first, lambda: read(answer)))
 
 
 def _wanted(request: FetchRequest) -> list[SessionPartition]:

@@ -24,13 +24,15 @@ from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
+from ...storage.append_plan import InspectionNeededError
 from ...storage.log import AppendOrigin
 from ..append_queue import LARGE_APPEND_BYTES
 from ..config.server_config import ServerConfig
 from ..internal_topics import is_internal
 from ..partition import Partition
 from ..produce_transaction import Refusals, join, producer_of
-from ..produce_work import Answer, ProduceWork, refused
+from ..produce_work import Answer, Later, ProduceWork, refused
+from ..record_work import RecordWork
 from ..request import ConnectionRefusal, Reply, RequestContext
 from .needs import HasPartitions, HasTransactionCoordinator
 
@@ -53,6 +55,10 @@ class Broker(HasPartitions, HasTransactionCoordinator, Protocol):
     @property
     def config(self) -> ServerConfig:
         """The configuration as it is now."""
+
+    @property
+    def record_work(self) -> RecordWork:
+        """Where records are looked at."""
 
 
 def handle(
@@ -85,7 +91,7 @@ def _append_all(
 ) -> None:
     """Appends what is not refused, and answers."""
     work = ProduceWork(request.acks)
-    later: list[tuple[Partition, memoryview, Answer]] = []
+    later: list[Later] = []
     topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
     for topic, data, batch in batches:
         answered = topics.get((topic.name, topic.topic_id))
@@ -102,16 +108,18 @@ def _append_all(
             work.refuse(answer, error)
             continue
         if len(records) >= LARGE_APPEND_BYTES or partition.appends is not None:
-            later.append((partition, records, answer))
+            later.append((partition, header, records, answer))
             continue
         try:
             appended = partition.append(records, context.now_ms, AppendOrigin.CLIENT, header)
         except KafkaError as error:
             work.refuse_appended(answer, partition, error)
+        except InspectionNeededError:
+            later.append((partition, header, records, answer))
         else:
             work.note(answer, partition, appended)
     if later or work.unsynced:
-        work.finish_later(later, context, lambda: _answer(work, topics, reply))
+        work.finish_later(later, context, broker.record_work, lambda: _answer(work, topics, reply))
     else:
         _answer(work, topics, reply)
 

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
+from .buffers import Buffer as Buffer
 from .checksum import crc32c
 from .compression import CompressionType, compression_type_of
 from .errors import CorruptRecordError, UnsupportedForMessageFormatError
-
-Buffer = bytes | bytearray | memoryview
 
 # Bytes from the start of the batch.
 BASE_OFFSET_POSITION = 0

@@ -6,12 +6,18 @@ them. Malformed data is InvalidRecordError, too much of it RecordTooLargeError. 
 *Compression classes.
 """
 
+from collections.abc import Iterator
 from enum import IntEnum
+from typing import Protocol
 
+from .buffers import Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
 
 # Decompressed bytes of one batch that a reader takes unless it says otherwise. Kafka has no such limit: it streams.
 DEFAULT_MAX_DECOMPRESSED_SIZE = 128 * 1024 * 1024
+CHUNK_SIZE = 64 * 1024
+MAX_HELD_BYTES = 32 * 1024 * 1024
+MAX_HELD_RATIO = 32
 
 
 class CompressionType(IntEnum):
@@ -65,6 +71,49 @@ def compress(compression_type: CompressionType, data: bytes | bytearray, level: 
     return compress_zstd(data, level)
 
 
+class Compressor(Protocol):
+    """Compresses a stream in bounded memory."""
+
+    def add(self, data: Buffer) -> bytes:
+        """Takes more of the stream; the compressed bytes that are complete."""
+
+    def finish(self) -> bytes:
+        """The rest of the compressed bytes; nothing may be added afterwards."""
+
+
+class Uncompressed:
+    """The compressor of CompressionType.NONE."""
+
+    def add(self, data: Buffer) -> bytes:
+        """The same bytes."""
+        return bytes(data)
+
+    def finish(self) -> bytes:
+        """Nothing."""
+        return b""
+
+
+def compressor(compression_type: CompressionType, level: int | None = None) -> Compressor:
+    """As `compress`, for a stream. Raises ValueError for a level that Kafka doesn't allow."""
+    if compression_type == CompressionType.NONE:
+        return Uncompressed()
+    if compression_type == CompressionType.GZIP:
+        from .gzip_codec import GzipCompressor
+
+        return GzipCompressor(level)
+    if compression_type == CompressionType.SNAPPY:
+        from .snappy_codec import SnappyCompressor
+
+        return SnappyCompressor()
+    if compression_type == CompressionType.LZ4:
+        from .lz4_codec import Lz4Compressor
+
+        return Lz4Compressor(level)
+    from .zstd_codec import ZstdCompressor
+
+    return ZstdCompressor(level)
+
+
 def decompress(compression_type: CompressionType, data: bytes, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE) -> bytes:
     """The records section of a batch, decompressed; never more than `max_size` bytes, and never more allocated.
 
@@ -74,18 +123,48 @@ def decompress(compression_type: CompressionType, data: bytes, max_size: int = D
         if len(data) > max_size:
             raise RecordTooLargeError(f"{len(data)} bytes of records, more than {max_size}")
         return data
+    return b"".join(decompressed_chunks(compression_type, data, max_size))
+
+
+def decompressed_chunks(
+    compression_type: CompressionType, data: Buffer, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE
+) -> Iterator[bytes]:
+    """As `decompress`, but yields a chunk at a time: 64 KiB of what Kafka writes, 4 MiB at most.
+
+    Two exceptions hold all of what they decompress: zstd, and snappy without snappy-java's framing.
+    """
+    if compression_type == CompressionType.NONE:
+        if len(data) > max_size:
+            raise RecordTooLargeError(f"{len(data)} bytes of records, more than {max_size}")
+        return _slices(data)
     if compression_type == CompressionType.GZIP:
-        from .gzip_codec import decompress_gzip
+        from .gzip_codec import gzip_chunks
 
-        return decompress_gzip(data, max_size)
+        return gzip_chunks(data, max_size)
     if compression_type == CompressionType.SNAPPY:
-        from .snappy_codec import decompress_snappy
+        from .snappy_codec import snappy_chunks
 
-        return decompress_snappy(data, max_size)
+        return snappy_chunks(data, max_size)
     if compression_type == CompressionType.LZ4:
-        from .lz4_codec import decompress_lz4
+        from .lz4_codec import lz4_chunks
 
-        return decompress_lz4(data, max_size)
-    from .zstd_codec import decompress_zstd
+        return lz4_chunks(data, max_size)
+    from .zstd_codec import zstd_chunks
 
-    return decompress_zstd(data, max_size)
+    return zstd_chunks(data, max_size)
+
+
+def most_decompressed(compression_type: CompressionType, size: int) -> int:
+    """The most that `size` compressed bytes of a client may become, so that a broker holds little for them.
+
+    DEFAULT_MAX_DECOMPRESSED_SIZE where it is decompressed in chunks. zstd is not: 32 MiB, or 32 times the size.
+    """
+    if compression_type != CompressionType.ZSTD:
+        return DEFAULT_MAX_DECOMPRESSED_SIZE
+    return min(DEFAULT_MAX_DECOMPRESSED_SIZE, max(MAX_HELD_BYTES, MAX_HELD_RATIO * size))
+
+
+def _slices(data: Buffer) -> Iterator[bytes]:
+    view = memoryview(data)
+    for start in range(0, len(view), CHUNK_SIZE):
+        yield bytes(view[start : start + CHUNK_SIZE])

@@ -12,14 +12,15 @@ Source: Kafka 3.9's RecordsUtil.downConvert, MemoryRecordsBuilder, LegacyRecord;
 """
 
 import zlib
-from collections.abc import Iterable
+from itertools import chain
 from struct import Struct
 from typing import NamedTuple
 
 from .batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader, Buffer, iterate_headers
-from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, compress
+from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, Compressor, compressor
 from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError
-from .record import Record, decode_records
+from .record import iterate_records
+from .steps import RECORDS_A_STEP, Steps
 
 MAGIC_V0 = 0
 MAGIC_V1 = 1
@@ -47,13 +48,13 @@ def down_convert(
     first_offset: int,
     max_bytes: int,
     max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
-) -> ConvertedRecords:
+) -> Steps[ConvertedRecords]:
     """Converts the whole batches in ``batches`` to messages of format ``magic``, as many as fit ``max_bytes``.
 
     The first batch with records is converted whole however large it gets. Uncompressed records before
     ``first_offset`` are left out: clients of these formats rely on it. ``max_decompressed_size`` bounds each batch.
-    Raises UnsupportedCompressionTypeError where the first of them is compressed with zstd, and what reading a malformed
-    one raises; such a batch behind others ends the conversion before it.
+    Raises UnsupportedCompressionTypeError if the first of them is compressed with zstd, and what reading a malformed
+    one raises; a malformed batch after others ends the conversion before it.
     """
     parts: list[bytes] = []
     size = 0
@@ -61,7 +62,7 @@ def down_convert(
     for position, header in iterate_headers(batches):
         if not header.is_control:
             try:
-                converted = _convert(batches, position, header, magic, first_offset, max_decompressed_size)
+                converted = yield from _convert(batches, position, header, magic, first_offset, max_decompressed_size)
             except _NOT_CONVERTIBLE:
                 if not parts:
                     raise
@@ -72,42 +73,56 @@ def down_convert(
                 parts.append(converted)
                 size += len(converted)
         next_offset = header.next_offset
+        yield
     return ConvertedRecords(b"".join(parts), next_offset)
 
 
 def _convert(
     batches: Buffer, position: int, header: BatchHeader, magic: int, first_offset: int, max_decompressed_size: int
-) -> bytes:
-    """One batch as messages; b"" where none of its records is wanted."""
+) -> Steps[bytes]:
+    """One batch as messages; b"" if none of its records is wanted."""
     compression = header.compression_type
     if compression == CompressionType.ZSTD:
         raise UnsupportedCompressionTypeError(f"zstd can't be converted down to message format {magic}")
-    records = decode_records(batches, header, position, max_decompressed_size=max_decompressed_size)
+    records = iterate_records(batches, header, position, max_decompressed_size=max_decompressed_size)
     time_flag = LOG_APPEND_TIME_FLAG if header.is_log_append_time and magic > MAGIC_V0 else 0
+    converted = bytearray()
+    messages: list[bytes] = []
     if compression == CompressionType.NONE:
-        return _messages((record for record in records if record.offset >= first_offset), magic, time_flag, 0)
-    if not records:
+        for offset, timestamp, key, value, _ in records:
+            if offset >= first_offset:
+                messages.append(_message(magic, time_flag, offset, timestamp, key, value))
+                if len(messages) == RECORDS_A_STEP:
+                    converted += b"".join(messages)
+                    messages.clear()
+                    yield
+        converted += b"".join(messages)
+        return bytes(converted)
+    first = next(records, None)
+    if first is None:
         return b""
-    base_offset = records[0].offset if magic > MAGIC_V0 else 0
-    inner = _messages(records, magic, time_flag, base_offset)
+    base_offset = first.offset if magic > MAGIC_V0 else 0
+    newest = NO_TIMESTAMP
+    last_offset = first.offset
+    compressed = _compressor(compression, magic)
+    for last_offset, timestamp, key, value, _ in chain((first,), records):
+        newest = max(newest, timestamp)
+        messages.append(_message(magic, time_flag, last_offset - base_offset, timestamp, key, value))
+        if len(messages) == RECORDS_A_STEP:
+            converted += compressed.add(b"".join(messages))
+            messages.clear()
+            yield
+    converted += compressed.add(b"".join(messages))
+    converted += compressed.finish()
+    return _message(magic, compression | time_flag, last_offset, newest, None, bytes(converted))
+
+
+def _compressor(compression: CompressionType, magic: int) -> Compressor:
     if compression == CompressionType.LZ4 and magic == MAGIC_V0:
-        from .lz4_codec import compress_lz4_of_format_0
+        from .lz4_codec import Lz4CompressorOfFormat0
 
-        value = compress_lz4_of_format_0(inner)
-    else:
-        value = compress(compression, inner)
-    timestamp = max((record.timestamp for record in records), default=NO_TIMESTAMP)
-    return _message(magic, compression | time_flag, records[-1].offset, timestamp, None, value)
-
-
-def _messages(records: Iterable[Record], magic: int, attributes: int, base_offset: int) -> bytes:
-    """A message for each record, with offsets counted from ``base_offset``."""
-    return b"".join(
-        [
-            _message(magic, attributes, offset - base_offset, timestamp, key, value)
-            for offset, timestamp, key, value, _ in records
-        ]
-    )
+        return Lz4CompressorOfFormat0()
+    return compressor(compression)
 
 
 def _message(magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None) -> bytes:

@@ -4,7 +4,9 @@ Members may follow each other; what follows a member and is no member is ignored
 """
 
 import zlib
+from collections.abc import Iterator
 
+from .buffers import Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
 
 DEFAULT_LEVEL = -1
@@ -14,36 +16,63 @@ MAX_LEVEL = 9
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 _MEMBER_MAGIC = b"\x1f\x8b\x08"
 _SMALLEST_SECOND_MEMBER = 19  # GZIPInputStream looks for another member only if more than 18 bytes follow
-_CHUNK_SIZE = 64 * 1024  # fed at once: zlib copies what is left behind a member, so never the whole rest
+_CHUNK_SIZE = 64 * 1024  # fed at once, and yielded: zlib copies what follows a member, so never the whole rest
 
 
 def compress_gzip(data: bytes | bytearray, level: int | None = None) -> bytes:
     """`data` as one gzip member. Raises ValueError for a level other than -1 and 1 to 9."""
-    chosen = DEFAULT_LEVEL if level is None else level
-    if chosen != DEFAULT_LEVEL and not MIN_LEVEL <= chosen <= MAX_LEVEL:
-        raise ValueError(f"gzip doesn't support given compression level: {level}")
-    return zlib.compress(data, chosen, _GZIP_FORMAT)
+    return zlib.compress(data, _checked_level(level), _GZIP_FORMAT)
 
 
-def decompress_gzip(data: bytes, max_size: int) -> bytes:
+class GzipCompressor:
+    """Compresses a stream into one gzip member. Raises ValueError for a level other than -1 and 1 to 9."""
+
+    def __init__(self, level: int | None = None) -> None:
+        self._deflater = zlib.compressobj(_checked_level(level), zlib.DEFLATED, _GZIP_FORMAT)
+
+    def add(self, data: Buffer) -> bytes:
+        """Takes more of the stream; the compressed bytes that are complete."""
+        return self._deflater.compress(data)
+
+    def finish(self) -> bytes:
+        """The rest of the compressed bytes; nothing may be added afterwards."""
+        return self._deflater.flush()
+
+
+def decompress_gzip(data: Buffer, max_size: int) -> bytes:
     """The members of `data`, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size`."""
-    parts: list[bytes] = []
+    return b"".join(gzip_chunks(data, max_size))
+
+
+def gzip_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
+    """As `decompress_gzip`, but yields at most 64 KiB at a time."""
+    view = memoryview(data)
     size = 0
     position = 0
     while True:
         inflater = zlib.decompressobj(_GZIP_FORMAT)
         while not inflater.eof:
-            chunk = data[position : position + _CHUNK_SIZE]
-            if not chunk:
-                raise InvalidRecordError("gzip stream ends inside a member")
+            fed: Buffer = inflater.unconsumed_tail
+            if not fed:
+                fed = view[position : position + _CHUNK_SIZE]
+                position += len(fed)
             try:
-                part = inflater.decompress(chunk, max_size - size + 1)
+                part = inflater.decompress(fed, min(_CHUNK_SIZE, max_size - size + 1))
             except zlib.error as error:
                 raise InvalidRecordError(f"malformed gzip stream: {error}") from error
+            if not part and not fed and not inflater.eof:
+                raise InvalidRecordError("gzip stream ends inside a member")
             size += len(part)
             if size > max_size:
                 raise RecordTooLargeError(f"gzip stream decompresses to more than {max_size} bytes")
-            parts.append(part)
-            position += len(chunk) - len(inflater.unused_data)
-        if len(data) - position < _SMALLEST_SECOND_MEMBER or not data.startswith(_MEMBER_MAGIC, position):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+            yield part
+        position -= len(inflater.unused_data)
+        if len(view) - position < _SMALLEST_SECOND_MEMBER or view[position : position + 3] != _MEMBER_MAGIC:
+            return
+
+
+def _checked_level(level: int | None) -> int:
+    chosen = DEFAULT_LEVEL if level is None else level
+    if chosen != DEFAULT_LEVEL and not MIN_LEVEL <= chosen <= MAX_LEVEL:
+        raise ValueError(f"gzip doesn't support given compression level: {level}")
+    return chosen

@@ -8,11 +8,13 @@
 Blocks must be independent: Kafka refuses frames with linked ones. Kafka's own blocks hold 64 KiB.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from struct import Struct
 
 import cramjam
 
+from .buffers import Blocks, Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
 
 MAGIC = b"\x04\x22\x4d\x18"
@@ -34,40 +36,59 @@ _RESERVED_FLAGS = 0x03
 _WORST_RATIO = 255  # a byte of an LZ4 block stands for at most 255
 
 
-def compress_lz4(data: bytes | bytearray, level: int | None = None) -> bytes:
+def compress_lz4(data: Buffer, level: int | None = None) -> bytes:
     """`data` as one frame with independent blocks of 64 KiB. Raises ValueError for a level outside 1 to 17."""
-    chosen = DEFAULT_LEVEL if level is None else level
-    if not MIN_LEVEL <= chosen <= MAX_LEVEL:
-        raise ValueError(f"lz4 doesn't support given compression level: {level}")
-    parts = [_FRAME_START]
-    with memoryview(data) as view:
-        for start in range(0, len(view), BLOCK_SIZE):
-            block = bytes(view[start : start + BLOCK_SIZE])
-            packed = _compress_block(block, chosen)
-            if len(packed) < len(block):
-                parts += (_LENGTH.pack(len(packed)), packed)
-            else:
-                parts += (_LENGTH.pack(len(block) | _NOT_COMPRESSED), block)
-    parts.append(_END_MARK)
-    return b"".join(parts)
+    compressor = Lz4Compressor(level)
+    return compressor.add(data) + compressor.finish()
 
 
-def compress_lz4_of_format_0(data: bytes | bytearray) -> bytes:
-    """`data` as one frame for clients of message format 0, which take the header checksum over the magic bytes too.
+class Lz4Compressor:
+    """Compresses a stream as `compress_lz4`. Raises ValueError for a level outside 1 to 17."""
+
+    def __init__(self, level: int | None = None) -> None:
+        self._level = DEFAULT_LEVEL if level is None else level
+        if not MIN_LEVEL <= self._level <= MAX_LEVEL:
+            raise ValueError(f"lz4 doesn't support given compression level: {level}")
+        self._blocks = Blocks(BLOCK_SIZE)
+        self._start = _FRAME_START
+
+    def add(self, data: Buffer) -> bytes:
+        """Takes more of the stream; the compressed bytes that are complete."""
+        start, self._start = self._start, b""
+        return start + b"".join([self._packed(block) for block in self._blocks.add(data)])
+
+    def finish(self) -> bytes:
+        """The rest of the compressed bytes; nothing may be added afterwards."""
+        return self._start + b"".join([self._packed(block) for block in self._blocks.rest()]) + _END_MARK
+
+    def _packed(self, block: bytes) -> bytes:
+        packed = _compress_block(block, self._level)
+        if len(packed) < len(block):
+            return _LENGTH.pack(len(packed)) + packed
+        return _LENGTH.pack(len(block) | _NOT_COMPRESSED) + block
+
+
+class Lz4CompressorOfFormat0(Lz4Compressor):
+    """Writes frames for clients of message format 0, which take the header checksum over the magic bytes too.
 
     KAFKA-3160; Lz4BlockOutputStream's `useBrokenFlagDescriptorChecksum`.
     """
-    frame = compress_lz4(data)
-    checksum_position = len(_FRAME_START) - 1
-    checksum = _header_checksum(frame[:checksum_position])
-    return frame[:checksum_position] + bytes((checksum,)) + frame[checksum_position + 1 :]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._start = _FRAME_START[:-1] + bytes((_header_checksum(_FRAME_START[:-1]),))
 
 
-def decompress_lz4(data: bytes, max_size: int) -> bytes:
+def decompress_lz4(data: Buffer, max_size: int) -> bytes:
     """The first frame of `data`. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
+    return b"".join(lz4_chunks(data, max_size))
+
+
+def lz4_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
+    """As `decompress_lz4`, but yields a block at a time: 4 MiB at most, 64 KiB from Kafka."""
+    data = memoryview(buffer)
     flags, block_size, position = _read_frame_start(data)
     checksum_size = 4 if flags & _BLOCK_CHECKSUM else 0
-    parts: list[bytes] = []
     size = 0
     while True:
         if len(data) - position < 4:
@@ -75,7 +96,7 @@ def decompress_lz4(data: bytes, max_size: int) -> bytes:
         field = _LENGTH.unpack_from(data, position)[0]
         length = field & ~_NOT_COMPRESSED
         if length == 0:
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+            return
         if length > block_size:
             raise InvalidRecordError(f"lz4 block of {length} bytes in a frame of blocks of {block_size}")
         end = position + 4 + length + checksum_size
@@ -84,23 +105,23 @@ def decompress_lz4(data: bytes, max_size: int) -> bytes:
         # One byte more than the limit leaves room to see that there is more.
         room = min(block_size, max_size - size + 1)
         if checksum_size:
-            part = _decompress_checked_block(data[position:end], flags, block_size, room)
+            part = _decompress_checked_block(bytes(data[position:end]), flags, block_size, room)
         elif field & _NOT_COMPRESSED:
-            part = data[position + 4 : end]
+            part = bytes(data[position + 4 : end])
         else:
-            part = _decompress_block(data[position + 4 : end], block_size, room)
+            part = _decompress_block(bytes(data[position + 4 : end]), block_size, room)
         size += len(part)
         if size > max_size:
             raise RecordTooLargeError(f"lz4 frame decompresses to more than {max_size} bytes")
-        parts.append(part)
+        yield part
         position = end
 
 
-def _read_frame_start(data: bytes) -> tuple[int, int, int]:
+def _read_frame_start(data: memoryview) -> tuple[int, int, int]:
     """(flags, most bytes of a block, position of the first block), after every check that Kafka does."""
     if len(data) < 7:
         raise InvalidRecordError("lz4 frame ends inside its header")
-    if not data.startswith(MAGIC):
+    if data[:4] != MAGIC:
         raise InvalidRecordError("not an lz4 frame: wrong magic bytes")
     flags, descriptor = data[4], data[5]
     if flags & _VERSION_MASK != _VERSION_1 or flags & _RESERVED_FLAGS or not flags & _BLOCKS_INDEPENDENT:
@@ -110,7 +131,7 @@ def _read_frame_start(data: bytes) -> tuple[int, int, int]:
     position = 14 if flags & _CONTENT_SIZE else 6
     if len(data) <= position:
         raise InvalidRecordError("lz4 frame ends inside its header")
-    if data[position] != _header_checksum(data[4:position]):
+    if data[position] != _header_checksum(bytes(data[4:position])):
         raise InvalidRecordError("lz4 frame with a wrong header checksum")
     return flags, 1 << (2 * (descriptor >> 4) + 8), position + 1
 

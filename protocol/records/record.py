@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
-from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress
+from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress, decompressed_chunks
 from .errors import InvalidRecordError
-from .varint import decode_varint, decode_varlong
+from .varint import decode_varint, decode_varlong, wrap_int64
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
 
@@ -59,7 +59,18 @@ def iterate_records(
         header = read_header(buffer, position)
     if header.records_count == 0:
         return iter(())
-    return _iterate(records_section(buffer, header, position, max_decompressed_size), header)
+    return _records_in(section_chunks(buffer, header, position, max_decompressed_size), header)
+
+
+def section_chunks(
+    buffer: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
+) -> Iterator[bytes]:
+    """The bytes after the header, decompressed a chunk at a time. Errors as `decompressed_chunks`."""
+    section = memoryview(buffer)[position + BATCH_HEADER_SIZE : position + header.size_in_bytes]
+    return decompressed_chunks(header.compression_type, section, max_decompressed_size)
 
 
 def records_section(
@@ -74,13 +85,15 @@ def records_section(
     return decompress(header.compression_type, section, max_decompressed_size)
 
 
-def _iterate(data: bytes, header: BatchHeader) -> Iterator[Record]:
-    """Yields the records in `data`. One loop, without calls for one-byte lengths: this is what a consumer waits for."""
-    base_offset, base_timestamp, count, append_time = _check_base(data, header)
+def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record]:
+    """Yields the records that `chunks` hold together, with a chunk and a record in memory."""
+    base_offset, base_timestamp, count, append_time = check_base(header)
     new = tuple.__new__
-    position = 0
+    data, position, limit = b"", 0, 0
     try:
         for _ in range(count):
+            if limit - position < SMALLEST_RECORD_SIZE:
+                data, position, limit = _gather(data, position, SMALLEST_RECORD_SIZE, chunks)
             size = data[position]
             if size < 0x80:
                 position += 1
@@ -88,6 +101,9 @@ def _iterate(data: bytes, header: BatchHeader) -> Iterator[Record]:
             else:
                 size, position = decode_varint(data, position)
             end = position + size
+            if end > limit:
+                data, position, limit = _gather(data, position, size, chunks)
+                end = size
             position += 1  # attributes: none are defined
             delta = data[position]
             if delta < 0x80:
@@ -95,7 +111,7 @@ def _iterate(data: bytes, header: BatchHeader) -> Iterator[Record]:
                 timestamp = base_timestamp + ((delta >> 1) ^ -(delta & 1))
             else:
                 delta, position = decode_varlong(data, position)
-                timestamp = (base_timestamp + delta + _MAX_INT64 + 1 & 0xFFFFFFFFFFFFFFFF) - _MAX_INT64 - 1
+                timestamp = wrap_int64(base_timestamp + delta)
             delta = data[position]
             if delta < 0x80:
                 position += 1
@@ -109,41 +125,50 @@ def _iterate(data: bytes, header: BatchHeader) -> Iterator[Record]:
                 length = (length >> 1) ^ -(length & 1)
             else:
                 length, position = decode_varint(data, position)
-            key = None
-            if length >= 0:
-                key = data[position : position + length]
-                position += length
+            key = data[position : position + length] if length >= 0 else None
+            position += length if length > 0 else 0
             length = data[position]
             if length < 0x80:
                 position += 1
                 length = (length >> 1) ^ -(length & 1)
             else:
                 length, position = decode_varint(data, position)
-            value = None
-            if length >= 0:
-                value = data[position : position + length]
-                position += length
+            value = data[position : position + length] if length >= 0 else None
+            position += length if length > 0 else 0
+            headers: list[tuple[str, bytes | None]] = []
             if data[position]:
                 headers, position = _decode_headers(data, position, end)
             else:
                 position += 1
-                headers = []
             if position != end:
                 raise InvalidRecordError(f"record of {size} bytes ends at {position}, not at {end}")
             yield new(Record, (offset, timestamp if append_time is None else append_time, key, value, headers))
     except IndexError:
         raise InvalidRecordError(f"records end inside a record at {position} of {len(data)} bytes") from None
-    if position != len(data):
-        raise InvalidRecordError(f"{len(data) - position} bytes remain behind the {count} records of the batch")
+    refuse_rest(limit - position + sum(map(len, chunks)), count)
 
 
-def _check_base(data: bytes, header: BatchHeader) -> tuple[int, int, int, int | None]:
+def refuse_rest(remaining: int, count: int) -> None:
+    """Raises InvalidRecordError if bytes remain after the records of a batch."""
+    if remaining:
+        raise InvalidRecordError(f"{remaining} bytes remain after the {count} records of the batch")
+
+
+def _gather(data: bytes, position: int, size: int, chunks: Iterator[bytes]) -> tuple[bytes, int, int]:
+    """(data, 0, its length): from `position` on, with chunks that make it `size` bytes; fewer at the end."""
+    parts = [data[position:]]
+    gathered = len(parts[0])
+    while gathered < size and (chunk := next(chunks, None)) is not None:
+        parts.append(chunk)
+        gathered += len(chunk)
+    return b"".join(parts), 0, gathered
+
+
+def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:
     """(base offset, base timestamp, number of records, append time or None), once they can't overflow 64 bits."""
     count = header.records_count
     if count < 0:
         raise InvalidRecordError(f"Found invalid record count {count} in magic v2 batch")
-    if count * SMALLEST_RECORD_SIZE > len(data):
-        raise InvalidRecordError(f"{len(data)} bytes can't hold {count} records")
     if not -(1 << 31) <= header.base_offset <= _MAX_INT64 - (1 << 31):
         raise InvalidRecordError(f"base offset {header.base_offset} leaves no room for 32-bit deltas")
     if not _MIN_INT64 + 64 <= header.base_timestamp <= _MAX_INT64 - 64:

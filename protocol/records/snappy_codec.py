@@ -7,10 +7,12 @@ Headers may stand again between blocks: streams put one after the other. Bytes w
 librdkafka and others write. The versions are not checked. Source: SnappyInputStream of snappy-java.
 """
 
+from collections.abc import Iterator
 from struct import Struct
 
 import cramjam
 
+from .buffers import Blocks, Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
 
 MAGIC = b"\x82SNAPPY\x00"
@@ -21,25 +23,49 @@ BLOCK_SIZE = 32 * 1024  # SnappyOutputStream's default
 _HEADER = Struct(">8sii")
 _HEADER_SIZE = 16
 _LENGTH = Struct(">i")
+_WORST_RATIO = 22  # a copy of 64 bytes takes 3
 _MAGIC_START = _LENGTH.unpack(MAGIC[:4])[0]
 
 
-def compress_snappy(data: bytes | bytearray) -> bytes:
-    """`data` in blocks of 32 KiB behind snappy-java's header."""
-    parts = [_HEADER.pack(MAGIC, VERSION, LOWEST_COMPATIBLE_VERSION)]
-    with memoryview(data) as view:
-        for start in range(0, len(view), BLOCK_SIZE):
-            block = bytes(cramjam.snappy.compress_raw(bytes(view[start : start + BLOCK_SIZE])))
-            parts.append(_LENGTH.pack(len(block)))
-            parts.append(block)
-    return b"".join(parts)
+def compress_snappy(data: Buffer) -> bytes:
+    """`data` in blocks of 32 KiB after snappy-java's header."""
+    compressor = SnappyCompressor()
+    return compressor.add(data) + compressor.finish()
 
 
-def decompress_snappy(data: bytes, max_size: int) -> bytes:
+class SnappyCompressor:
+    """Compresses a stream as `compress_snappy`."""
+
+    def __init__(self) -> None:
+        self._blocks = Blocks(BLOCK_SIZE)
+        self._start = _HEADER.pack(MAGIC, VERSION, LOWEST_COMPATIBLE_VERSION)
+
+    def add(self, data: Buffer) -> bytes:
+        """Takes more of the stream; the compressed bytes that are complete."""
+        start, self._start = self._start, b""
+        return start + b"".join([_packed(block) for block in self._blocks.add(data)])
+
+    def finish(self) -> bytes:
+        """The rest of the compressed bytes; nothing may be added afterwards."""
+        return self._start + b"".join([_packed(block) for block in self._blocks.rest()])
+
+
+def _packed(block: bytes) -> bytes:
+    packed = bytes(cramjam.snappy.compress_raw(block))
+    return _LENGTH.pack(len(packed)) + packed
+
+
+def decompress_snappy(data: Buffer, max_size: int) -> bytes:
     """Framed or bare snappy, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size`."""
-    if len(data) < _HEADER_SIZE or not data.startswith(MAGIC):
-        return _decompress_block(data, max_size)
-    parts: list[bytes] = []
+    return b"".join(snappy_chunks(data, max_size))
+
+
+def snappy_chunks(buffer: Buffer, max_size: int) -> Iterator[bytes]:
+    """As `decompress_snappy`, but yields a block at a time; a bare block is the whole."""
+    data = memoryview(buffer)
+    if len(data) < _HEADER_SIZE or data[: len(MAGIC)] != MAGIC:
+        yield _decompress_block(bytes(data), max_size)
+        return
     size = 0
     position = _HEADER_SIZE
     while len(data) - position >= _LENGTH.size:  # fewer bytes are ignored, as SnappyInputStream does
@@ -52,11 +78,10 @@ def decompress_snappy(data: bytes, max_size: int) -> bytes:
         position += _LENGTH.size
         if not 0 <= length <= len(data) - position:
             raise InvalidRecordError(f"snappy block of {length} bytes, {len(data) - position} are there")
-        part = _decompress_block(data[position : position + length], max_size - size)
-        parts.append(part)
+        part = _decompress_block(bytes(data[position : position + length]), max_size - size)
+        yield part
         size += len(part)
         position += length
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _decompress_block(block: bytes, max_size: int) -> bytes:
@@ -70,6 +95,8 @@ def _decompress_block(block: bytes, max_size: int) -> bytes:
             break
     if claimed > max_size:
         raise RecordTooLargeError(f"snappy block claims {claimed} bytes, more than {max_size}")
+    if claimed > _WORST_RATIO * len(block):
+        raise InvalidRecordError(f"snappy block of {len(block)} bytes claims {claimed} bytes")
     try:
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:

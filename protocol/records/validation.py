@@ -2,7 +2,7 @@
 
 Only the header and the CRC are looked at, whatever the number of records: batches are opaque to the broker. So a record
 inside that is malformed, or a max_timestamp that no record has, is not found here; Kafka, which reads every record,
-finds it. `refused_records` is the exception: for compacted topics, and where message.timestamp.before.max.ms is set.
+finds it. `RecordRules` is the exception, for batches whose records are looked at (storage/record_inspection.py).
 Source: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch.
 """
 
@@ -21,16 +21,16 @@ from .batch import (
     check_crc,
     read_header,
 )
-from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType
+from .compression import CompressionType
 from .errors import (
     InvalidRecordError,
     RecordTooLargeError,
     UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
 )
-from .record import iterate_records
 
 FIRST_PRODUCE_VERSION_WITH_ZSTD = 7
+MAX_TIME = 1 << 64
 
 
 def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
@@ -111,41 +111,43 @@ class RefusedRecord(NamedTuple):
     message: str
 
 
-def refused_records(
-    buffer: Buffer,
-    header: BatchHeader,
-    position: int = 0,
-    *,
-    is_compacted: bool,
-    is_log_append_time: bool,
-    now_ms: int,
-    before_max_ms: int,
-    after_max_ms: int,
-    max_decompressed_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE,
-) -> list[RefusedRecord]:
-    """The records that a topic refuses: no key where it is compacted; a timestamp out of range, with create time; the
-    broker's time given by a producer, where it would be taken for the broker's (`is_log_append_time`: of the topic).
+class RecordRules(NamedTuple):
+    """What a topic asks of each record (LogValidator.validateRecord); times and durations in ms.
 
-    Kafka answers INVALID_TIMESTAMP if one of them has that code, INVALID_RECORD otherwise. Raises what
-    `iterate_records` raises. Source: LogValidator.validateRecord.
+    A compacted topic needs keys. With create time, timestamps must be in range. A producer must not claim the broker's
+    time (`claims_log_append_time`), unless the topic stamps the broker's time anyway (`is_log_append_time`).
     """
-    refused = []
-    records = iterate_records(buffer, header, position, max_decompressed_size=max_decompressed_size)
-    for index, record in enumerate(records):
-        if is_compacted and record.key is None:
-            message = "Compacted topic cannot accept message without key"
-            refused.append(RefusedRecord(index, ErrorCode.INVALID_RECORD, message))
-        elif record.timestamp != NO_TIMESTAMP and not is_log_append_time:
-            if not -after_max_ms <= now_ms - record.timestamp <= before_max_ms:
-                message = out_of_range(record.timestamp, record.offset, now_ms, before_max_ms, after_max_ms)
-                refused.append(RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message))
-        elif header.is_log_append_time:
+
+    is_compacted: bool
+    is_log_append_time: bool
+    claims_log_append_time: bool
+    now_ms: int
+    before_max_ms: int
+    after_max_ms: int
+
+    def accepted_times(self) -> tuple[int, int]:
+        """The least and the greatest timestamp for which `check` finds nothing wrong, but for a missing key."""
+        if self.is_log_append_time and not self.claims_log_append_time:
+            return -MAX_TIME, MAX_TIME
+        if self.is_log_append_time or self.claims_log_append_time:
+            return MAX_TIME, -MAX_TIME  # each must be checked
+        return self.now_ms - self.before_max_ms, self.now_ms + self.after_max_ms
+
+    def check(self, index: int, offset: int, timestamp: int, has_key: bool) -> RefusedRecord | None:
+        """What is wrong with a record. Kafka answers INVALID_TIMESTAMP if one of a batch has that code."""
+        if self.is_compacted and not has_key:
+            return RefusedRecord(index, ErrorCode.INVALID_RECORD, "Compacted topic cannot accept message without key")
+        if timestamp != NO_TIMESTAMP and not self.is_log_append_time:
+            if not -self.after_max_ms <= self.now_ms - timestamp <= self.before_max_ms:
+                message = out_of_range(timestamp, offset, self.now_ms, self.before_max_ms, self.after_max_ms)
+                return RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message)
+        elif self.claims_log_append_time:
             message = (
-                f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp "
+                f"Invalid timestamp type in message with offset {offset}. Producer should not set timestamp "
                 "type to LogAppendTime."
             )
-            refused.append(RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message))
-    return refused
+            return RefusedRecord(index, ErrorCode.INVALID_TIMESTAMP, message)
+        return None
 
 
 def out_of_range(timestamp: int, offset: int, now_ms: int, before_max_ms: int, after_max_ms: int) -> str:

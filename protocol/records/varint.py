@@ -59,6 +59,11 @@ def decode_varlong(buffer: bytes, position: int) -> tuple[int, int]:
     return _decode_rest(buffer, position, value, MAX_VARLONG_SIZE, 0xFFFFFFFFFFFFFFFF)
 
 
+def wrap_int64(number: int) -> int:
+    """`number` as Java's long arithmetic leaves it."""
+    return (number + (1 << 63) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
+
+
 def _decode_rest(buffer: bytes, position: int, value: int, max_size: int, mask: int) -> tuple[int, int]:
     """The number at `position`, of whose first three bytes `value` was made."""
     shift = 21

@@ -1,49 +1,89 @@
 """Zstandard frames, one or several, as zstd-jni's streams write and read them.
 
-The decompressed size that a frame may claim is never believed: the output has a size of our own choice, which grows up
-to the limit. The window that a frame asks for (at most 128 MiB, libzstd's own limit) is reserved, but only touched as
-far as there is output.
+The decompressed size that a frame may claim is never believed: the output has a size of our own choice. The window that
+a frame asks for (at most 128 MiB, libzstd's own limit) is reserved, but only touched as far as there is output.
 """
+
+from collections.abc import Iterator
+from mmap import mmap
 
 import cramjam
 
+from .buffers import Buffer
 from .errors import InvalidRecordError, RecordTooLargeError
 
 DEFAULT_LEVEL = 3
 MIN_LEVEL = -131072
 MAX_LEVEL = 22
 
+_CHUNK_SIZE = 64 * 1024
 _FIRST_OUTPUT_SIZE = 64 * 1024
 _FIRST_RATIO = 8
-_GROWTH = 8
 
 
 def compress_zstd(data: bytes | bytearray, level: int | None = None) -> bytes:
     """`data` as one frame. Raises ValueError for a level outside -131072 to 22."""
-    chosen = DEFAULT_LEVEL if level is None else level
-    if not MIN_LEVEL <= chosen <= MAX_LEVEL:
-        raise ValueError(f"zstd doesn't support given compression level: {level}")
-    return bytes(cramjam.zstd.compress(data, level=chosen))
+    return bytes(cramjam.zstd.compress(data, level=_checked_level(level)))
 
 
-def decompress_zstd(data: bytes, max_size: int) -> bytes:
+class ZstdCompressor:
+    """Compresses a stream into one frame. Raises ValueError for a level outside -131072 to 22."""
+
+    def __init__(self, level: int | None = None) -> None:
+        self._stream = cramjam.zstd.Compressor(_checked_level(level))
+
+    def add(self, data: Buffer) -> bytes:
+        """Takes more of the stream; nothing is given before `finish`."""
+        self._stream.compress(data)
+        return b""
+
+    def finish(self) -> bytes:
+        """The compressed bytes; nothing may be added afterwards."""
+        return bytes(self._stream.finish())
+
+
+def decompress_zstd(data: Buffer, max_size: int) -> bytes:
     """All frames of `data`, decompressed. Raises InvalidRecordError, or RecordTooLargeError beyond `max_size` bytes."""
-    if not data:
-        return b""  # no frame at all, as for zstd-jni
-    room = max(_FIRST_OUTPUT_SIZE, _FIRST_RATIO * len(data))
-    while True:
-        room = min(room, max_size)
-        output = bytearray(room)
+    return b"".join(zstd_chunks(data, max_size))
+
+
+def zstd_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
+    """As `decompress_zstd`, but yields 64 KiB at a time.
+
+    cramjam has no decompressor that stops at a limit and goes on. The whole is decompressed into anonymous memory
+    of the largest allowed size, which the system provides page by page as it is written.
+    """
+    if not len(data):
+        return  # no frame at all, as for zstd-jni
+    try:
+        output, size = _decompress(data, min(max_size, max(_FIRST_OUTPUT_SIZE, _FIRST_RATIO * len(data))))
+    except cramjam.DecompressionError:  # too little room and damage give the same error
         try:
-            size = cramjam.zstd.decompress_into(data, output)
+            output, size = _decompress(data, max_size)
         except cramjam.DecompressionError as error:
-            # Too little room and damage give the same error: try with more room up to the limit. The wording only
-            # decides which of our two errors it is in the end.
-            if room < max_size:
-                room *= _GROWTH
-                continue
+            # The wording only decides which of our two errors it is.
             if "whole buffer" in str(error) or "too small" in str(error):
                 raise RecordTooLargeError(f"zstd stream decompresses to more than {max_size} bytes") from error
             raise InvalidRecordError(f"malformed zstd stream: {error}") from error
-        with memoryview(output) as view:
-            return bytes(view[:size])
+    with output:
+        if size > max_size:
+            raise RecordTooLargeError(f"zstd stream decompresses to more than {max_size} bytes")
+        for position in range(0, size, _CHUNK_SIZE):
+            yield output[position : min(size, position + _CHUNK_SIZE)]
+
+
+def _decompress(data: Buffer, room: int) -> tuple[mmap, int]:
+    """The memory with the decompressed bytes, and their number. Raises cramjam.DecompressionError."""
+    output = mmap(-1, max(1, room))
+    try:
+        return output, cramjam.zstd.decompress_into(data, output)
+    except cramjam.DecompressionError:
+        output.close()
+        raise
+
+
+def _checked_level(level: int | None) -> int:
+    chosen = DEFAULT_LEVEL if level is None else level
+    if not MIN_LEVEL <= chosen <= MAX_LEVEL:
+        raise ValueError(f"zstd doesn't support given compression level: {level}")
+    return chosen

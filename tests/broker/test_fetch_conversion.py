@@ -1,16 +1,26 @@
 """What Fetch 0 to 3 read from a log: batches as messages of the old formats, past control batches, within limits."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from odradek.broker.fetch_conversion import CONVERTED_AT_ONCE_BYTES, read_converted
+from odradek.broker.fetch_conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead
+from odradek.broker.fetch_read import FetchLimits, FetchRead, PartitionRead
+from odradek.broker.fetch_session import SessionPartition
+from odradek.broker.group_commit import GroupCommit
+from odradek.broker.loop_timers import LoopTimers
+from odradek.broker.partition import Partition
+from odradek.broker.partitions import ZERO_UUID, Partitions
+from odradek.broker.record_work import RecordWork
+from odradek.broker.writer_threads import WriterThreads
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import down_convert
 from odradek.protocol.records.record import Record
+from odradek.protocol.records.steps import run_to_end
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 
@@ -40,8 +50,28 @@ def append_transaction(log: Log, markers: int) -> None:
         log.append_as_leader(batch, 0, NOW, origin=AppendOrigin.COORDINATOR)
 
 
+async def read_all(log: Log, offsets: list[int], max_bytes: int, magic: int) -> list[PartitionRead]:
+    """One pass over as many partitions, which have the same log."""
+    partitions = Partitions()
+    for index in range(len(offsets)):
+        commit = GroupCommit([], LoopTimers(asyncio.get_running_loop()), lambda: NOW)
+        partitions.add(Partition("t", b"t" * 16, index, 0, lambda: log, commit, WriterThreads()))
+    wanted = [
+        SessionPartition(ZERO_UUID, "t", index, offset, max_bytes, -1, -1) for index, offset in enumerate(offsets)
+    ]
+    limits = FetchLimits(max_bytes, 0, from_replica=False, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
+    done: asyncio.Future[FetchRead] = asyncio.get_running_loop().create_future()
+    ConvertedRead(partitions, wanted, limits, magic, RecordWork(), 1, lambda: True, done.set_result).begin()
+    return (await done).reads
+
+
 def read(log: Log, offset: int, max_bytes: int = 10_000, magic: int = 1) -> bytes:
-    return read_converted(log, offset, max_bytes, log.high_watermark, magic, min_one_batch=True)
+    [one] = asyncio.run(read_all(log, [offset], max_bytes, magic))
+    if one.data.error_code:
+        raise KafkaError(ErrorCode(one.data.error_code))
+    records = one.data.records
+    assert isinstance(records, bytes)
+    return records
 
 
 def test_a_reader_before_control_batches_gets_what_is_behind_them(tmp_path: Path) -> None:
@@ -50,7 +80,7 @@ def test_a_reader_before_control_batches_gets_what_is_behind_them(tmp_path: Path
     behind = append(log, b"behind")
     for offset in (1, 2, 3, 4):
         for max_bytes in (1, 100, 10_000):
-            assert read(log, offset, max_bytes) == down_convert(behind, 1, offset, 10_000).data
+            assert read(log, offset, max_bytes) == run_to_end(down_convert(behind, 1, offset, 10_000)).data
 
 
 def test_only_control_batches_are_nothing_to_read(tmp_path: Path) -> None:
@@ -63,10 +93,11 @@ def test_only_control_batches_are_nothing_to_read(tmp_path: Path) -> None:
 def test_the_limits(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     stored = [append(log, bytes(100)) for _ in range(3)]
-    one = len(down_convert(stored[0], 0, 0, 1).data)
+    one = len(run_to_end(down_convert(stored[0], 0, 0, 1)).data)
     assert len(read(log, 0, 1, magic=0)) == one
     assert len(read(log, 0, 2 * len(stored[0]), magic=0)) == 2 * one
-    assert read_converted(log, 0, 1, 3, 0, min_one_batch=False) == b""
+    first, second = asyncio.run(read_all(log, [0, 0], 1, 0))
+    assert (first.records_bytes, second.records_bytes) == (one, 0)
 
 
 def test_what_is_converted_at_once_is_bounded(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import RecordValidationError
-from odradek.storage.log import AppendOrigin, FileRegion, Log, TimestampAndOffset
+from odradek.storage.log import AppendOrigin, FileRegion, Log
 from odradek.storage.log_config import LogConfig
+from odradek.storage.read_result import TimestampAndOffset
 from support.log_model import records_of
 
 NOW = 1_700_000_000_000

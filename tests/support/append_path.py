@@ -19,6 +19,7 @@ from odradek.broker.group_commit import GroupCommit
 from odradek.broker.loop_timers import LoopTimers
 from odradek.broker.partition import Partition
 from odradek.broker.partitions import Partitions
+from odradek.broker.record_work import RecordWork
 from odradek.broker.writer_threads import WriterThreads
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
@@ -73,6 +74,7 @@ class AppendPath:
             fetch_max_bytes=1 << 20,
             fetch_check_crcs=False,
             fetch_sessions=None,
+            record_work=RecordWork(),
         )
         self.dispatcher = Dispatcher(self.broker)
 
@@ -123,6 +125,7 @@ class Caller:
     """What the dispatcher sees of a connection."""
 
     client_host, listener_name, connection_id, last_used_ms = "127.0.0.1", "PLAINTEXT", 1, 0
+    is_closing = False
 
     def __init__(self, future: "asyncio.Future[Any]", api_key: ApiKey, version: int) -> None:
         self._future = future

@@ -13,8 +13,9 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record, iterate_records
-from odradek.storage.log import FileRegion, Log, TimestampAndOffset
+from odradek.storage.log import FileRegion, Log
 from odradek.storage.log_config import LogConfig
+from odradek.storage.read_result import TimestampAndOffset
 from odradek.storage.segment import Segment
 
 START_MS = 1_700_000_000_000

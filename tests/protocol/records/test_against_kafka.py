@@ -25,7 +25,6 @@ from odradek.protocol.records.control import (
 from odradek.protocol.records.record import Record, decode_records, iterate_records
 from odradek.protocol.records.validation import (
     read_produced_header,
-    refused_records,
     validate_batch,
     validate_client_batch,
 )
@@ -33,6 +32,7 @@ from odradek.storage.append_plan import AppendOrigin, plan_append
 from odradek.storage.log_config import LogConfig
 from support.random_records import random_compression, random_records
 from support.record_batches import JavaRecordBatches
+from support.refused_records import refused_records
 
 pytestmark = pytest.mark.java
 

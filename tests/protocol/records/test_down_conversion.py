@@ -11,6 +11,7 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import ConvertedRecords, down_convert
 from odradek.protocol.records.record import Record
+from odradek.protocol.records.steps import run_to_end
 from support.java import OLD_KAFKA_VERSION, java_or_skip
 from support.random_records import random_records
 from support.record_batches import JavaRecordBatches
@@ -34,49 +35,53 @@ def batch(first: int, count: int = 2, compression: CompressionType = Compression
     return encode_batch(records(first, count), base_offset=first, compression=compression)
 
 
+def converted(data: bytes, magic: int, first: int, limit: int, **more: int) -> ConvertedRecords:
+    return run_to_end(down_convert(data, magic, first, limit, **more))
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 def test_uncompressed_records_before_the_offset_are_left_out(magic: int) -> None:
     data = batch(0, 3)
     assert (
-        down_convert(data, magic, 1, UNLIMITED).data
-        == down_convert(data, magic, 0, UNLIMITED).data[len(down_convert(batch(0, 1), magic, 0, UNLIMITED).data) :]
+        converted(data, magic, 1, UNLIMITED).data
+        == converted(data, magic, 0, UNLIMITED).data[len(converted(batch(0, 1), magic, 0, UNLIMITED).data) :]
     )
-    assert down_convert(data, magic, 1, UNLIMITED).next_offset == 3
+    assert converted(data, magic, 1, UNLIMITED).next_offset == 3
 
 
 def test_control_batches_are_left_out_and_passed() -> None:
-    assert down_convert(MARKER, 1, 2, UNLIMITED) == ConvertedRecords(b"", 3)
-    both = down_convert(batch(0) + MARKER + batch(3), 1, 0, UNLIMITED)
+    assert converted(MARKER, 1, 2, UNLIMITED) == ConvertedRecords(b"", 3)
+    both = converted(batch(0) + MARKER + batch(3), 1, 0, UNLIMITED)
     assert both == ConvertedRecords(
-        down_convert(batch(0), 1, 0, UNLIMITED).data + down_convert(batch(3), 1, 0, UNLIMITED).data, 5
+        converted(batch(0), 1, 0, UNLIMITED).data + converted(batch(3), 1, 0, UNLIMITED).data, 5
     )
 
 
 def test_the_limit_holds_but_for_the_first_batch() -> None:
     data = batch(0) + batch(2) + batch(4)
-    first = down_convert(batch(0), 1, 0, UNLIMITED).data
-    assert down_convert(data, 1, 0, 1) == ConvertedRecords(first, 2)
-    assert down_convert(data, 1, 0, 2 * len(first) - 1) == ConvertedRecords(first, 2)
-    assert down_convert(data, 1, 0, 2 * len(first)).next_offset == 4
+    first = converted(batch(0), 1, 0, UNLIMITED).data
+    assert converted(data, 1, 0, 1) == ConvertedRecords(first, 2)
+    assert converted(data, 1, 0, 2 * len(first) - 1) == ConvertedRecords(first, 2)
+    assert converted(data, 1, 0, 2 * len(first)).next_offset == 4
 
 
 def test_a_last_batch_that_is_cut_is_left_to_the_next_answer() -> None:
-    assert down_convert(batch(0) + batch(2)[:-1], 0, 0, UNLIMITED) == down_convert(batch(0), 0, 0, UNLIMITED)
+    assert converted(batch(0) + batch(2)[:-1], 0, 0, UNLIMITED) == converted(batch(0), 0, 0, UNLIMITED)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_zstd_is_refused_or_ends_the_conversion(magic: int) -> None:
     zstd = batch(2, compression=CompressionType.ZSTD)
     with pytest.raises(KafkaError) as refused:
-        down_convert(zstd, magic, 2, UNLIMITED)
+        converted(zstd, magic, 2, UNLIMITED)
     assert refused.value.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    assert down_convert(batch(0) + zstd, magic, 0, UNLIMITED).next_offset == 2
+    assert converted(batch(0) + zstd, magic, 0, UNLIMITED).next_offset == 2
 
 
 def test_a_batch_that_unpacks_to_more_than_the_limit_is_refused() -> None:
     bomb = encode_batch([Record(0, 1, None, bytes(100_000), [])], compression=CompressionType.GZIP)
     with pytest.raises(KafkaError) as refused:
-        down_convert(bomb, 1, 0, UNLIMITED, max_decompressed_size=50_000)
+        converted(bomb, 1, 0, UNLIMITED, max_decompressed_size=50_000)
     assert refused.value.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
@@ -121,7 +126,7 @@ def test_kafka_converts_the_same_and_reads_ours(kafka: JavaRecordBatches, seed: 
     data = random_batches(rng)
     first = int.from_bytes(data[:8], "big") + rng.choice((0, 0, 1, 2, 50))
     theirs = kafka.ask_bytes("convert", bytes=data, magic=magic, first=first)
-    ours = down_convert(data, magic, first, UNLIMITED).data
+    ours = converted(data, magic, first, UNLIMITED).data
     read = kafka.ask("read", bytes=ours)
     assert "error" not in read
     assert read == kafka.ask("read", bytes=theirs)
@@ -142,10 +147,10 @@ def test_the_frame_of_lz4_has_the_checksum_that_clients_of_the_format_expect(
 ) -> None:
     data = batch(0, 50, CompressionType.LZ4)
     frames = []
-    for converted in (
-        down_convert(data, magic, 0, UNLIMITED).data,
+    for frame in (
+        converted(data, magic, 0, UNLIMITED).data,
         kafka.ask_bytes("convert", bytes=data, magic=magic, first=0),
     ):
-        start = converted.index(b"\x04\x22\x4d\x18")
-        frames.append(converted[start : start + 7])
+        start = frame.index(b"\x04\x22\x4d\x18")
+        frames.append(frame[start : start + 7])
     assert frames[0] == frames[1]

@@ -187,7 +187,7 @@ def test_malformed_records(body: bytes, message: str) -> None:
 def test_counts_that_do_not_fit_the_bytes() -> None:
     one = b"\x0c\0\0\0\x01\x01\0"
     assert len(decode_records(section_batch(one * 2, 2))) == 2
-    with pytest.raises(InvalidRecordError, match="7 bytes remain behind the 1 records"):
+    with pytest.raises(InvalidRecordError, match="7 bytes remain after the 1 records"):
         decode_records(section_batch(one * 2, 1))
     with pytest.raises(InvalidRecordError, match="can't hold 3 records"):
         decode_records(section_batch(one * 2, 3))

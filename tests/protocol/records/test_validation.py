@@ -9,10 +9,10 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.protocol.records.validation import (
     read_produced_header,
-    refused_records,
     validate_batch,
     validate_client_batch,
 )
+from support.refused_records import refused_records
 
 RECORDS = [Record(i, 1000 + i, b"key", b"value", []) for i in range(3)]
 BATCH = encode_batch(RECORDS)

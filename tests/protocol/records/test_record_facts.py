@@ -1,0 +1,95 @@
+"""Walking over records without decoding them: the same facts and the same refusals as decoding, in bounded memory."""
+
+import random
+import tracemalloc
+from collections import deque
+
+import pytest
+
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, read_header
+from odradek.protocol.records.builder import BatchBuilder, encode_batch
+from odradek.protocol.records.compression import CompressionType
+from odradek.protocol.records.errors import InvalidRecordError
+from odradek.protocol.records.record import Record, decode_records
+from odradek.protocol.records.record_facts import facts_in, iterate_facts
+
+
+def random_batch(rng: random.Random) -> bytes:
+    """Records of all shapes: nulls, headers, values of several chunks, times that go back."""
+    records = []
+    for offset in range(rng.randint(1, 40)):
+        key = None if rng.random() < 0.3 else rng.randbytes(rng.choice((0, 1, 70, 9_000)))
+        value = None if rng.random() < 0.2 else rng.randbytes(rng.choice((0, 1, 63, 64, 200)))
+        headers = [
+            ("h" * rng.choice((0, 1, 90)), rng.choice((None, b"", b"v" * 300))) for _ in range(rng.choice((0, 0, 1, 3)))
+        ]
+        records.append(Record(offset, 10**12 + rng.randint(-(10**9), 10**9), key, value, headers))
+    return encode_batch(records, compression=rng.choice(list(CompressionType)))
+
+
+def facts_by_decoding(batch: bytes) -> list[tuple[int, int, bool]]:
+    return [(record.offset, record.timestamp, record.key is not None) for record in decode_records(batch)]
+
+
+def check_one_life(seed: int) -> None:
+    """A random batch as it is, then damaged: walking finds what decoding finds, however the chunks cut it."""
+    rng = random.Random(seed)
+    batch = random_batch(rng)
+    assert list(iterate_facts(batch, read_header(batch))) == facts_by_decoding(batch)
+    plain = encode_batch(decode_records(batch))
+    for round_number in range(6):
+        damaged = bytearray(plain)
+        if round_number:
+            damaged[rng.randrange(BATCH_HEADER_SIZE, len(damaged))] = rng.randrange(256)
+        header = read_header(damaged)
+        section = bytes(damaged[BATCH_HEADER_SIZE:])
+        chunks = []
+        while section:
+            size = rng.choice((0, 1, 2, 7, 100, 10_000))
+            chunks.append(section[:size])
+            section = section[size:]
+        try:
+            expected = facts_by_decoding(bytes(damaged))
+        except InvalidRecordError:
+            with pytest.raises(InvalidRecordError):
+                list(facts_in(chunks, header))
+        else:
+            assert list(facts_in(chunks, header)) == expected
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_walking_finds_what_decoding_finds(seed: int) -> None:
+    try:
+        check_one_life(seed)
+    except AssertionError as difference:
+        difference.add_note(f"replay: check_one_life({seed})")
+        raise
+
+
+@pytest.mark.parametrize("compression", [CompressionType.GZIP, CompressionType.LZ4, CompressionType.SNAPPY])
+def test_a_batch_that_is_large_only_when_decompressed_costs_two_chunks(compression: CompressionType) -> None:
+    builder = BatchBuilder(compression=compression)
+    for _ in range(50_000):
+        builder.append(10**12, None, None)
+    builder.append(10**12, b"k", bytes(20_000_000))
+    batch = builder.build()
+    header = read_header(batch)
+    assert sum(1 for _ in iterate_facts(batch, header)) == 50_001  # codecs are imported
+    tracemalloc.start()
+    try:
+        [last] = deque(iterate_facts(batch, header), maxlen=1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert last == (50_000, 10**12, True)
+    assert peak < 1_000_000
+
+
+def test_more_bytes_than_records_are_refused() -> None:
+    batch = encode_batch([Record(0, 1, None, b"v", [])])
+    header = read_header(batch)
+    section = batch[BATCH_HEADER_SIZE:]
+    for chunks in ([section, b"x"], [section + b"x"], [section, b"", b"x" * 9]):
+        with pytest.raises(KafkaError, match="remain after"):
+            list(facts_in(chunks, header))
