@@ -50,7 +50,7 @@ def serve(options: argparse.Namespace) -> int:
     except OSError as error:
         return fail(f"can't read {options.configuration}: {error.strerror}")
     try:
-        config = ServerConfig.load(text, options.override, os.environ)
+        config = ServerConfig.load(text, options.override, os.environ, options.variable)
     except ConfigError as error:
         return fail(str(error))
     set_up_logging(options.log_level, options.log_format)

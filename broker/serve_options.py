@@ -18,6 +18,8 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--override", action="append", default=[], metavar="KEY=VALUE", help="sets one key; may repeat"
     )
+    # For the image's entry point: a variable of Apache's image sets one key, and errors name the variable.
+    options.add_argument("--variable", action="append", default=[], nargs=2, help=argparse.SUPPRESS)
     options.add_argument("--cluster-id", metavar="ID", help="of a new data directory; one with data keeps its own")
     options.add_argument("--ready-file", metavar="FILE", help="written as JSON, with the real ports, once it serves")
     options.add_argument("--log-level", choices=LEVELS, default="info")

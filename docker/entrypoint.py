@@ -16,6 +16,8 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 
+from odradek.broker.config.service_variables import is_of_a_service
+
 PREFIX = "KAFKA_"
 NOT_KEYS = frozenset(
     {
@@ -39,8 +41,8 @@ NOT_KEYS = frozenset(
 )
 """What configures Kafka's JVM, its scripts or the image: none of the broker's keys."""
 
-OF_A_SERVICE = re.compile(r"KAFKA_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
-"""What Kubernetes sets in every container beside a service named kafka: none of the broker's keys either."""
+JAAS_FILE = "-Djava.security.auth.login.config="
+"""The option in KAFKA_OPTS that configures SASL: without it the broker would start, and serve everyone."""
 
 OWN_CONFIGURATION = "/etc/odradek/server.properties"
 MOUNTED_CONFIGURATION = "/mnt/shared/config/server.properties"
@@ -50,6 +52,11 @@ LISTENER_VARIABLES = (
     "ODRADEK_LISTENERS",
     "ODRADEK_ADVERTISED_LISTENERS",
 )
+NEW_FOR_S = 30
+CHECK_EVERY_S = 5
+WAIT_MS = 4000
+STARTED_AT = 19
+"""The place of ``starttime`` in /proc/PID/stat, counted from the first field after the name (proc(5): field 22)."""
 DEFAULT_ADVERTISED = "PLAINTEXT://localhost:9092"
 """For the container whose port 9092 is published and nothing else is said."""
 
@@ -65,18 +72,25 @@ def listen_everywhere(advertised: str) -> str:
     return re.sub(r"://(\[[^]]*\]|[^:,]*):", "://0.0.0.0:", advertised)
 
 
-def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, str]:
-    """The keys that an environment sets, by key; ``has_file``: the user's own file says what isn't set here."""
+def settings(environ: Mapping[str, str], has_file: bool) -> dict[str, tuple[str, str]]:
+    """The keys that an environment sets: key -> (value, the variable that sets it, empty for our own default).
+
+    ``has_file``: the user's own file says what isn't set here.
+    """
     given = {
-        key_of(name): value
+        key_of(name): (value, name)
         for name, value in sorted(environ.items())
-        if name.startswith(PREFIX) and name not in NOT_KEYS and not OF_A_SERVICE.fullmatch(name)
+        if name.startswith(PREFIX) and name not in NOT_KEYS and not is_of_a_service(name, value, PREFIX)
     }
+    for option in environ.get("KAFKA_OPTS", "").split():
+        if option.startswith(JAAS_FILE):
+            given["sasl.jaas.config"] = (option.removeprefix(JAAS_FILE), "KAFKA_OPTS")
     listeners_said = "listeners" in given or "ODRADEK_LISTENERS" in environ
     if "advertised.listeners" in given and not listeners_said and not has_file:
-        given["listeners"] = listen_everywhere(given["advertised.listeners"])
+        advertised, name = given["advertised.listeners"]
+        given["listeners"] = (listen_everywhere(advertised), name)
     if not has_file and not any(name in environ for name in LISTENER_VARIABLES):
-        given["advertised.listeners"] = DEFAULT_ADVERTISED
+        given["advertised.listeners"] = (DEFAULT_ADVERTISED, "")
     return given
 
 
@@ -92,8 +106,8 @@ def command(arguments: Sequence[str], environ: Mapping[str, str], has_file: bool
     if environ.get("CLUSTER_ID"):
         run += ["--cluster-id", environ["CLUSTER_ID"]]
     file_named = names_a_file(asked[1:])
-    for key, value in settings(environ, has_file or file_named).items():
-        run += ["--override", f"{key}={value}"]
+    for key, (value, name) in settings(environ, has_file or file_named).items():
+        run += ["--variable", name, f"{key}={value}"] if name else ["--override", f"{key}={value}"]
     if not file_named:
         run.append(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION)
     return run + asked[1:]
@@ -120,7 +134,7 @@ def health_address(environ: Mapping[str, str], file_text: str, has_file: bool) -
     said = dict(re.findall(r"^\s*([a-z.]+)\s*[=:]\s*(.*?)\s*$", file_text, re.MULTILINE))
     for key in ("listeners", "controller.listener.names"):
         said[key] = environ.get("ODRADEK_" + key.upper().replace(".", "_"), said.get(key, ""))
-    said |= settings(environ, has_file)
+    said |= {key: value for key, (value, _) in settings(environ, has_file).items()}
     controllers = said["controller.listener.names"].split(",")
     for listener in said["listeners"].split(","):
         name, _, address = listener.strip().partition("://")
@@ -130,12 +144,36 @@ def health_address(environ: Mapping[str, str], file_text: str, has_file: bool) -
     return "localhost:9092"
 
 
+def broker_age_s() -> float:
+    """How long process 1, the broker, has run, in seconds; 0 if the system doesn't say."""
+    try:
+        with open("/proc/1/stat", encoding="utf-8") as stat, open("/proc/uptime", encoding="utf-8") as uptime:
+            started_ticks = int(stat.read().rpartition(")")[2].split()[STARTED_AT])
+            return float(uptime.read().split()[0]) - started_ticks / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
+
+
+def health_command(address: str, age_s: float) -> list[str]:
+    """What the health check runs.
+
+    Docker begins the first check after a second, and the next ones a second after the last. While the broker is new, a
+    check tries until the broker answers, so that the container is healthy as soon as it does. Later ones sleep first,
+    which leaves one every CHECK_EVERY_S. (--start-interval would help in Docker 25 and newer; older ones refuse to
+    build an image with it.)
+    """
+    check = ["odradek", "health", "--bootstrap-server", address]
+    if age_s < NEW_FOR_S:
+        return [*check, "--wait", str(WAIT_MS)]
+    return ["sh", "-c", f'sleep {CHECK_EVERY_S - 1}; exec "$0" "$@"', *check]
+
+
 def main() -> None:
     """Replaces this process by what was asked for."""
     has_file = os.path.exists(MOUNTED_CONFIGURATION)
     if sys.argv[1:] == ["healthcheck"]:
         with open(MOUNTED_CONFIGURATION if has_file else OWN_CONFIGURATION, encoding="utf-8") as file:
-            run = ["odradek", "health", "--bootstrap-server", health_address(os.environ, file.read(), has_file)]
+            run = health_command(health_address(os.environ, file.read(), has_file), broker_age_s())
     else:
         run = command(sys.argv[1:], os.environ, has_file)
         if run[1] == "serve":

@@ -39,17 +39,40 @@ def usage() -> str:
     width = max((len(name) for name in COMMANDS), default=0)
     lines = [f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
     return "\n".join(
-        ["usage: odradek COMMAND [ARGUMENTS]", "", "commands:", *lines, "", "odradek COMMAND --help says more."]
+        [
+            "usage: odradek COMMAND [ARGUMENTS]",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "odradek COMMAND --help says more, odradek --version which this is.",
+        ]
     )
 
 
 def main() -> int:
-    """Runs the command named by the first argument; returns its exit code (2 for wrong usage)."""
-    arguments = sys.argv[1:]
+    """Runs the command named by the first argument; returns its exit code (2 for wrong usage).
+
+    Output whose reader has gone (``odradek --help | head -1``) ends the command without a traceback, exit code 1.
+    """
+    try:
+        try:
+            return run_command(sys.argv[1:])
+        finally:
+            if sys.stdout is not None:  # None: it was closed before the start
+                sys.stdout.flush()
+    except BrokenPipeError:
+        # What Python flushes at exit goes nowhere, instead of failing once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def run_command(arguments: list[str]) -> int:
+    """Runs the command that the first of the arguments names; its exit code."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0 if arguments else 2
-    if arguments[0] in ("-V", "--version"):
+    if arguments[0] == "-V" or "--version" in arguments:
         from importlib.metadata import version
 
         print(f"odradek {version('odradek')}")

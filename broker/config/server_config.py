@@ -60,13 +60,18 @@ class ServerConfig:
 
     @classmethod
     def load(
-        cls, properties: str | None = None, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+        cls,
+        properties: str | None = None,
+        overrides: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+        variables: Sequence[tuple[str, str]] = (),
     ) -> "ServerConfig":
         """The configuration from a properties text, ``ODRADEK_…`` of the environment, and ``key=value`` overrides.
 
-        Later ones win: defaults, file, environment, overrides. Raises ConfigError with everything that is wrong.
+        ``variables`` are (environment variable, ``key=value``) for variables of other names. Later ones win: defaults,
+        file, environment, variables, overrides. Raises ConfigError with everything that is wrong.
         """
-        settings, problems = collect(properties, overrides, environ or {})
+        settings, problems = collect(properties, overrides, environ or {}, variables)
         effective = {setting.key: setting for setting in settings}
         _same_id(effective)
         values, bad_values = _typed(effective)

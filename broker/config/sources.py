@@ -11,6 +11,7 @@ from .definition import server_keys
 from .own_keys import OWN_PREFIX
 from .properties import parse_properties
 from .security import AUTHORIZER_KEYS
+from .service_variables import is_of_a_service
 
 ENVIRONMENT_PREFIX = "ODRADEK_"
 OTHER_VARIABLES = frozenset({"ODRADEK_BOOTSTRAP_SERVER", "ODRADEK_IMAGE", "ODRADEK_PORT", "ODRADEK_REWRITE_SCRIPTS"})
@@ -60,9 +61,15 @@ class Setting:
 
 
 def collect(
-    properties: str | None, overrides: Sequence[str], environ: Mapping[str, str]
+    properties: str | None,
+    overrides: Sequence[str],
+    environ: Mapping[str, str],
+    variables: Sequence[tuple[str, str]] = (),
 ) -> tuple[list[Setting], list[str]]:
-    """All settings, the weakest first, and what is wrong with their form or their names."""
+    """All settings, the weakest first, and what is wrong with their form or their names.
+
+    ``variables``: (environment variable, ``key=value`` that it means), for variables of other names than ours.
+    """
     settings: list[Setting] = []
     problems: list[str] = []
     try:
@@ -71,12 +78,13 @@ def collect(
     except ValueError as malformed:
         problems.append(f"The properties file can't be read: {malformed}")
     settings += environment_settings(environ)
-    for override in overrides:
+    named = [(_variable(name), override) for name, override in variables]
+    for where, override in (*named, *(("--override", override) for override in overrides)):
         key, equals, text = override.partition("=")
         if equals:
-            settings.append(Setting(key.strip(), text, "--override"))
+            settings.append(Setting(key.strip(), text, where))
         else:
-            problems.append(f"--override {override}: key=value is expected")
+            problems.append(f"{where} {override}: key=value is expected")
     problems += [f"{unknown_key(setting.key)} ({setting.where})" for setting in settings if not is_known(setting.key)]
     return [setting for setting in settings if is_known(setting.key)], problems
 
@@ -91,14 +99,20 @@ def environment_settings(environ: Mapping[str, str]) -> Iterator[Setting]:
     given = {
         name: text
         for name, text in environ.items()
-        if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES
+        if name.startswith(ENVIRONMENT_PREFIX)
+        and name not in OTHER_VARIABLES
+        and not is_of_a_service(name, text, ENVIRONMENT_PREFIX)
     }
     if not given:
         return
     known = {environment_name(key): key for key in server_keys()}
     for name, text in given.items():
         key = known.get(name) or _spelled_out(name.removeprefix(ENVIRONMENT_PREFIX))
-        yield Setting(key, text, f"environment variable {name}")
+        yield Setting(key, text, _variable(name))
+
+
+def _variable(name: str) -> str:
+    return f"environment variable {name}"
 
 
 def environment_name(key: str) -> str:

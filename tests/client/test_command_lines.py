@@ -5,12 +5,44 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import version
 
 import pytest
 
-from odradek.__main__ import COMMANDS
+from odradek.__main__ import COMMANDS, run_command
 
 RECORDS = 3_000
+ODRADEK = [sys.executable, "-m", "odradek"]
+
+
+def into_a_closed_pipe(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command whose output nothing reads any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run([*ODRADEK, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_into_a_closed_pipe_ends_quietly_for_every_command(command: str) -> None:
+    ended = into_a_closed_pipe(*filter(None, [command]), "--help")
+    assert ended.stderr == ""
+    assert ended.returncode in (0, 1)  # argparse takes no notice of a reader that has gone
+
+
+def test_output_into_a_closed_pipe_ends_quietly() -> None:
+    for arguments in (["--version"], ["protocol", "list"], ["protocol", "docs"], ["storage", "format", "--help"]):
+        ended = into_a_closed_pipe(*arguments)
+        assert (ended.returncode, ended.stderr) == (1, ""), arguments
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_its_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([command, "--version"], [command, "--topic", "t", "--version"]):
+        assert run_command(arguments) == 0
+        assert capsys.readouterr().out == f"odradek {version('odradek')}\n"
 
 
 def wrong_usage(capfd: pytest.CaptureFixture[str], command: str, *arguments: str) -> str:

@@ -2,12 +2,17 @@
 
 import importlib.util
 import shlex
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from odradek.broker.config.errors import ConfigError
+from odradek.broker.config.security import unserved_security
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.serve_options import parser
 from support.apache_image import SINGLE_NODE
 
 DOCKER = Path(__file__).parent.parent.parent / "docker"
@@ -32,10 +37,16 @@ def command(arguments: str, environ: Mapping[str, str] | None = None, has_file: 
     return shlex.join(entrypoint.command(shlex.split(arguments), environ or {}, has_file))
 
 
-def overrides(environ: Mapping[str, str], has_file: bool = False) -> dict[str, str]:
+def given(environ: Mapping[str, str], has_file: bool = False) -> dict[str, tuple[str, str]]:
+    """Key -> its value and the variable that set it."""
     run = entrypoint.command(["serve"], environ, has_file)
-    given = [run[i + 1] for i, part in enumerate(run) if part == "--override"]
-    return dict(entry.split("=", 1) for entry in given)
+    places = [(run[i + 2], run[i + 1]) for i, part in enumerate(run) if part == "--variable"]
+    places += [(run[i + 1], "") for i, part in enumerate(run) if part == "--override"]
+    return {entry.partition("=")[0]: (entry.partition("=")[2], variable) for entry, variable in places}
+
+
+def overrides(environ: Mapping[str, str], has_file: bool = False) -> dict[str, str]:
+    return {key: value for key, (value, _) in given(environ, has_file).items()}
 
 
 @pytest.mark.parametrize(
@@ -89,8 +100,72 @@ def test_variables_of_the_jvm_and_of_kubernetes_are_no_keys() -> None:
     assert overrides(environ).keys() == {"advertised.listeners"}
 
 
+KUBERNETES = {
+    f"KAFKA_{service}{name}": value
+    for service in ("", "UI_", "MY_2_")
+    for name, value in {
+        "SERVICE_HOST": "10.0.0.1",
+        "SERVICE_PORT": "9092",
+        "SERVICE_PORT_CLIENTS": "9092",
+        "PORT": "tcp://10.0.0.1:9092",
+        "PORT_9092_TCP": "tcp://10.0.0.1:9092",
+        "PORT_9092_TCP_PROTO": "tcp",
+        "PORT_9092_TCP_PORT": "9092",
+        "PORT_9092_TCP_ADDR": "10.0.0.1",
+        "PORT_53_UDP": "udp://10.0.0.1:53",
+        "PORT_53_UDP_ADDR": "10.0.0.1",
+    }.items()
+}
+
+
+def test_no_service_of_kubernetes_stops_the_start() -> None:
+    assert overrides(KUBERNETES).keys() == {"advertised.listeners"}
+    ours = {name.replace("KAFKA_", "ODRADEK_", 1): value for name, value in KUBERNETES.items()}
+    assert not ServerConfig.load(None, [], ours).originals
+
+
+def test_mistakes_are_still_reported_and_name_the_variable() -> None:
+    environ = {"KAFKA_LOG_DIR_S": "/data", "KAFKA_PORT": "9092", "KAFKA_NUM_PARTITIONS": "many", "KAFKA_SUPPORT": "x"}
+    run = entrypoint.command(["serve"], {**environ, **KUBERNETES, "KAFKA_PORT": "9092"}, False)
+    options = parser().parse_args(run[2:])
+    with pytest.raises(ConfigError) as refused:
+        ServerConfig.load(None, options.override, {}, options.variable)
+    said = str(refused.value)
+    for name in environ:
+        assert f"environment variable {name}" in said
+    assert "did you mean log.dirs?" in said
+    assert "--override" not in said
+    assert len(refused.value.problems) == len(environ)
+
+
+def test_arguments_win_over_variables_and_variables_over_the_file() -> None:
+    run = entrypoint.command(["serve", "--override", "num.partitions=5"], {"KAFKA_NUM_PARTITIONS": "4"}, False)
+    options = parser().parse_args(run[2:])
+    assert ServerConfig.load("num.partitions=3", options.override, {}, options.variable)["num.partitions"] == 5
+    assert ServerConfig.load("num.partitions=3", [], {}, options.variable)["num.partitions"] == 4
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"KAFKA_OPTS": "-Xmx1g -Djava.security.auth.login.config=/etc/jaas.conf"}, "sasl.jaas.config is set"),
+        ({"KAFKA_AUTHORIZER_CLASS_NAME": "a.B"}, "authorizer.class.name is set"),
+        ({"KAFKA_SUPER_USERS": "User:a"}, "super.users is set"),
+        ({"KAFKA_LISTENER_NAME_SASL__PLAINTEXT_PLAIN_SASL_JAAS_CONFIG": "x;"}, "sasl.jaas.config is set"),
+        ({"KAFKA_SSL_CLIENT_AUTH": "required"}, "ssl.client.auth is set"),
+    ],
+)
+def test_security_in_variables_stops_the_start(environ: dict[str, str], said: str) -> None:
+    options = parser().parse_args(entrypoint.command(["serve"], environ, False)[2:])
+    config = ServerConfig.load(None, options.override, {}, options.variable)
+    (problem,) = unserved_security(config)
+    assert said in problem
+    assert f"environment variable {next(iter(environ))}" in problem
+
+
 def test_a_mounted_file_says_all_that_no_variable_says() -> None:
-    assert command("serve", {"KAFKA_NODE_ID": "7"}, has_file=True) == f"odradek serve --override node.id=7 {MOUNTED}"
+    expected = f"odradek serve --variable KAFKA_NODE_ID node.id=7 {MOUNTED}"
+    assert command("serve", {"KAFKA_NODE_ID": "7"}, has_file=True) == expected
 
 
 def test_arguments_come_last_and_may_name_another_file() -> None:
@@ -115,6 +190,20 @@ def test_arguments_come_last_and_may_name_another_file() -> None:
 )
 def test_the_health_check_asks_the_first_listener(environ: dict[str, str], text: str, address: str) -> None:
     assert entrypoint.health_address(environ, text, has_file=text != OWN_TEXT) == address
+
+
+def test_a_new_broker_is_checked_every_second_and_an_old_one_every_five() -> None:
+    assert "HEALTHCHECK --interval=1s " in (DOCKER / "Dockerfile").read_text()
+    check = ["odradek", "health", "--bootstrap-server", "localhost:9092"]
+    assert entrypoint.health_command("localhost:9092", 1.5) == [*check, "--wait", "4000"]
+    later = entrypoint.health_command("localhost:9092", 31)
+    assert later == ["sh", "-c", 'sleep 4; exec "$0" "$@"', *check]
+    at_once = [*later[:2], later[2].replace("sleep 4", ":"), "echo", *later[4:]]
+    assert subprocess.run(at_once, capture_output=True, text=True, check=True).stdout.split() == check[1:]
+
+
+def test_the_age_of_process_1_is_known() -> None:
+    assert entrypoint.broker_age_s() > 0, "process 1 has run since this machine or container began"
 
 
 def test_the_jobs_image_runs_commands_of_spark_and_of_odradek() -> None:
