@@ -24,8 +24,10 @@ from ..storage.log_directory import LogDirectory
 from .advertising import endpoints
 from .background import Background
 from .broker import Broker, config_under
+from .config.definition import dynamic_only_keys
 from .config.security import refuse_unserved_security
 from .config.server_config import ServerConfig
+from .config.stored import served_value
 from .config.topic_config import log_config_for
 from .connection import Connection
 from .connections import Connections
@@ -55,6 +57,7 @@ from .replica_moves import THROTTLE_KEY, ReplicaMoves
 from .retention_warnings import RetentionWarnings
 from .slices import Slices, monotonic_ms
 from .stall_watch import StallWatch
+from .stored_configs import log_bad_configs
 from .unread import Unread
 
 logger = logging.getLogger(__name__)
@@ -204,6 +207,7 @@ class Daemon:
             Slices(loop.call_soon, monotonic_ms, FullCollections(monotonic_ms).postpone),
         )
         self._broker.take_dynamic_configs(image)
+        log_bad_configs(image, metadata.node_id)
         self._log_dirs.find_logs(now_ms, self._is_stray, self._known_id)
         self._log_dirs.promote_futures(self._assigned_directory, now_ms)
 
@@ -287,8 +291,9 @@ class Daemon:
         image = self.broker.metadata.image
         for name in (str(self.broker.metadata.node_id), ""):
             text = image.config_of(ResourceType.BROKER, name).get(THROTTLE_KEY)
-            if text is not None:
-                return int(text)
+            value = None if text is None else served_value(dynamic_only_keys()[THROTTLE_KEY], text)
+            if isinstance(value, int):
+                return value
         return MAX_INT64
 
     def _assigned_directory(self, topic: str, index: int) -> bytes | None:

@@ -13,7 +13,7 @@ from ..protocol.messages.metadata_records import (
     UserScramCredentialRecord,
 )
 from .config.security import carried_configs
-from .config.server_config import READ_AT_START
+from .config.stored import READ_AT_START
 from .metadata.image import MetadataImage, ResourceType
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, g
 from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .group_config import group_values
 from .security import is_security
-from .server_config import OUR_DEFAULTS, READ_AT_START, ServerConfig
+from .server_config import OUR_DEFAULTS, ServerConfig
+from .stored import READ_AT_START, broker_problem, problem
 from .topic_config import topic_values
 from .values import Value, format_value, parse_value
 
@@ -119,6 +120,11 @@ class BrokerLayers:
         return tuple(found[first:])
 
 
+def _served(configs: Mapping[str, str]) -> dict[str, str]:
+    """Dynamic broker configs without those that can't be served."""
+    return {key: text for key, text in configs.items() if broker_problem(key, text) is None}
+
+
 def _default_text(name: str) -> str | None:
     definition = server_keys().get(name)
     return definition.default if definition else None
@@ -153,16 +159,11 @@ def describe_broker(
     ``advertised`` is the value of ``advertised.listeners`` that a start without it came to. Kafka's internal keys
     appear if they are set.
     """
-    cluster, broker = _applied(cluster), _applied(broker)
+    cluster, broker = _served(cluster), _served(broker)
     layers = BrokerLayers(server, cluster, broker, advertised)
     now = server.with_dynamic(cluster, broker)
     visible = [name for name, definition in server_keys().items() if not definition.internal]
     return [_broker_entry(layers, now, name) for name in sorted({*visible, *now.originals})]
-
-
-def _applied(layer: Mapping[str, str]) -> dict[str, str]:
-    """The dynamic configs that this broker takes over."""
-    return {key: text for key, text in layer.items() if key not in READ_AT_START}
 
 
 def _broker_entry(layers: BrokerLayers, now: ServerConfig, name: str) -> DescribedConfig:
@@ -227,7 +228,7 @@ def describe_topic(
     broker: Mapping[str, str] | None = None,
 ) -> list[DescribedConfig]:
     """Every topic key of a topic with these overrides; ``cluster`` and ``broker`` are the dynamic broker configs."""
-    layers = BrokerLayers(server, cluster or {}, broker or {})
+    layers = BrokerLayers(server, _served(cluster or {}), _served(broker or {}))
     values = topic_values(server.with_dynamic(layers.cluster, layers.broker), overrides)
     return list(_resource(layers, topic_keys(), values, overrides, ConfigSource.DYNAMIC_TOPIC_CONFIG))
 
@@ -239,7 +240,7 @@ def describe_group(
     broker: Mapping[str, str] | None = None,
 ) -> list[DescribedConfig]:
     """Every key of a group with these overrides; ``cluster`` and ``broker`` are the dynamic broker configs."""
-    layers = BrokerLayers(server, cluster or {}, broker or {})
+    layers = BrokerLayers(server, _served(cluster or {}), _served(broker or {}))
     now = server.with_dynamic(layers.cluster, layers.broker)
     values = group_values(now, overrides)
     return list(_resource(layers, group_keys(), values, overrides, ConfigSource.DYNAMIC_GROUP_CONFIG))
@@ -272,7 +273,10 @@ def describe_client_metrics(overrides: Mapping[str, str]) -> list[DescribedConfi
     """Every key of one client metrics subscription."""
     entries = []
     for name, definition in client_metrics_keys().items():
-        value = format_value(parse_value(name, definition.type, overrides.get(name, definition.default)))
+        text = overrides.get(name)
+        if text is None or problem(definition, text) is not None:
+            text = definition.default
+        value = format_value(parse_value(name, definition.type, text))
         synonyms = (Synonym(name, value, ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),) if name in overrides else ()
         entries.append(_entry(definition, value, synonyms))
     return entries

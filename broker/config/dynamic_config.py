@@ -10,7 +10,8 @@ from ...protocol.errors import ErrorCode, KafkaError
 from .cross_checks import single_values
 from .definition import dynamic_only_keys, server_keys
 from .security import unserved_changes
-from .server_config import READ_AT_START, ServerConfig
+from .server_config import ServerConfig
+from .stored import READ_AT_START
 from .validators import violation
 from .values import parse_value
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from ...protocol.errors import ErrorCode, KafkaError
 from .definition import KeyDefinition, KeyTable, client_metrics_keys, group_keys
 from .server_config import ServerConfig
+from .stored import problem
 from .validators import violation
 from .values import Value, parse_value
 
@@ -44,13 +45,10 @@ MATCH_PARAMETERS = (
 
 
 def group_values(server: ServerConfig, overrides: Mapping[str, str]) -> dict[str, Value]:
-    """The typed value of every group key: the group's own, the server's, Kafka's default.
-
-    Raises KafkaError(INVALID_CONFIG) for a value that is none.
-    """
+    """The typed value of every group key: the group's own if it can be served, the server's, Kafka's default."""
     values: dict[str, Value] = {}
     for name, definition in group_keys().items():
-        if name in overrides:
+        if name in overrides and problem(definition, overrides[name]) is None:
             values[name] = _parse(definition, overrides[name])
         elif definition.server_key is not None:
             values[name] = server[definition.server_key]
@@ -62,6 +60,8 @@ def group_values(server: ServerConfig, overrides: Mapping[str, str]) -> dict[str
 def validate_group_configs(overrides: Mapping[str, str], server: ServerConfig) -> None:
     """Checks the settings of one group (GroupConfig.validate). Raises KafkaError(INVALID_CONFIG) with Kafka's text."""
     _known(overrides, group_keys(), "Unknown group config name: ")
+    for name, text in overrides.items():
+        _parse(group_keys()[name], text)
     values = group_values(server, overrides)
     for kind, what, bounds in _BOUNDED:
         value = _number(values, f"{kind}.{what}")

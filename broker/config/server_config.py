@@ -16,6 +16,7 @@ from .errors import ConfigError
 from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
 from .sources import Setting, collect
+from .stored import broker_problem
 from .validators import allowed, violation
 from .values import Value, parse_value
 
@@ -32,10 +33,6 @@ OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Where our defaults differ from Kafka's: there is one broker, and /tmp is no place for data."""
-
-
-READ_AT_START = frozenset({"listeners", "listener.security.protocol.map"})
-"""Keys that a Kafka takes over while it runs and this broker does not."""
 
 
 class ServerConfig:
@@ -173,12 +170,12 @@ class ServerConfig:
     def with_dynamic(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> "ServerConfig":
         """The same configuration under dynamic broker configs: cluster-wide ones, then this broker's own.
 
-        A dynamic value that doesn't pass its type or rule is left out, as Kafka does (DynamicBrokerConfig). So are the
-        keys that this broker reads at start only (READ_AT_START): the value shown is the one in use.
+        A dynamic config that can't be served (:func:`.stored.broker_problem`) is left out, as Kafka does
+        (DynamicBrokerConfig).
         """
         originals = dict(self.originals)
         for layer in (cluster, broker):
-            good = {key: text for key, text in layer.items() if key not in READ_AT_START and not _problem(key, text)}
+            good = {key: text for key, text in layer.items() if broker_problem(key, text) is None}
             # log.retention.ms of a stronger layer replaces log.retention.hours of a weaker one.
             for key in good.keys() & server_keys().keys():
                 for synonym in server_keys()[key].synonyms:

@@ -12,6 +12,7 @@ from ...storage.log_config import LogConfig
 from .cross_checks import log_flush_ms, log_retention_ms, log_roll_jitter_ms, log_roll_ms
 from .definition import KeyDefinition, topic_keys
 from .server_config import ServerConfig
+from .stored import problem
 from .validators import violation
 from .values import Value, parse_value
 
@@ -40,15 +41,13 @@ def topic_default(server: ServerConfig, definition: KeyDefinition) -> Value:
 
 
 def topic_values(server: ServerConfig, overrides: Mapping[str, str | None]) -> dict[str, Value]:
-    """The typed value of every topic key; an override of None counts as not set.
-
-    A value that is out of today's bounds counts: an older Kafka has allowed it (``segment.bytes`` below 1 MiB, until
-    4.0). Raises KafkaError(INVALID_CONFIG) for one that is of another type.
-    """
+    """The typed value of every topic key; an override of None counts as not set, and so does one that can't be served
+    (:func:`.stored.problem`)."""
     values = {}
     for name, definition in topic_keys().items():
         text = overrides.get(name)
-        values[name] = topic_default(server, definition) if text is None else _parse(definition, text)
+        is_set = text is not None and problem(definition, text) is None
+        values[name] = _parse(definition, text) if is_set and text is not None else topic_default(server, definition)
     return values
 
 
@@ -65,9 +64,9 @@ def validate_topic_configs(
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
     for name, definition in topic_keys().items():
         text = overrides.get(name)
-        problem = None if text is None else violation(definition, _parse(definition, text))
-        if problem is not None:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, problem)
+        sentence = None if text is None else violation(definition, _parse(definition, text))
+        if sentence is not None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, sentence)
     values = topic_values(server, overrides)
     low, high = _number(values, "min.compaction.lag.ms"), _number(values, "max.compaction.lag.ms")
     if low > high:
@@ -106,8 +105,7 @@ def _number(values: Mapping[str, Value], key: str) -> int:
 def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> LogConfig:
     """The log configuration of a topic: Kafka's defaults, then the server's synonyms, then the topic's own.
 
-    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``. Raises
-    KafkaError(INVALID_CONFIG) for settings that were never validated.
+    ``internal.segment.bytes`` (a test key of Kafka's) stands above ``segment.bytes``.
     """
     values = topic_values(server, topic_overrides)
     typed: dict[str, Any] = {field: values[key] for field, key in _FIELDS.items()}

@@ -17,7 +17,8 @@ from odradek.broker.config.definition import dynamic_only_keys, server_keys
 from odradek.broker.config.describe import describe_broker
 from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from odradek.broker.config.security import is_security
-from odradek.broker.config.server_config import READ_AT_START, ServerConfig
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.config.stored import READ_AT_START
 from odradek.broker.daemon import Daemon
 from odradek.broker.metadata.configs import alter_configs, incremental_alter_configs
 from odradek.broker.metadata.elections import allows_unclean

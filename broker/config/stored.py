@@ -1,0 +1,88 @@
+"""Configs that are stored in the metadata, which another tool or an older release may have written.
+
+Pure functions. Requests are validated before a record is written, so a bad value comes from elsewhere. A real Kafka
+ends its start at one (``LogConfig.fromProps``); here its key has the default, and the start names it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from .definition import KeyDefinition, dynamic_only_keys, server_keys
+from .validators import violation
+from .values import Value, parse_value
+
+LOWER_BOUNDS: Mapping[str, int] = {"segment.bytes": 14}
+"""Topic key -> the lowest value that an older Kafka allowed (``LegacyRecord.RECORD_OVERHEAD_V0``, until 3.9)."""
+
+
+READ_AT_START = frozenset({"listeners", "listener.security.protocol.map"})
+"""Keys that a Kafka takes over while it runs and this broker does not."""
+
+
+class BadConfig(NamedTuple):
+    """A stored config that is not served. ``reason`` names the key and the value as well."""
+
+    key: str
+    value: str
+    reason: str
+
+
+def problem(definition: KeyDefinition, text: str) -> str | None:
+    """What keeps a stored value from being served, None if nothing does.
+
+    Bounds of an older Kafka count (:data:`LOWER_BOUNDS`), and so do lists that today's rule refuses only for their
+    form, such as ``delete,delete``.
+    """
+    try:
+        value = parse_value(definition.name, definition.type, text)
+    except ValueError as unparsable:
+        return str(unparsable)
+    lowest = LOWER_BOUNDS.get(definition.name)
+    if lowest is not None and isinstance(value, int) and value >= lowest:
+        return None
+    rule = definition.validator or {}
+    if isinstance(value, tuple) and "values" in rule and set(value) <= set(rule["values"]):
+        return None
+    return violation(definition, value)
+
+
+def served_value(definition: KeyDefinition, text: str) -> Value:
+    """The typed value of a stored text; None if it can't be served."""
+    return parse_value(definition.name, definition.type, text) if problem(definition, text) is None else None
+
+
+def bad_configs(keys: Mapping[str, KeyDefinition], configs: Mapping[str, str]) -> Iterator[BadConfig]:
+    """The stored configs of a topic, a group or a client metrics subscription that are not served.
+
+    Keys that are not in ``keys`` pass: a newer Kafka may know them, and nothing reads them here.
+    """
+    for key, text in configs.items():
+        reason = problem(keys[key], text) if key in keys else None
+        if reason is not None:
+            yield BadConfig(key, text, reason)
+
+
+def broker_problem(key: str, text: str) -> str | None:
+    """What keeps a stored dynamic broker config from being served, None if nothing does.
+
+    Keys of listeners and plugins can't be judged. Source: ``DynamicBrokerConfig``, which leaves the same ones out.
+    """
+    definition = server_keys().get(key) or dynamic_only_keys().get(key)
+    if definition is None:
+        return None
+    if key in server_keys() and definition.update_mode == "read-only":
+        return f"{key} can't be changed while the broker runs"
+    if key in READ_AT_START:
+        return f"{key} is read at the start only, from the file"
+    try:
+        return violation(definition, parse_value(key, definition.type, text))
+    except ValueError as unparsable:
+        return str(unparsable)
+
+
+def bad_broker_configs(configs: Mapping[str, str]) -> Iterator[BadConfig]:
+    """The stored dynamic broker configs that are left out; :mod:`..open_access` names those that a start reads."""
+    for key, text in configs.items():
+        reason = None if key in READ_AT_START else broker_problem(key, text)
+        if reason is not None:
+            yield BadConfig(key, text, reason)
