@@ -9,6 +9,8 @@ from zlib import crc32
 
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 MAX_INT32 = 0x7FFFFFFF
+MAX_ADOPTED_OFFSET = 1 << 62
+"""The highest end offset of a log that no broker has appended to: 2^62 offsets are left for those that will."""
 
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"

@@ -17,6 +17,7 @@ from ...storage.meta_properties import uuid_text
 from ..config.server_config import ServerConfig
 from ..internal_topics import INTERNAL_TOPICS
 from ..metadata.service import MetadataService
+from .bounds import config_problems
 from .found import FoundDirectory
 from .plan import AdoptedTopic, AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
 from .records import adoption_records
@@ -43,6 +44,7 @@ def add_topics(
         [directory] = found.directories
         plan = _plan(directory, names, configs, random_uuid)
         config = ServerConfig.load(None, [f"log.dirs={path}", f"node.id={plan.node_id}"], environ)
+        check_configs(configs, config)
         service = MetadataService.open(
             directories.metadata,
             config,
@@ -60,6 +62,13 @@ def add_topics(
     finally:
         directories.abandon()
     return list(plan.topics)
+
+
+def check_configs(configs: Mapping[str, Mapping[str, str]], server: ServerConfig) -> None:
+    """Checks configs of topics as CreateTopics does. Raises AdoptionRefusedError with all that is wrong."""
+    problems = config_problems(configs, server)
+    if problems:
+        raise AdoptionRefusedError(problems)
 
 
 def _records(plan: AdoptionPlan, next_producer_id: int, metadata_version: int) -> list[Message]:

@@ -24,20 +24,26 @@ DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.argument("directory", metavar="DIR", type=DIRECTORY)
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC...")
 @click.option("--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's config; may repeat.")
-def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...]) -> int:
+@click.option("--check-configs", is_flag=True, hidden=True, help="Check the configs only, before an import.")
+def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], check_configs: bool) -> int:
     """Adds them; the exit code."""
     given = topic_configs(configs)
     unknown = sorted(given.keys() - set(names))
     if unknown:
         raise click.UsageError(f"--config names topic {unknown[0]}, which is not among those to be added")
     from ..commands import START_ERRORS
+    from ..config.server_config import ServerConfig
     from ..random_ids import random_uuid
-    from .addition import add_topics
+    from . import addition
     from .plan import AdoptionRefusedError
 
     path = directory.absolute()
     try:
-        added = add_topics(path, names, given, os.environ, now_ms=time.time_ns() // 1_000_000, random_uuid=random_uuid)
+        if check_configs:
+            addition.check_configs(given, ServerConfig.load(None, [], os.environ))
+            return 0
+        now_ms = time.time_ns() // 1_000_000
+        added = addition.add_topics(path, names, given, os.environ, now_ms=now_ms, random_uuid=random_uuid)
     except AdoptionRefusedError as refused:
         raise click.ClickException("; ".join(refused.problems)) from refused
     except START_ERRORS as error:

@@ -29,6 +29,8 @@ class FoundPartition:
     has_gaps: bool = False
     """Whether offsets are missing at its beginning, as compaction leaves them."""
     keys: frozenset[str] = frozenset()
+    log_end_offset: int = 0
+    """The offset after the last batch that was found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import TypeVar
 from ...storage.file_names import MAX_NAME_LENGTH
 from ..groups.partitioning import partition_for
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from .bounds import bound_problems
 from .found import FoundDirectory, FoundIdentity, FoundPartition
 
 Said = TypeVar("Said", int, str)
@@ -262,6 +263,7 @@ def _topic(
 ) -> AdoptedTopic:
     ids: dict[bytes, list[int]] = defaultdict(list)
     for index, (_, partition) in sorted(found.items()):
+        problems += bound_problems(partition)
         if partition.topic_id is not None:
             ids[partition.topic_id].append(index)
     if len(ids) > 1:

@@ -19,6 +19,7 @@ from ..internal_topics import INTERNAL_TOPICS
 from ..logging_setup import set_up_logging
 from ..random_ids import random_uuid
 from ..read_only import ReadOnlyMode
+from .addition import check_configs
 from .adoption import Locks, adopt
 from .plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
 from .survey import survey
@@ -62,7 +63,9 @@ class Rescue:
             )
             log_dirs = ",".join(map(str, self._paths))
             overrides = [*settings, f"log.dirs={log_dirs}", f"node.id={plan.node_id}"]
-            self._config = ServerConfig.load(properties, overrides, environ)
+            config = ServerConfig.load(properties, overrides, environ)
+            check_configs(wishes.configs, config)
+            self._config = config
             say(plan)
             if self._read_only and no_serve:
                 return []

@@ -135,11 +135,13 @@ def _partition(
     )
     keys: set[str] = set()
     has_gaps = False
+    log_end_offset = max((base_offset_of(segment.name) or 0 for segment in segments), default=0)
     try:
         if segments:
             has_gaps = _has_gaps(islice(_headers(files, segments[0]), FIRST_BATCHES))
             for header in _headers(files, segments[-1]):
                 epochs.append(header.partition_leader_epoch)
+                log_end_offset = max(log_end_offset, header.next_offset)
                 result.highest_producer_id = max(result.highest_producer_id, header.producer_id)
         if topic in (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             for segment in segments:
@@ -148,7 +150,14 @@ def _partition(
         old_formats.append(f"{topic}-{index}")
     _learn_producers(files, found.path, result)
     return FoundPartition(
-        str(found.path), topic, index, found.topic_id, max(epochs, default=-1), has_gaps, frozenset(keys)
+        str(found.path),
+        topic,
+        index,
+        found.topic_id,
+        max(epochs, default=-1),
+        has_gaps,
+        frozenset(keys),
+        log_end_offset,
     )
 
 

@@ -79,6 +79,8 @@ def import_topics(arguments: Sequence[str]) -> int:
         order = _order(chosen, options)
     except ImportError as error:
         return _refuse_without_extra(error)
+    if not _good_configs(chosen.config, order.config_topics):
+        return REFUSED
     with no_way_back() as before_naming:  # partitions with names and without metadata would be half an import
         try:
             written = _import(order, before_naming)
@@ -116,6 +118,14 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
     except ImportRefusedError as error:
         _refuse(str(error))
         return None
+
+
+def _good_configs(configs: Sequence[str], topics: frozenset[str]) -> bool:
+    """Whether the broker's command would take the configs, before anything is written; it prints what is wrong."""
+    from ...storage.subcommands import storage
+
+    options = [part for text in configs for part in ("--config", text)]
+    return not configs or storage(["add-topics", "--check-configs", ".", *sorted(topics), *options]) == DONE
 
 
 def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) -> int:
@@ -159,6 +169,9 @@ def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "Imp
         options.error(f"--segment-bytes must be 1024 to {MOST_SEGMENT_BYTES}")
     if not 1024 <= chosen.batch_bytes <= 1 << 28:
         options.error(f"--batch-bytes must be 1024 to {1 << 28}")
+    for text in chosen.config:
+        if ":" not in text:
+            options.error(f"--config {text}: must be like orders:cleanup.policy=compact")
     return ImportOrder(
         inputs=chosen.inputs,
         directory=chosen.into.absolute(),
@@ -172,4 +185,5 @@ def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "Imp
         batch_bytes=chosen.batch_bytes,
         now_ms=time.time_ns() // 1_000_000,
         max_workers=chosen.workers,
+        config_topics=frozenset(text.partition(":")[0] for text in chosen.config),
     )

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet
 
+from ...storage.log_config import MAX_ADOPTED_OFFSET
 from .errors import ImportRefusedError
 from .inputs import PARQUET, InputPart
 from .json_lines import read_lines
@@ -22,6 +23,8 @@ INPUT_SCHEMA = pa.schema([pa.field("topic", pa.string()), pa.field("partition", 
 BATCH_ROWS = 1 << 17
 BATCH_BYTES = 64 << 20
 """A chunk of Parquet has at most so many rows, and about so many bytes."""
+MAX_TIMESTAMP_MS = 1 << 62
+"""Batches hold times as differences, which must stay below 2^63."""
 _TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": 0}
 
 
@@ -96,6 +99,10 @@ def _check(columns: dict[str, Any], part: InputPart) -> None:
         least = pa.compute.min(columns[name]).as_py()
         if least is not None and least < 0:
             raise ImportRefusedError(f"{part.path}: {name} {least}")
+    for name, bound in (("timestamp", MAX_TIMESTAMP_MS), ("offset", MAX_ADOPTED_OFFSET - 1)):
+        highest = pa.compute.max(columns[name]).as_py()
+        if highest is not None and highest > bound:
+            raise ImportRefusedError(f"{part.path}: {name} {highest}: {bound} is the highest that can be served")
     types = columns["timestampType"].to_numpy()
     if numpy.any((types != 0) & (types != 1)):
         raise ImportRefusedError(f"{part.path}: a timestampType is neither 0 (CreateTime) nor 1 (LogAppendTime)")

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +66,8 @@ class ImportOrder:
     now_ms: int = 0
     """The time of rows that have none, ms since 1970."""
     max_workers: int | None = None
+    config_topics: frozenset[str] = frozenset()
+    """Topics that configs are given for: each must be in the input."""
 
 
 def random_topic_id() -> bytes:
@@ -100,6 +102,7 @@ def import_rows(
         spilled = _spill(order, parts, scratch, progress)
         topics = _partitions_of(order, spilled)
         _refuse_names(topics)
+        _refuse_missing(order.config_topics - topics.keys())
         _refuse_existing(order.directory, topics)
         tasks = _tasks(order, topics, unique)
         unfinished += [task.directory for task in tasks]
@@ -195,6 +198,12 @@ def _refuse_existing(directory: Path, topics: Mapping[str, object]) -> None:
             f"{directory} has topic {', '.join(existing)}: an import makes new topics only; --topic NAME gives another "
             "name"
         )
+
+
+def _refuse_missing(topics: Set[str]) -> None:
+    """Topics with configs and without rows: a name that is spelt wrong."""
+    if topics:
+        raise ImportRefusedError(f"--config names topic {', '.join(sorted(topics))}, of which there are no rows")
 
 
 def _refuse_names(topics: Mapping[str, object]) -> None:

@@ -251,3 +251,22 @@ def test_strays_that_can_not_be_served() -> None:
         if "the topic's name is cut" in remark
     ]
     assert said.startswith(cut.path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"log_end_offset": 2**62 + 1}, f"/d/t-0: offsets go up to {2**62};"),
+        ({"log_end_offset": 2**63}, f"/d/t-0: offsets go up to {2**63 - 1};"),
+        ({"leader_epoch": 2**30 + 1}, f"/d/t-0: leader epochs go up to {2**30 + 1};"),
+        ({"leader_epoch": 2**31 - 1}, f"/d/t-0: leader epochs go up to {2**31 - 1};"),
+    ],
+)
+def test_a_log_without_room_for_more_is_refused(fields: dict[str, int], said: str) -> None:
+    [problem] = problems(directory(partition("t", 0, "/d", **fields)))
+    assert problem.startswith(said)
+
+
+def test_a_log_with_room_for_more_is_adopted() -> None:
+    adopted = plan(directory(partition("t", 0, log_end_offset=2**62, leader_epoch=2**30)))
+    assert adopted.topics[0].partitions[0].leader_epoch == 2**30

@@ -12,6 +12,7 @@ from kafka.errors import PolicyViolationError
 
 from odradek.storage.files import Files
 from odradek.storage.meta_properties import read_meta_properties, read_partition_metadata
+from odradek.storage.subcommands import storage
 from support.our_broker import OurBroker
 from support.rescue import Adopted, adopt, fingerprint, lose_metadata
 from support.rescued_reading import (
@@ -208,3 +209,22 @@ def test_wrong_options(directory: Path, arguments: list[str], sentence: str) -> 
     assert refused.returncode in (1, 2)
     assert sentence in refused.stderr
     assert {name for name in fingerprint(directory) if name != ".lock"} == {name for name in before if name != ".lock"}
+
+
+@pytest.mark.parametrize("mode", ["--no-serve", "--read-only"])
+def test_bad_configs_are_refused_before_anything_is_written(
+    directory: Path, capsys: pytest.CaptureFixture[str], mode: str
+) -> None:
+    before = fingerprint(directory)
+    options = ["--config", f"{TOPIC}:retention.ms=evil", "--config", f"{TOPIC}:segment.byte=5"]
+    assert storage(["adopt", str(directory), mode, *options]) == 1
+    said = capsys.readouterr().err
+    assert f"topic {TOPIC}: retention.ms=evil: Invalid value evil" in said
+    assert f"topic {TOPIC}: segment.byte=5: Unknown topic config name" in said
+    assert fingerprint(directory) == before
+
+
+def test_a_segment_without_room_for_more_is_refused(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / f"{TOPIC}-1" / f"{2**63 - 1:020d}.log").touch()
+    assert storage(["adopt", str(directory), "--no-serve"]) == 1
+    assert f"{TOPIC}-1: offsets go up to {2**63 - 2}" in capsys.readouterr().err
