@@ -10,13 +10,13 @@ LazyDownConversionRecords (KIP-283).
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from ..protocol.errors import KafkaError
+from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.records.compression import CompressionType, compression_name
 from ..protocol.records.down_conversion import ConvertedRecords, down_convert
 from ..protocol.records.errors import UnsupportedCompressionTypeError
 from ..protocol.records.steps import Steps
 from ..storage.log import Log
-from ..storage.read_result import FileRegion, in_memory
+from ..storage.read_result import FileRegion
 from .fetch_read import (
     NO_RECORDS,
     FetchLimits,
@@ -89,14 +89,23 @@ class ConvertedRead:
         read.data.records = NO_RECORDS
         steps = converted(data, self._magic, read.wanted.fetch_offset, self._limit(read))
         self._record_work.run(
-            self._owner, steps, lambda result: self._converted(read, log, offset, result), self._is_wanted
+            self._owner, steps, lambda result: self._converted(read, log, offset, data, result), self._is_wanted
         )
 
     def _limit(self, read: PartitionRead) -> int:
         return min(read.wanted.max_bytes, self._left, CONVERTED_AT_ONCE_BYTES)
 
-    def _converted(self, read: PartitionRead, log: Log, offset: int, result: ConvertedRecords | KafkaError) -> None:
+    def _converted(
+        self,
+        read: PartitionRead,
+        log: Log,
+        offset: int,
+        source: bytes | FileRegion,
+        result: ConvertedRecords | KafkaError,
+    ) -> None:
         """Takes what was converted, or goes on after control batches."""
+        if isinstance(source, FileRegion):
+            source.close()  # here, not on the thread: a descriptor's holders are counted on one thread
         try:
             if isinstance(result, KafkaError):
                 raise result
@@ -131,7 +140,13 @@ def _convertible(read: PartitionRead) -> Log | None:
 
 
 def converted(data: bytes | FileRegion, magic: int, fetch_offset: int, limit: int) -> Steps[ConvertedRecords]:
-    """Messages of format ``magic`` for the batches in ``data``, a region of a file is read first."""
-    batches = in_memory(data)
+    """Messages of format ``magic`` for the batches in ``data``; a region of a file is read first, and not closed.
+
+    Raises KafkaError as ``down_convert``; KAFKA_STORAGE_ERROR if the file can't be read.
+    """
+    try:
+        batches = data.read() if isinstance(data, FileRegion) else data
+    except OSError as error:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
     yield
     return (yield from down_convert(batches, magic, fetch_offset, limit))

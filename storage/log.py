@@ -28,10 +28,11 @@ from .log_producers import LogProducers
 from .log_retention import oldest_breached
 from .meta_properties import read_partition_metadata, write_partition_metadata
 from .produce_gate import ProduceGate
-from .read_result import FileRegion, ReadResult, TimestampAndOffset
+from .read_result import FileRegion, ReadResult
 from .record_inspection import InspectedBatch
 from .segment import Segment
 from .sync_promise import SyncPromise
+from .timestamp_search import TimestampSearch
 from .transaction_index import AbortedTransaction
 
 __all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Log", "PendingAppend", "ReadResult"]
@@ -286,15 +287,17 @@ class Log(LogOffsets):
         except OSError as error:
             raise self.storage_error(error) from error
 
-    @on_disk
-    def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
-        """The first record whose own timestamp is `timestamp` or later; None when there is none."""
-        return self._log_files.offset_for_timestamp(timestamp, self.log_start_offset)
+    def search_timestamp(self, timestamp: int | None) -> TimestampSearch:
+        """The first record whose own timestamp is `timestamp` or later; None: that has the greatest (-1 if none has).
 
-    @on_disk
-    def max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record that has the log's greatest timestamp, -1 where none has one; None without records."""
-        return self._log_files.max_timestamp()
+        The search ends with None if there is no such record. Raises StorageError.
+        """
+        self.check_usable()
+        files, start = self._log_files, self.log_start_offset
+        try:
+            return (yield from files.search_timestamp(timestamp, start, self.storage_error))
+        except OSError as error:
+            raise self.storage_error(error) from error
 
     @on_disk
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:

@@ -6,10 +6,12 @@ be repeated. Source: Kafka's LocalLog.
 """
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from .descriptors import DescriptorCache
+from .errors import StorageError
 from .file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
 from .log_config import LogConfig
 from .log_flush import Flush
@@ -17,11 +19,11 @@ from .log_loader import remove_segment_files
 from .log_retention import RemovalQueue
 from .log_segments import LogSegments
 from .offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
-from .read_result import FileRegion, ReadResult, TimestampAndOffset
+from .read_result import FileRegion, ReadResult
 from .segment import MAX_RELATIVE_OFFSET, Segment
 from .swap_files import finish_swap
 from .time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
-from .timestamp_search import find_max_timestamp, find_timestamp
+from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
 from .transaction_index import AbortedTransaction
 
 logger = logging.getLogger(__name__)
@@ -133,20 +135,40 @@ class LogFiles:
             if len(in_use) > LOADED_INDEXES:
                 in_use.pop(0).unload_indexes()
 
-    def offset_for_timestamp(self, timestamp: int, starting_offset: int) -> TimestampAndOffset | None:
-        """The first record from `starting_offset` on whose own timestamp is `timestamp` or later."""
-        for segment in self.segments:
+    def search_timestamp(
+        self, timestamp: int | None, starting_offset: int, storage_error: Callable[[OSError], StorageError]
+    ) -> TimestampSearch:
+        """The first record from `starting_offset` on whose own timestamp is `timestamp` or later; see `Log`."""
+        if timestamp is None:
+            return (yield from self._search_max_timestamp(storage_error))
+        segment: Segment | None = self.segments.first
+        while segment is not None:
             if segment.size and segment.largest_timestamp >= timestamp:
                 self._use_indexes(segment)
-                found = find_timestamp(segment, timestamp, starting_offset)
-                if found is not None:
-                    return found
+                _, near_offset = segment.time_index.lookup(timestamp)
+                position = segment.offset_index.lookup(max(near_offset, starting_offset))
+                if position < segment.size:
+                    scan = SegmentScan(self._files, segment, position, storage_error)
+                    found = yield ScanNeeded(scan, scan.first_at_or_after(timestamp, starting_offset))
+                    if found is not None:
+                        return found
+            yield None
+            segment = self.segments.after(segment)
         return None
 
-    def max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record that has the greatest timestamp of all."""
-        newest = max(self.segments, key=lambda segment: segment.max_timestamp)
-        return find_max_timestamp(newest)
+    def _search_max_timestamp(self, storage_error: Callable[[OSError], StorageError]) -> TimestampSearch:
+        """The first record that has the greatest timestamp of all; None without records."""
+        newest = segment = self.segments.first
+        while (following := self.segments.after(segment)) is not None:
+            segment = following
+            if segment.max_timestamp > newest.max_timestamp:
+                newest = segment
+            yield None
+        position = newest.offset_index.lookup(newest.max_timestamp_offset)
+        if position >= newest.size:
+            return None
+        scan = SegmentScan(self._files, newest, position, storage_error)
+        return (yield ScanNeeded(scan, scan.first_with(newest.max_timestamp)))
 
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that touch `[fetch_offset, upper_bound_offset)`, in the order of their markers."""

@@ -11,13 +11,16 @@ Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffse
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
 from ..fetch_read import READ_COMMITTED
+from ..offset_searches import Found, OffsetSearches
 from ..partition import Partition
 from ..partitions import Partitions
+from ..record_work import RecordWork
 from ..request import RequestContext
 from .needs import HasPartitions
 
@@ -36,67 +39,92 @@ LEADER_EPOCH_SINCE = 4
 Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
 
 
+class Broker(HasPartitions, Protocol):
+    """What this handler needs."""
+
+    @property
+    def record_work(self) -> RecordWork:
+        """Where batches are searched."""
+
+
 def handle(
-    broker: HasPartitions,
+    broker: Broker,
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
 ) -> None:
-    """Looks up each partition's offset."""
+    """Looks up each partition's offset; answers at once, unless a time must be searched in batches."""
     asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     by_topic: dict[str, dict[int, Answer]] = {}
+
+    def complete() -> None:
+        topics = [
+            ListOffsetsResponse.ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
+            for name, answers in by_topic.items()
+        ]
+        reply(ListOffsetsResponse(topics=topics))
+
+    searches = OffsetSearches(broker.record_work, context.connection_id, context.is_wanted, complete)
     for topic in request.topics:
         answers = by_topic.setdefault(topic.name, {})
         for wanted in topic.partitions:
             index = wanted.partition_index
+            answer = answers[index] = Answer(partition_index=index)
             try:
                 if asked[topic.name, index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
-                answers[index] = _answer(broker.partitions, topic.name, wanted, request.isolation_level, context)
+                partition = _partition(broker.partitions, topic.name, wanted, context.api_version)
+                _look_up(partition, answer, wanted, request.isolation_level, context, searches)
             except KafkaError as error:
-                answers[index] = Answer(partition_index=index, error_code=error.error_code)
-    topics = [
-        ListOffsetsResponse.ListOffsetsTopicResponse(name=name, partitions=list(answers.values()))
-        for name, answers in by_topic.items()
-    ]
-    reply(ListOffsetsResponse(topics=topics))
+                answer.error_code = error.error_code
+    searches.go_on()
 
 
-def _answer(
-    partitions: Partitions,
-    topic: str,
-    wanted: ListOffsetsRequest.ListOffsetsPartition,
-    isolation_level: int,
-    context: RequestContext,
-) -> Answer:
-    """One partition's offset; raises KafkaError."""
-    version = context.api_version
+def _partition(
+    partitions: Partitions, topic: str, wanted: ListOffsetsRequest.ListOffsetsPartition, version: int
+) -> Partition:
+    """The partition, if it may be asked for this; raises KafkaError."""
     if version < SINCE_VERSION.get(wanted.timestamp, 0) or wanted.timestamp < EARLIEST_PENDING_UPLOAD:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     partition = partitions.get(topic, wanted.partition_index)
     partition.check_leader_epoch(wanted.current_leader_epoch)
+    return partition
+
+
+def _look_up(
+    partition: Partition,
+    answer: Answer,
+    wanted: ListOffsetsRequest.ListOffsetsPartition,
+    isolation_level: int,
+    context: RequestContext,
+    searches: OffsetSearches,
+) -> None:
+    """Fills in one partition's answer, or leaves it to a search; raises KafkaError."""
+    version = context.api_version
     log = partition.log
     readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
     if version == 0:
-        return Answer(
-            partition_index=wanted.partition_index,
-            old_style_offsets=_offsets_before(partition, wanted.timestamp, wanted.max_num_offsets, context.now_ms),
-        )
-    answer = Answer(partition_index=wanted.partition_index)
-    if wanted.timestamp == LATEST:
-        answer.offset, answer.leader_epoch = readable, partition.leader_epoch
-    elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
-        answer.offset = log.log_start_offset
-        answer.leader_epoch = log.epoch_of(answer.offset)
-    elif wanted.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        found = log.max_timestamp() if wanted.timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(wanted.timestamp)
+        answer.old_style_offsets = _offsets_before(partition, wanted.timestamp, wanted.max_num_offsets, context.now_ms)
+        return
+
+    def fill(timestamp: int, offset: int, leader_epoch: int) -> None:
+        answer.timestamp, answer.offset = timestamp, offset
+        if version >= LEADER_EPOCH_SINCE:
+            answer.leader_epoch = leader_epoch
+
+    def found(result: Found) -> None:
+        if isinstance(result, KafkaError):
+            answer.error_code = result.error_code
         # What a reader of this isolation level can't see yet has no offset for it.
-        if found is not None and found.offset < readable:
-            answer.timestamp, answer.offset = found.timestamp, found.offset
-            answer.leader_epoch = found.leader_epoch
-    if version < LEADER_EPOCH_SINCE:
-        answer.leader_epoch = -1
-    return answer
+        elif result is not None and result.offset < readable:
+            fill(*result)
+
+    if wanted.timestamp == LATEST:
+        fill(-1, readable, partition.leader_epoch)
+    elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
+        fill(-1, log.log_start_offset, log.epoch_of(log.log_start_offset))
+    elif wanted.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        searches.add(log.search_timestamp(None if wanted.timestamp == MAX_TIMESTAMP else wanted.timestamp), found)
 
 
 def _offsets_before(partition: Partition, timestamp: int, max_count: int, now_ms: int) -> list[int]:

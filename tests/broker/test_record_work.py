@@ -1,16 +1,24 @@
 """Looking into records: in slices on a thread, fair between owners, and never on the event loop beyond a bound."""
 
 import asyncio
+import gc
 import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from odradek.broker import record_work
+from odradek.broker.fetch_session import FetchSessionCache
+from odradek.broker.offset_searches import OffsetSearches
 from odradek.broker.record_work import MAX_BEGUN, RecordWork
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.fetch import FetchRequest
+from odradek.protocol.messages.offsets import ListOffsetsRequest
+from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
@@ -19,7 +27,7 @@ from odradek.protocol.records.steps import Steps
 from odradek.storage.log_config import MAX_INT64, LogConfig
 from odradek.storage.read_result import in_memory
 from odradek.storage.record_inspection import MAX_RECORD_ERRORS
-from support.append_path import NOW, AppendPath, batch, only
+from support.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 
 COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}))
 HOUR_MS = 3_600_000
@@ -207,4 +215,56 @@ async def test_a_configuration_that_changes_meanwhile_is_the_one_that_counts(tmp
     assert only(await answer).base_offset == 0
     stored = in_memory(path.log().read(0, 1 << 20).data)
     assert stored[22] & 7 == CompressionType.LZ4
+    await path.close()
+
+
+async def test_a_search_by_time_looks_into_records_beside_the_loop(tmp_path: Path) -> None:
+    """A batch claims a greatest timestamp that none of its records has: all of them are looked at."""
+    path = AppendPath(tmp_path, LogConfig())
+    builder = BatchBuilder(compression=CompressionType.GZIP)
+    for _ in range(20_000):
+        builder.append(NOW, b"k", None)
+    builder._max_timestamp = NOW + HOUR_MS
+    await path.produce({0: builder.build()})
+    await path.produce({0: encode_batch([Record(0, NOW + 2 * HOUR_MS, b"k", b"v", [])])})
+    open_files = len(path.directory._descriptors)
+    for timestamp, offset in ((NOW + 1, 20_000), (NOW, 0), (-3, 20_000), (NOW + 3 * HOUR_MS, -1)):
+        wanted_time = ListOffsetsRequest.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        request = ListOffsetsRequest(-1, 0, [ListOffsetsRequest.ListOffsetsTopic(TOPIC, [wanted_time])])
+        answer = path.send(ApiKey.LIST_OFFSETS, 7, request)
+        assert answer.done() == (offset == -1), "batches are read beside the loop, indexes are not"
+        [topic] = (await answer).topics
+        assert topic.partitions[0].offset == offset
+    assert len(path.directory._descriptors) == open_files
+    descriptor = path.log().segments.active.hold_open()
+    assert descriptor._holders == 1, "what a search holds is given back"
+    await path.close()
+
+
+async def test_a_search_ends_with_its_connection(tmp_path: Path) -> None:
+    path = AppendPath(tmp_path, LogConfig())
+    await path.produce({0: tiny(20_000, key=b"k")})
+    searches = OffsetSearches(path.broker.record_work, 1, lambda: False, lambda: pytest.fail("nobody waits"))
+    searches.add(path.log().search_timestamp(NOW), lambda _: pytest.fail("nobody waits"))
+    searches.go_on()
+    del searches
+    await turns()
+    assert len(path.broker.record_work) == 0
+    gc.collect()
+    assert path.log().segments.active.hold_open()._holders == 1
+    await path.close()
+
+
+async def test_a_fetch_of_an_old_client_is_converted_beside_the_loop(tmp_path: Path) -> None:
+    path = AppendPath(tmp_path, LogConfig())
+    path.broker.fetch_sessions = FetchSessionCache(1, 1000, Random(1))
+    sent = [Record(index, NOW, b"k", b"v", []) for index in range(20_000)]
+    await path.produce({0: encode_batch(sent)})
+    wanted_partition = FetchRequest.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    topics = [FetchRequest.FetchTopic(TOPIC, ZERO_UUID, [wanted_partition])]
+    answer = path.send(ApiKey.FETCH, 2, FetchRequest(topics=topics, max_wait_ms=0, min_bytes=0))
+    assert not answer.done()
+    [topic] = (await answer).responses
+    assert bytes(topic.partitions[0].records).count(b"\0\0\0\1k\0\0\0\1v") == 20_000
+    assert path.log().segments.active.hold_open()._holders == 1
     await path.close()

@@ -15,6 +15,7 @@ from odradek.storage.log import AppendOrigin, FileRegion, Log
 from odradek.storage.log_config import LogConfig
 from odradek.storage.read_result import TimestampAndOffset
 from support.log_model import records_of
+from support.timestamp_searches import max_timestamp, offset_for_timestamp
 
 NOW = 1_700_000_000_000
 
@@ -67,8 +68,8 @@ def test_log_append_time(tmp_path: Path) -> None:
     assert (info.log_append_time, info.max_timestamp) == (NOW, NOW)
     log.append_as_leader(batch(1), 7, NOW + 5)
     assert [r.timestamp for r in records_of(log.read(0, 10_000).data)] == [NOW] * 3 + [NOW + 5]
-    assert log.offset_for_timestamp(NOW + 1) == (NOW + 5, 3, 7)
-    assert log.max_timestamp() == (NOW + 5, 3, 7)
+    assert offset_for_timestamp(log, NOW + 1) == (NOW + 5, 3, 7)
+    assert max_timestamp(log) == (NOW + 5, 3, 7)
     log.abandon()
     assert Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW).log_end_offset == 4, "the CRC is right"
 
@@ -101,25 +102,25 @@ def test_times_are_the_records_own(tmp_path: Path) -> None:
     log.append_as_leader(batch(NOW, NOW + 50, NOW + 20), 0, NOW)
     log.append_as_leader(batch(NOW + 10, NOW + 5, compression=CompressionType.GZIP), 0, NOW)
     log.append_as_leader(batch(NOW + 40, NOW + 50, NOW + 60), 0, NOW)
-    assert log.offset_for_timestamp(0) == (NOW, 0, 0)
-    assert log.offset_for_timestamp(NOW + 1) == (NOW + 50, 1, 0)
-    assert log.offset_for_timestamp(NOW + 50) == (NOW + 50, 1, 0)
-    assert log.offset_for_timestamp(NOW + 51) == (NOW + 60, 7, 0)
-    assert log.offset_for_timestamp(NOW + 60) == (NOW + 60, 7, 0)
-    assert log.offset_for_timestamp(NOW + 61) is None
-    assert log.max_timestamp() == (NOW + 60, 7, 0)
+    assert offset_for_timestamp(log, 0) == (NOW, 0, 0)
+    assert offset_for_timestamp(log, NOW + 1) == (NOW + 50, 1, 0)
+    assert offset_for_timestamp(log, NOW + 50) == (NOW + 50, 1, 0)
+    assert offset_for_timestamp(log, NOW + 51) == (NOW + 60, 7, 0)
+    assert offset_for_timestamp(log, NOW + 60) == (NOW + 60, 7, 0)
+    assert offset_for_timestamp(log, NOW + 61) is None
+    assert max_timestamp(log) == (NOW + 60, 7, 0)
     log.increment_log_start_offset(2)
-    assert log.offset_for_timestamp(0) == (NOW + 20, 2, 0)
+    assert offset_for_timestamp(log, 0) == (NOW + 20, 2, 0)
     log.increment_log_start_offset(8)
-    assert log.offset_for_timestamp(0) is None
+    assert offset_for_timestamp(log, 0) is None
 
 
 def test_an_empty_log_has_no_times(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    assert log.offset_for_timestamp(0) is None
-    assert log.max_timestamp() is None
+    assert offset_for_timestamp(log, 0) is None
+    assert max_timestamp(log) is None
     log.append_as_leader(batch(-1), 0, NOW)
-    assert log.max_timestamp() == TimestampAndOffset(-1, 0, 0), "as in Kafka, once there are records"
+    assert max_timestamp(log) == TimestampAndOffset(-1, 0, 0), "as in Kafka, once there are records"
 
 
 def test_large_reads_are_regions_that_outlive_their_segment(tmp_path: Path) -> None:

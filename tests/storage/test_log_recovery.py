@@ -13,6 +13,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 from support.log_model import records_of
+from support.timestamp_searches import offset_for_timestamp
 
 NOW = 1_700_000_000_000
 
@@ -167,7 +168,7 @@ def test_a_bad_index_is_rebuilt_even_after_a_clean_stop(tmp_path: Path, damage: 
     assert log.log_end_offset == 50
     for offset in range(50):
         assert values_of(log, offset)[0] == b"%d" % offset
-        found = log.offset_for_timestamp(NOW + offset)
+        found = offset_for_timestamp(log, NOW + offset)
         assert found is not None
         assert found.offset == offset
 

@@ -75,6 +75,7 @@ class AppendPath:
             fetch_check_crcs=False,
             fetch_sessions=None,
             record_work=RecordWork(),
+            config=SimpleNamespace(get_int=lambda _: 1 << 30),  # the memory that large requests may take
         )
         self.dispatcher = Dispatcher(self.broker)
 

@@ -17,6 +17,7 @@ from odradek.storage.log import FileRegion, Log
 from odradek.storage.log_config import LogConfig
 from odradek.storage.read_result import TimestampAndOffset
 from odradek.storage.segment import Segment
+from support.timestamp_searches import max_timestamp, offset_for_timestamp
 
 START_MS = 1_700_000_000_000
 
@@ -155,8 +156,8 @@ class Driver:
 
     def find_time(self) -> None:
         timestamp = self.now_ms - self.random.randrange(-10, 10_000)
-        assert self.log.offset_for_timestamp(timestamp) == self.model.offset_for_timestamp(timestamp)
-        found = self.log.max_timestamp()
+        assert offset_for_timestamp(self.log, timestamp) == self.model.offset_for_timestamp(timestamp)
+        found = max_timestamp(self.log)
         expected = self.model.max_timestamp()
         # The greatest may lie below the log's start, in a segment that is still there.
         if expected is not None and found is not None and found.offset >= self.model.log_start_offset:
