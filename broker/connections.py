@@ -37,6 +37,8 @@ class Connections:
         self._open: dict[int, Connection] = {}
         self._by_host: Counter[str] = Counter()
         self._next_id = 0
+        self.on_room: Callable[[], object] = lambda: None
+        """Called when a connection is gone."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -52,13 +54,16 @@ class Connections:
         self._max_connections = max_connections
         self._max_per_ip = max_connections_per_ip
         self._max_per_ip_overrides = max_connections_per_ip_overrides
+        self.on_room()
+
+    @property
+    def max_connections(self) -> int:
+        """The most connections that there may be; more are not accepted (:mod:`.acceptor`)."""
+        return self._max_connections
 
     def admit(self, connection: Connection) -> bool:
         """Counts a new connection in; False (and one log line) where a limit is reached."""
         host = connection.client_host
-        if len(self._open) >= self._max_connections:
-            logger.warning("refusing a connection from %s: max.connections=%d is reached", host, self._max_connections)
-            return False
         limit = self._max_per_ip_overrides.get(host, self._max_per_ip)
         if self._by_host[host] >= limit:
             logger.warning("refusing a connection from %s: max.connections.per.ip=%d is reached", host, limit)
@@ -76,6 +81,7 @@ class Connections:
             self._by_host[connection.client_host] -= 1
             if not self._by_host[connection.client_host]:
                 del self._by_host[connection.client_host]
+            self.on_room()
 
     def used(self, connection: Connection) -> None:
         """Notes that a request came in."""

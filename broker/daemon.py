@@ -21,6 +21,7 @@ from ..storage.errors import StorageError
 from ..storage.log_config import MAX_INT64, LogConfig
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
+from .acceptor import Acceptor
 from .advertising import endpoints
 from .background import Background
 from .broker import Broker, config_under
@@ -32,6 +33,7 @@ from .config.topic_config import log_config_for
 from .connection import Connection
 from .connections import Connections
 from .coordinators import Coordinators
+from .descriptor_limit import descriptor_shares
 from .directory_failures import DirectoryFailures
 from .directory_identity import cordoned_paths, identify
 from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
@@ -99,7 +101,7 @@ class Daemon:
         """Those that are online."""
         self._bound: list[BoundListener] = []
         self._advertised: list[Endpoint] = []
-        self._servers: list[asyncio.Server] = []
+        self._acceptor: Acceptor | None = None
         self._timers: LoopTimers | None = None
         self._patient_timers: PatientTimers | None = None
         self._broker: Broker | None = None
@@ -169,6 +171,7 @@ class Daemon:
             map(Path, config.log_dirs),
             ReservedFiles if self._read_only is None else self._read_only.files_for,
             None if config["metadata.log.dir"] is None else Path(config["metadata.log.dir"]),
+            descriptor_shares().segments,
         )
         self._directories = self._log_dirs.online
         metadata = self._open_metadata(now_ms)
@@ -386,10 +389,13 @@ class Daemon:
             self._watch_disks(self._timers)
         addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
         warn_of_open_access(broker.metadata.image, broker.metadata.node_id, addresses)
-        for bound in self._bound:
-            factory = functools.partial(Connection, broker.connections, dispatcher, bound.listener.name)
-            for one in bound.sockets:
-                self._servers.append(await loop.create_server(factory, sock=one))
+        listeners = [
+            (one, functools.partial(Connection, broker.connections, dispatcher, bound.listener.name))
+            for bound in self._bound
+            for one in bound.sockets
+        ]
+        self._acceptor = Acceptor(loop, listeners, broker.connections, descriptor_shares())
+        self._acceptor.start()
         self._background = Background(self._directories, self._timers, clock_ms, self._group_commit)
         assert self._patient_timers is not None
         self._patient_timers.every(IDLE_CHECK_MS, broker.connections.close_idle)
@@ -425,8 +431,8 @@ class Daemon:
         """
         if self.failure is not None:
             return
-        for server in self._servers:
-            server.close()
+        if self._acceptor is not None:
+            self._acceptor.close()
         broker = self.broker
         broker.coordinators.shutdown()
         broker.connections.close_all()
@@ -478,8 +484,8 @@ class Daemon:
         if self._patient_timers is not None:
             self._patient_timers.close()
         self._stalls.stop()
-        for server in self._servers:
-            server.close()
+        if self._acceptor is not None:
+            self._acceptor.close()
         for bound in self._bound:
             bound.close()
         for directory in self._directories:

@@ -1,16 +1,63 @@
-"""The limit of open files of this process: every connection and every open segment takes of it.
+"""The limit of open files of this process, and what may take how much of it.
 
-Owns: raising the limit. Never does: closing anything.
+Owns: the division. Half of the limit, 4,096 at most, is for segments of logs; a reserve is for everything else that the
+broker opens (checkpoints, snapshots, the cleaner, threads); connections get the rest. Never does: closing anything.
 """
 
 import sys
+from typing import NamedTuple
+
+SEGMENTS_MAX = 4_096
+LEAST_RESERVE = 32
+LARGEST_RESERVE = 256
+UNLIMITED = 1 << 20
+"""Taken for a limit that does not exist."""
+MACOS_LIMIT = 10_240
+"""The most that macOS grants if its hard limit is "unlimited" (OPEN_MAX)."""
+
+
+class DescriptorShares(NamedTuple):
+    """How many descriptors there may be."""
+
+    limit: int
+    """In all: the soft limit of the process."""
+    segments: int
+    """Open segments of all log directories together."""
+    reserve: int
+    """Not to be used by connections, besides those of segments."""
+
+    @property
+    def connections(self) -> int:
+        """Connections of clients."""
+        return max(1, self.limit - self.segments - self.reserve)
+
+
+def shares_of(limit: int) -> DescriptorShares:
+    """Divides a limit."""
+    reserve = min(LARGEST_RESERVE, max(LEAST_RESERVE, limit // 8))
+    return DescriptorShares(limit, max(1, min(SEGMENTS_MAX, limit // 2)), reserve)
+
+
+def descriptor_shares() -> DescriptorShares:
+    """Divides the limit that this process has now."""
+    if sys.platform == "win32":
+        return shares_of(UNLIMITED)
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return shares_of(UNLIMITED if soft == resource.RLIM_INFINITY else soft)
 
 
 def raise_descriptor_limit() -> None:
-    """Lifts the soft limit of open files to the hard one: every partition holds at least one descriptor."""
+    """Lifts the soft limit of open files to the hard one, or as far as the system grants it."""
     if sys.platform != "win32":
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft != hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        for wanted in (hard, MACOS_LIMIT):
+            if soft != resource.RLIM_INFINITY and (wanted == resource.RLIM_INFINITY or wanted > soft):
+                try:
+                    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+                except (ValueError, OSError):
+                    continue
+                return

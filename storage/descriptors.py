@@ -4,6 +4,7 @@ Owns: the descriptors. Never does: reading or writing. Invariant: a descriptor s
 when its segment was closed, evicted or deleted meanwhile.
 """
 
+import errno
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -57,10 +58,21 @@ class DescriptorCache:
         """The file's descriptor: usable while its `fd` is not -1, and for sure by `hold`."""
         descriptor = self._open.get(path)
         if descriptor is None:
-            descriptor = self._open[path] = Descriptor(self.files, self.files.open(path, flags))
+            descriptor = self._open[path] = Descriptor(self.files, self._open_file(path, flags))
             while len(self._open) > self.max_open:
                 self._open.popitem(last=False)[1].release()
         return descriptor
+
+    def _open_file(self, path: Path, flags: int) -> int:
+        """Opens a file; if the process has no descriptor left, half of the cache makes room. Raises OSError."""
+        try:
+            return self.files.open(path, flags)
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or self.max_open == sys.maxsize or not self._open:
+                raise
+        for _ in range((len(self._open) + 1) // 2):
+            self._open.popitem(last=False)[1].release()
+        return self.files.open(path, flags)
 
     @contextmanager
     def without_eviction(self) -> Iterator[None]:

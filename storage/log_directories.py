@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from .checkpoints import TopicPartition
+from .descriptors import DEFAULT_MAX_OPEN
 from .errors import CorruptCheckpointError, StorageError
 from .files import Files
 from .log_directory import LogDirectory
@@ -40,25 +41,31 @@ class LogDirectories:
 
     @classmethod
     def open(
-        cls, paths: Iterable[Path], files_for: Callable[[Path], Files], metadata_path: Path | None = None
+        cls,
+        paths: Iterable[Path],
+        files_for: Callable[[Path], Files],
+        metadata_path: Path | None = None,
+        max_open_files: int = DEFAULT_MAX_OPEN,
     ) -> "LogDirectories":
         """Opens and locks what can be; `files_for` gives the file layer of a directory.
 
-        `metadata_path`: where the metadata log lies (`metadata.log.dir`); None: in the first of `paths`. A directory
-        that the disk refuses is left out, with its reason in the log. Raises StorageError where the one with the
-        metadata is among those, or two names mean one directory; DirectoryLockedError; CorruptCheckpointError
-        (meta.properties).
+        `metadata_path`: where the metadata log lies (`metadata.log.dir`); None: in the first of `paths`.
+        `max_open_files`: how many segments of all directories together are open at once. A directory that the disk
+        refuses is left out, with its reason in the log. Raises StorageError where the one with the metadata is among
+        those, or two names mean one directory; DirectoryLockedError; CorruptCheckpointError (meta.properties).
         """
         absolute = [path.absolute() for path in paths]
         directories = cls(absolute, absolute[0] if metadata_path is None else metadata_path.absolute())
         _refuse_twice(directories.paths)
+        share = max(1, max_open_files // len({*directories.paths, directories.metadata_path}))
         try:
             if directories.metadata_path not in directories.paths:
                 path = directories.metadata_path
-                directories.own_metadata = LogDirectory.open(path, files_for(path))
+                directories.own_metadata = LogDirectory.open(path, files_for(path), max_open_files=share)
             for path in directories.paths:
                 try:
-                    directories.online.append(LogDirectory.open(path, files_for(path)))
+                    opened = LogDirectory.open(path, files_for(path), max_open_files=share)
+                    directories.online.append(opened)
                 except StorageError as error:
                     if path == directories.metadata_path:
                         raise

@@ -261,7 +261,11 @@ def test_max_connections_is_kept_from_the_next_connection_on(tmp_path: Path) -> 
             assert await is_open(first)
             assert alter(daemon, {"max.connections": "1"}) == (ErrorCode.NONE, None)
             await loop.sock_connect(second, address)
-            assert not await is_open(second)
+            waiting = asyncio.create_task(is_open(second))
+            assert await is_open(first)
+            assert not waiting.done(), "it waits in the backlog, as in Kafka"
+            first.close()
+            assert await waiting
 
     run(tmp_path, work)
 

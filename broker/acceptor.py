@@ -1,0 +1,167 @@
+"""Accepts connections on all listeners as long as there is room for them.
+
+Owns: the listening sockets' turns, and whether accepting is paused. Never does: serving. Invariants: at the limit of
+connections, or of descriptors, new ones wait in the system's backlog, as Kafka's do at ``max.connections``; what is
+open goes on, and a reserve of descriptors stays for files. The event loop's own servers accept until no descriptor is
+left, and then close what waits. Source: ``SocketServer.Acceptor``, ``ConnectionQuotas.waitForConnectionSlot``.
+"""
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from .connection import Connection
+from .connections import Connections
+from .descriptor_limit import DescriptorShares
+
+logger = logging.getLogger(__name__)
+
+ACCEPTED_A_TURN = 16
+"""How many connections are accepted before others have their turn: some 2 ms of work."""
+LOOK_AGAIN_S = 0.2
+"""How often it is looked for room while accepting is paused; closed connections make room at once."""
+EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""The system has no room for one more."""
+
+ConnectionFactory = Callable[[], Connection]
+
+
+class Acceptor:
+    """Accepts until it is closed."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listeners: Sequence[tuple[socket.socket, ConnectionFactory]],
+        connections: Connections,
+        shares: DescriptorShares,
+    ) -> None:
+        """``listeners``: bound sockets, with what makes a connection of each."""
+        self._loop = loop
+        self._listeners = listeners
+        self._connections = connections
+        self._shares = shares
+        self._highest_descriptor = shares.limit - shares.reserve
+        self._opening: set[asyncio.Task[object]] = set()
+        self._held: tuple[socket.socket, ConnectionFactory] | None = None
+        """A connection that was accepted when too few descriptors were left; it is served when there are more."""
+        self._is_accepting = False
+        self._is_closed = False
+        self._look_again: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begins to accept."""
+        self._connections.on_room = self._resume
+        self._accept_again()
+
+    def close(self) -> None:
+        """Accepts nothing more, and closes the listening sockets."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._stop_accepting()
+        if self._look_again is not None:
+            self._look_again.cancel()
+        if self._held is not None:
+            self._held[0].close()
+        for task in self._opening:
+            task.cancel()
+        for one, _ in self._listeners:
+            one.close()
+
+    def _accept_again(self) -> None:
+        self._is_accepting = True
+        for one, factory in self._listeners:
+            self._loop.add_reader(one.fileno(), partial(self._accept, one, factory))
+
+    def _stop_accepting(self) -> None:
+        if self._is_accepting:
+            self._is_accepting = False
+            for one, _ in self._listeners:
+                self._loop.remove_reader(one.fileno())
+
+    def _accept(self, listener: socket.socket, factory: ConnectionFactory) -> None:
+        """Accepts what waits at one listener, as far as there is room."""
+        for _ in range(ACCEPTED_A_TURN):
+            if not self._is_accepting:
+                return
+            if self._is_full():
+                by_key = self._connections.max_connections < self._shares.connections
+                self._pause("max.connections allows no more" if by_key else "the limit of open files allows no more")
+                return
+            try:
+                accepted, _ = listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                if error.errno in EXHAUSTED:
+                    self._pause(str(error))
+                    return
+                continue  # the client has given up (ECONNABORTED), or its network has failed: see accept(2)
+            accepted.setblocking(False)
+            if accepted.fileno() >= self._highest_descriptor:
+                # The lowest free number is taken, so nearly all are: files need the others.
+                self._held = accepted, factory
+                self._pause("the limit of open files is near")
+                return
+            self._open(accepted, factory)
+
+    def _is_full(self) -> bool:
+        most = min(self._connections.max_connections, self._shares.connections)
+        return len(self._connections) + len(self._opening) >= most
+
+    def _open(self, accepted: socket.socket, factory: ConnectionFactory) -> None:
+        task = self._loop.create_task(self._connect(accepted, factory))
+        self._opening.add(task)
+        task.add_done_callback(self._opened)
+
+    async def _connect(self, accepted: socket.socket, factory: ConnectionFactory) -> object:
+        try:
+            return await self._loop.connect_accepted_socket(factory, accepted)
+        except OSError as error:
+            accepted.close()
+            logger.debug("a client was gone before it was served: %s", error)
+            return None
+
+    def _opened(self, task: "asyncio.Task[object]") -> None:
+        self._opening.discard(task)
+        if not task.cancelled():
+            task.result()
+
+    def _pause(self, why: str) -> None:
+        self._stop_accepting()
+        logger.warning("%d connections are open, and %s: others wait until one is closed", len(self._connections), why)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        if self._look_again is None:
+            self._look_again = self._loop.call_later(LOOK_AGAIN_S, self._look)
+
+    def _look(self) -> None:
+        self._look_again = None
+        self._resume()
+
+    def _resume(self) -> None:
+        """Accepts again if there is room; harmless at any time."""
+        if self._is_accepting or self._is_closed:
+            return
+        if self._is_full() or not self._has_descriptors():
+            self._look_later()
+            return
+        held, self._held = self._held, None
+        if held is not None:
+            self._open(*held)
+        self._accept_again()
+
+    def _has_descriptors(self) -> bool:
+        """Whether a new descriptor would leave the reserve alone."""
+        try:
+            probe = os.dup(self._listeners[0][0].fileno())
+        except OSError:
+            return False
+        os.close(probe)
+        return probe < self._highest_descriptor
