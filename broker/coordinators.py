@@ -26,6 +26,7 @@ from .metadata.service import MetadataService
 from .partition import Partition
 from .partitions import Partitions
 from .random_ids import random_uuid_text
+from .slices import StepsTo
 from .transactions.config import TransactionCoordinatorConfig
 
 if TYPE_CHECKING:
@@ -105,15 +106,15 @@ class Coordinators:
         """Takes over configs that may change while the broker runs."""
         self.groups.reconfigure(GroupCoordinatorConfig(**group_settings(config, image)))
 
-    def topics_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+    def topics_changed(self, image: MetadataImage, delta: MetadataDelta) -> StepsTo[None]:
         """Tells consumer groups of topics that came, changed or went: they assign anew."""
         changed = {topic_id for topic_id, _ in delta.changed_partitions}
         names = {image.topics_by_id[topic_id].name for topic_id in changed if topic_id in image.topics_by_id}
         names.update(topic.name for topic in delta.deleted_topics.values())
         if names:
-            self.groups.topics_changed(names, bool(delta.created_topics))
+            yield from self.groups.topics_changed(names, bool(delta.created_topics))
 
-    def topics_deleted(self, topics: Iterable[TopicImage]) -> None:
+    def topics_deleted(self, topics: Iterable[TopicImage]) -> StepsTo[None]:
         """Topics are no more: their offsets are forgotten, and nobody coordinates what has no log."""
         deleted = {topic.name: topic for topic in topics}
         for name, coordinator in self._by_topic.items():
@@ -121,7 +122,7 @@ class Coordinators:
                 for index in deleted[name].partitions:
                     coordinator.resign(index)
         if deleted:
-            self.groups.topics_deleted(set(deleted))
+            yield from self.groups.topics_deleted(set(deleted))
 
     def shutdown(self) -> None:
         """Serves nobody any more."""

@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from ..protocol.errors import KafkaError
 from ..storage.disk_reserve import ReservedFiles
 from ..storage.errors import StorageError
 from ..storage.log_config import MAX_INT64, LogConfig
@@ -46,9 +45,10 @@ from .internal_topics import OFFSETS_TOPIC
 from .listening import BoundListener, bind
 from .loop_timers import LoopTimers
 from .metadata.directories import cordoned_records
-from .metadata.image import Endpoint, MetadataDelta, MetadataImage, ResourceType
+from .metadata.image import Endpoint, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
+from .metadata_reactions import MetadataReactions
 from .open_access import warn_of_open_access
 from .partitions import Partitions
 from .patient_timers import PatientTimers, suspended_ms
@@ -57,7 +57,7 @@ from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
 from .retention_warnings import RetentionWarnings
-from .slices import Slices, monotonic_ms
+from .slices import Slices, monotonic_ms, outcome
 from .stall_watch import StallWatch
 from .stored_configs import log_bad_configs
 from .unread import Unread
@@ -239,8 +239,10 @@ class Daemon:
         )
         metadata.ensure_topic(OFFSETS_TOPIC, now_ms)
         for topic in metadata.image.topics_by_name.values():
-            hosting.host_topic(topic)
-        metadata.subscribe(self._metadata_changed)
+            outcome(hosting.host_topic(topic))
+        reactions = MetadataReactions(self.broker, hosting, self._cordon, clock_ms)
+        metadata.prepare(reactions.host_drafts)
+        metadata.subscribe(reactions.changed)
         self.broker.coordinators.load()
         DirectoryFailures(
             self._log_dirs,
@@ -326,27 +328,6 @@ class Daemon:
         known = self._image.topics_by_name.get(topic)
         return known is None or index not in known.partitions or topic_id not in (None, known.topic_id)
 
-    def _metadata_changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        """Opens, reconfigures and drops what the records say, before the request that wrote them is answered."""
-        assert self._hosting is not None
-        self._image = image
-        for topic in delta.deleted_topics.values():
-            self.broker.replica_moves.topic_deleted(topic.name)
-            self._hosting.drop_topic(topic.name, clock_ms())
-        self.broker.coordinators.topics_deleted(delta.deleted_topics.values())
-        self.broker.coordinators.topics_changed(image, delta)
-        if self.broker.configs_changed(image, delta):
-            self._hosting.reconfigure_all()
-            self.broker.coordinators.reconfigure(self.broker.config, image)
-            asyncio.get_running_loop().call_soon(self._cordon)
-        for topic_id in {topic_id for topic_id, _ in delta.changed_partitions}:
-            changed = image.topics_by_id.get(topic_id)
-            if changed is not None:
-                self._hosting.host_topic(changed)
-        for resource_type, name in delta.changed_configs:
-            if resource_type == ResourceType.TOPIC:
-                self._hosting.reconfigure_topic(name)
-
     def _end(self, reason: str) -> None:
         """Nothing can go on: ends as a crash does, and says why."""
         if self.failure is not None:
@@ -362,12 +343,12 @@ class Daemon:
         assert self._log_dirs is not None
         broker = self.broker
         self._log_dirs.cordoned = cordoned_paths(broker.config, self._log_dirs.paths)
-        metadata = broker.metadata
-        records = cordoned_records(metadata.image, metadata.controller, self._log_dirs.cordoned_ids)
-        try:
-            metadata.commit(records, clock_ms())
-        except KafkaError as error:
-            logger.error("cordoned.log.dirs could not be written to the metadata: %s", error)
+        metadata, ids = broker.metadata, self._log_dirs.cordoned_ids
+        metadata.record(
+            lambda: cordoned_records(metadata.image, metadata.controller, ids),
+            clock_ms(),
+            lambda error: logger.error("cordoned.log.dirs could not be written to the metadata: %s", error),
+        )
 
     def _open_rest(self) -> None:
         """Opens what nobody has used yet, a few partitions at a time, so that requests come in between."""
@@ -383,6 +364,7 @@ class Daemon:
         if self._read_only is not None:
             broker.metadata.refusal = self._read_only.refusal
             dispatcher.serve_otherwise(self._read_only.handlers())
+        broker.metadata.run = broker.slices.start
         assert self._timers is not None
         assert self._group_commit is not None
         if self._read_only is None:
@@ -447,6 +429,9 @@ class Daemon:
             await self._background.finish()
         if self._moves is not None:
             await self._moves.finish()
+        # A change of the metadata that is under way ends as in a crash: the next start completes what its log says.
+        broker.metadata.turns.close()
+        broker.slices.close()
         if self._group_commit is not None:
             await self._group_commit.finish()
         if self._snapshots is not None:
@@ -479,6 +464,9 @@ class Daemon:
 
     def _give_up(self) -> None:
         """Undoes a start that failed, or a start."""
+        if self._broker is not None:
+            self._broker.metadata.turns.close()
+            self._broker.slices.close()
         if self._timers is not None:
             self._timers.close()
         if self._patient_timers is not None:

@@ -77,8 +77,11 @@ class DirectoryFailures:
         names = ",".join(f"{partition.topic}-{partition.index}" for partition in failed)
         logger.warning("Stopped serving replicas %s in dir %s", names, directory.path)
         metadata = self._metadata
-        try:
-            metadata.commit(offline_records(metadata.image, metadata.controller, directory_id), self._clock_ms())
-        except KafkaError as error:
+
+        def unwritten(error: KafkaError) -> None:
             # The metadata directory fails too, and with it the broker.
             logger.error("%s is offline, which could not be written down: %s", directory.path, error)
+
+        metadata.record(
+            lambda: offline_records(metadata.image, metadata.controller, directory_id), self._clock_ms(), unwritten
+        )

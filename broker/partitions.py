@@ -36,12 +36,15 @@ class Partitions:
         self._name_by_id[partition.topic_id] = partition.topic
 
     def remove_topic(self, topic: str) -> list[Partition]:
-        """Serves a topic no longer; its partitions. Who waits for them is told."""
+        """Serves a topic no longer; its partitions, whose waiters the caller notifies."""
         partitions = list(self._by_topic.pop(topic, {}).values())
-        for partition in partitions:
-            self._name_by_id.pop(partition.topic_id, None)
-            partition.notify(0)
+        if partitions:
+            self._name_by_id.pop(partitions[0].topic_id, None)
         return partitions
+
+    def topics(self) -> list[str]:
+        """The names of all topics that are served."""
+        return list(self._by_topic)
 
     def of_topic(self, topic: str) -> dict[int, Partition]:
         """The partitions of a topic by index; empty where it is not served."""

@@ -188,9 +188,13 @@ class ReplicaMoves:
             if move.lag > TAIL_OFFSETS:
                 continue
             exchanged: asyncio.Future[bool] = loop.create_future()
-            partition.between_appends(partial(self._exchange, partition, under_way, exchanged))
-            if await exchanged:
-                return
+            exchange = partial(self._exchange, partition, under_way, exchanged)
+            self._metadata.turns.take(partial(partition.between_appends, exchange))
+            try:
+                if await exchanged:
+                    return
+            finally:
+                self._metadata.turns.give_back()
 
     async def _copy_what_is_there(self, under_way: _UnderWay) -> None:
         loop = asyncio.get_running_loop()

@@ -8,13 +8,28 @@ Source: Kafka gives each request a thread of its own instead (``num.io.threads``
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import TypeVar
 
 SLICE_MS = 1.0
 """How long one piece of work holds the event loop at a time."""
 
 Steps = Iterator[object]
 """Work as its steps; what the steps yield is not looked at."""
+
+Result = TypeVar("Result")
+StepsTo = Generator[None, None, Result]
+"""Work as its steps, with a result at the end."""
+
+
+def outcome(steps: StepsTo[Result]) -> Result:
+    """Takes all steps at once and gives the result: before the broker serves, and for what is known to be small."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 class SlicedWork:
@@ -87,6 +102,7 @@ class Slices:
         self._now_ms = now_ms
         self._new: deque[SlicedWork] = deque()
         self._begun: deque[SlicedWork] = deque()
+        self._is_closed = False
         self._is_busy = False
         """A turn runs or is due: what begins now waits for its turn."""
 
@@ -100,10 +116,19 @@ class Slices:
         ``failed`` gets the exception that a step raised; no further step is taken then.
         """
         work = SlicedWork(steps, failed)
+        if self._is_closed:
+            work.cancel()
+            return work
         self._new.append(work)
         if not self._is_busy:
             self._turn()
         return work
+
+    def close(self) -> None:
+        """Cancels all work, and starts none from now on: the broker stops."""
+        self._is_closed = True
+        for work in (*self._new, *self._begun):
+            work.cancel()
 
     def _turn(self) -> None:
         """Runs one piece of work for the first time, and one that has run before; then the event loop goes round."""

@@ -301,7 +301,9 @@ class LogDirectory:
         """
         key = topic, partition
         found = self.found_futures.get(key)
-        name = renamed_directory_name(topic, partition, self._unique(), FUTURE_DIRECTORY_SUFFIX)
+        name = renamed_directory_name(
+            topic, partition, self._chance.randbytes(UNIQUE_BYTES).hex(), FUTURE_DIRECTORY_SUFFIX
+        )
         path = self.path / name if found is None else found.path
         log = self.futures[key] = self._open(key, path, config, now_ms, topic_id)
         self.found_futures.pop(key, None)
@@ -362,10 +364,13 @@ class LogDirectory:
             self.write_checkpoints()
         log.truncate_to(offset)
 
-    def delete_log(self, topic: str, partition: int, now_ms: int, delay_ms: int | None = None) -> None:
+    def delete_log(
+        self, topic: str, partition: int, now_ms: int, delay_ms: int | None = None, sync: bool = True
+    ) -> None:
         """Takes a partition away: its directory is renamed to `-delete` and goes after file.delete.delay.ms.
 
-        `delay_ms` is for one that may not be open. Raises StorageError with nothing changed.
+        `delay_ms` is for one that may not be open. Without `sync`, `LogDirectories.sync_names` must follow. Raises
+        StorageError with nothing changed.
         """
         key = topic, partition
         log = self.logs.get(key)
@@ -373,7 +378,7 @@ class LogDirectory:
         if log is not None:
             log.release_files()  # an open file is not renamed everywhere
         try:
-            target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX)
+            target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX, sync=sync)
         except OSError as error:
             raise self.storage_error(error) from error
         if log is not None:
@@ -385,13 +390,13 @@ class LogDirectory:
         self._offsets.forget(key)
         self._removals.add(target, now_ms + (delay_ms or 0))
 
-    def _unique(self) -> str:
-        return self._chance.randbytes(UNIQUE_BYTES).hex()
-
-    def _rename(self, path: Path, topic: str, partition: int, suffix: str) -> Path:
-        target = self.path / renamed_directory_name(topic, partition, self._unique(), suffix)
+    def _rename(self, path: Path, topic: str, partition: int, suffix: str, *, sync: bool = True) -> Path:
+        target = self.path / renamed_directory_name(
+            topic, partition, self._chance.randbytes(UNIQUE_BYTES).hex(), suffix
+        )
         self._files.rename(path, target)
-        self._files.sync_directory(self.path)
+        if sync:
+            self._files.sync_directory(self.path)
         logger.info("%s: renamed to %s", path, target.name)
         return target
 

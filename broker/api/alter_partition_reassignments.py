@@ -25,11 +25,14 @@ def handle(
     context: RequestContext,
     reply: Callable[[AlterPartitionReassignmentsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers."""
+    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
     metadata = broker.metadata
-    decision = alter_reassignments(metadata.image, request, metadata.controller)
-    try:
-        response = metadata.carry_out(decision, context.now_ms)
-    except KafkaError as error:
-        response = AlterPartitionReassignmentsResponse(error_code=error.error_code, error_message=error.message)
-    reply(response)
+
+    def answer(outcome: AlterPartitionReassignmentsResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(lambda: alter_reassignments(metadata.image, request, metadata.controller), context.now_ms, answer)
+
+
+def _refused(request: AlterPartitionReassignmentsRequest, error: KafkaError) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(error_code=error.error_code, error_message=error.message)

@@ -25,16 +25,19 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreatePartitionsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers."""
+    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
     metadata = broker.metadata
-    try:
-        decision = create_partitions(metadata.image, request, metadata.controller)
-        response = metadata.carry_out(decision, context.now_ms)
-    except KafkaError as error:
-        response = CreatePartitionsResponse(
-            results=[
-                CreatePartitionsResponse.CreatePartitionsTopicResult(topic.name, error.error_code, error.message)
-                for topic in request.topics
-            ]
-        )
-    reply(response)
+
+    def answer(outcome: CreatePartitionsResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(lambda: create_partitions(metadata.image, request, metadata.controller), context.now_ms, answer)
+
+
+def _refused(request: CreatePartitionsRequest, error: KafkaError) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsResponse.CreatePartitionsTopicResult(topic.name, error.error_code, error.message)
+            for topic in request.topics
+        ]
+    )

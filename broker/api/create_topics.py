@@ -26,18 +26,20 @@ def handle(
     context: RequestContext,
     reply: Callable[[CreateTopicsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers."""
+    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
     metadata = broker.metadata
-    try:
-        decision = create_topics(metadata.image, request, metadata.controller)
-        response = metadata.carry_out(decision, context.now_ms)
-    except KafkaError as error:
-        response = CreateTopicsResponse(
-            topics=[
-                CreateTopicsResponse.CreatableTopicResult(
-                    name=topic.name, error_code=error.error_code, error_message=error.message
-                )
-                for topic in request.topics
-            ]
-        )
-    reply(response)
+
+    def answer(outcome: CreateTopicsResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(lambda: create_topics(metadata.image, request, metadata.controller), context.now_ms, answer)
+
+
+def _refused(request: CreateTopicsRequest, error: KafkaError) -> CreateTopicsResponse:
+    result = CreateTopicsResponse.CreatableTopicResult
+    return CreateTopicsResponse(
+        topics=[
+            result(name=topic.name, error_code=error.error_code, error_message=error.message)
+            for topic in request.topics
+        ]
+    )

@@ -24,16 +24,21 @@ def handle(
     context: RequestContext,
     reply: Callable[[DeleteTopicsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers."""
+    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
     metadata = broker.metadata
-    decision = delete_topics(metadata.image, request, context.api_version, metadata.controller)
-    try:
-        response = metadata.carry_out(decision, context.now_ms)
-    except KafkaError as error:
-        response = DeleteTopicsResponse(
-            responses=[
-                DeleteTopicsResponse.DeletableTopicResult(name, topic_id, error.error_code, error.message)
-                for name, topic_id in asked_topics(request, context.api_version)
-            ]
-        )
-    reply(response)
+
+    def answer(outcome: DeleteTopicsResponse | KafkaError) -> None:
+        reply(_refused(request, context.api_version, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(
+        lambda: delete_topics(metadata.image, request, context.api_version, metadata.controller), context.now_ms, answer
+    )
+
+
+def _refused(request: DeleteTopicsRequest, version: int, error: KafkaError) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(
+        responses=[
+            DeleteTopicsResponse.DeletableTopicResult(name, topic_id, error.error_code, error.message)
+            for name, topic_id in asked_topics(request, version)
+        ]
+    )

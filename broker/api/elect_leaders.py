@@ -24,14 +24,25 @@ def handle(
     context: RequestContext,
     reply: Callable[[ElectLeadersResponse], None],
 ) -> None:
-    """Decides, writes the records, answers."""
+    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
     metadata = broker.metadata
-    decision = elect_leaders(metadata.image, request, context.api_version)
-    try:
-        response = metadata.carry_out(decision, context.now_ms)
-    except KafkaError as error:
-        response = decision.response
-        for topic in response.replica_election_results:
-            for one in topic.partition_result:
-                one.error_code, one.error_message = error.error_code, error.message
-    reply(response)
+
+    def answer(outcome: ElectLeadersResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(lambda: elect_leaders(metadata.image, request, context.api_version), context.now_ms, answer)
+
+
+def _refused(request: ElectLeadersRequest, error: KafkaError) -> ElectLeadersResponse:
+    """Each partition that was named with the error, or the answer as a whole if all were asked for."""
+    if request.topic_partitions is None:
+        return ElectLeadersResponse(error_code=error.error_code)
+    one = ElectLeadersResponse.PartitionResult
+    return ElectLeadersResponse(
+        replica_election_results=[
+            ElectLeadersResponse.ReplicaElectionResult(
+                topic.topic, [one(index, error.error_code, error.message) for index in topic.partitions]
+            )
+            for topic in request.topic_partitions
+        ]
+    )

@@ -24,13 +24,23 @@ def handle(
     context: RequestContext,
     reply: Callable[[IncrementalAlterConfigsResponse], None],
 ) -> None:
-    """Decides, writes the records, answers."""
+    """Decides, writes the records, answers: when the changes before it are done, and in slices."""
     metadata = broker.metadata
-    decision = incremental_alter_configs(metadata.image, request, metadata.controller)
-    try:
-        response = metadata.carry_out(decision, context.now_ms)
-    except KafkaError as error:
-        response = decision.response
-        for one in response.responses:
-            one.error_code, one.error_message = error.error_code, error.message
-    reply(response)
+
+    def answer(outcome: IncrementalAlterConfigsResponse | KafkaError) -> None:
+        reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
+
+    metadata.change(
+        lambda: incremental_alter_configs(metadata.image, request, metadata.controller), context.now_ms, answer
+    )
+
+
+def _refused(request: IncrementalAlterConfigsRequest, error: KafkaError) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
+                error.error_code, error.message, resource.resource_type, resource.resource_name
+            )
+            for resource in request.resources
+        ]
+    )

@@ -12,10 +12,11 @@ A topic that is created by this request is answered with its leaders: Kafka answ
 Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicMetadata``, ``AutoTopicCreationManager``.
 """
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
 from ..internal_topics import is_internal
@@ -25,6 +26,7 @@ from ..metadata.partition_view import offline_replicas
 from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
 from ..request import RequestContext
+from ..slices import StepsTo
 
 API_KEY = ApiKey.METADATA
 BY_ID_SINCE = 12
@@ -32,13 +34,21 @@ LISTENER_NOT_FOUND_SINCE = 6
 OPERATIONS_SINCE = 8
 CLUSTER_OPERATIONS_UNTIL = 10
 
+logger = logging.getLogger(__name__)
+
+Asked = MetadataRequest.MetadataRequestTopic
 Topic = MetadataResponse.MetadataResponseTopic
 Partition = MetadataResponse.MetadataResponsePartition
 
 
+PARTITIONS_A_STEP = 100
+"""Partitions that one step describes: 4 us each."""
+NAMES_A_STEP = 500
+
+
 def handle(
     broker: HasMetadata, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
-) -> None:
+) -> Iterator[None] | None:
     """Answers from the image, after creating what is to be created."""
     version = context.api_version
     asked = request.topics
@@ -46,24 +56,74 @@ def handle(
         asked = None
     if asked is not None and version < BY_ID_SINCE and any(_needs_id(topic) for topic in asked):
         reply(_refusal(asked))
-        return
+        return None
     metadata = broker.metadata
+    topics = metadata.image.topics_by_name
+    by_id = asked is not None and any(topic.topic_id != ZERO_UUID for topic in asked)
+    if (
+        asked
+        and not by_id
+        and request.allow_auto_topic_creation
+        and metadata.controller.config.get_boolean("auto.create.topics.enable")
+    ):
+        names = {topic.name: None for topic in asked if topic.name is not None}
+        creatable = [name for name in names if name not in topics and is_legal(name)]
+        if creatable:
+            metadata.auto_create(
+                creatable,
+                context.now_ms,
+                lambda outcomes: _answer_later(broker, request, asked, outcomes, context, reply),
+            )
+            return None
+    return _answer(broker, request, asked, {}, context, reply)
+
+
+def _answer_later(
+    broker: HasMetadata,
+    request: MetadataRequest,
+    asked: Sequence[Asked],
+    outcomes: Mapping[str, ErrorCode],
+    context: RequestContext,
+    reply: Callable[[MetadataResponse], None],
+) -> None:
+    def failed(error: Exception) -> None:
+        logger.error("Metadata failed after the creation of topics", exc_info=error)
+        reply(_refusal(asked, ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    broker.metadata.run(_answer(broker, request, asked, outcomes, context, reply), failed)
+
+
+def _answer(
+    broker: HasMetadata,
+    request: MetadataRequest,
+    asked: Sequence[Asked] | None,
+    created: Mapping[str, ErrorCode],
+    context: RequestContext,
+    reply: Callable[[MetadataResponse], None],
+) -> Iterator[None]:
+    """``created``: what became of topics that were to be created."""
+    metadata, version = broker.metadata, context.api_version
     image = metadata.image
     answers: list[Topic] = []
     if asked is None:
-        answers = [_describe(image, topic, context) for topic in image.topics_by_name.values()]
+        for topic in list(image.topics_by_name.values()):
+            yield
+            answers.append((yield from _describe(image, topic, context)))
     elif ids := {topic.topic_id: None for topic in asked if topic.topic_id != ZERO_UUID}:
         for topic_id in ids:
+            yield
             known = image.topics_by_id.get(topic_id)
             if known is None:
                 unknown = Topic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
                 answers.append(unknown)
             else:
-                answers.append(_describe(image, known, context))
+                answers.append((yield from _describe(image, known, context)))
     else:
-        answers = _by_name(broker, request, {topic.name or "": None for topic in asked}, context)
+        answers = yield from _by_name(image, {topic.name or "": None for topic in asked}, created, context)
     if version >= OPERATIONS_SINCE and request.include_topic_authorized_operations:
-        for answer in answers:
+        for count, answer in enumerate(answers):
+            if not count % NAMES_A_STEP:
+                yield
             if answer.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 answer.topic_authorized_operations = TOPIC_OPERATIONS
     asks_cluster = OPERATIONS_SINCE <= version <= CLUSTER_OPERATIONS_UNTIL
@@ -83,55 +143,52 @@ def handle(
     )
 
 
-def _needs_id(topic: MetadataRequest.MetadataRequestTopic) -> bool:
+def _needs_id(topic: Asked) -> bool:
     return topic.name is None or topic.topic_id != ZERO_UUID
 
 
-def _refusal(asked: Iterable[MetadataRequest.MetadataRequestTopic]) -> MetadataResponse:
-    topics = [
-        Topic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name or "", topic_id=topic.topic_id) for topic in asked
-    ]
+def _refusal(asked: Iterable[Asked], code: ErrorCode = ErrorCode.INVALID_REQUEST) -> MetadataResponse:
+    topics = [Topic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in asked]
     return MetadataResponse(topics=topics)
 
 
 def _by_name(
-    broker: HasMetadata, request: MetadataRequest, names: Iterable[str], context: RequestContext
-) -> list[Topic]:
-    """The topics asked for by name: those that are there, then the others."""
-    metadata = broker.metadata
-    topics = metadata.image.topics_by_name
-    missing = [name for name in names if name not in topics]
-    found = [name for name in names if name in topics]
-    errors = {
-        name: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
-        for name in missing
-    }
-    creatable = [name for name in missing if is_legal(name)]
-    if (
-        creatable
-        and request.allow_auto_topic_creation
-        and metadata.controller.config.get_boolean("auto.create.topics.enable")
-    ):
-        try:
-            errors |= metadata.auto_create(creatable, context.now_ms)
-        except KafkaError as error:
-            errors |= dict.fromkeys(creatable, error.error_code)
-    answers = [_describe(metadata.image, topics[name], context) for name in found]
-    for name, code in errors.items():
-        if code is ErrorCode.NONE:
-            answers.append(_describe(metadata.image, topics[name], context))
+    image: MetadataImage, names: Collection[str], created: Mapping[str, ErrorCode], context: RequestContext
+) -> StepsTo[list[Topic]]:
+    """The topics asked for by name: those that were there before, then those that were not."""
+    answers: list[Topic] = []
+    others: list[str] = []
+    for name in names:
+        yield
+        topic = image.topics_by_name.get(name)
+        if topic is None or name in created:
+            others.append(name)
         else:
-            answers.append(Topic(error_code=code, name=name, is_internal=is_internal(name)))
+            answers.append((yield from _describe(image, topic, context)))
+    for name in others:
+        yield
+        topic = image.topics_by_name.get(name)
+        code = created.get(name, ErrorCode.NONE)
+        if topic is not None and not code:
+            answers.append((yield from _describe(image, topic, context)))
+            continue
+        if not code:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+        answers.append(Topic(error_code=code, name=name, is_internal=is_internal(name)))
     return answers
 
 
-def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext) -> Topic:
-    return Topic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=is_internal(topic.name),
-        partitions=[_partition(image, index, topic.partitions[index], context) for index in sorted(topic.partitions)],
-    )
+def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext) -> StepsTo[Topic]:
+    indexes = sorted(topic.partitions)
+    partitions: list[Partition] = []
+    for first in range(0, len(indexes), PARTITIONS_A_STEP):
+        if first:
+            yield
+        partitions += [
+            _partition(image, index, topic.partitions[index], context)
+            for index in indexes[first : first + PARTITIONS_A_STEP]
+        ]
+    return Topic(name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name), partitions=partitions)
 
 
 def _partition(image: MetadataImage, index: int, partition: PartitionImage, context: RequestContext) -> Partition:

@@ -4,13 +4,16 @@ Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from ...protocol.records.compression import CompressionType
 from ..consumer_groups.topics import GroupTopics, no_topics
 from ..group_core.core import GroupCore
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.effects import Effects
+from ..groups.records import CoordinatorRecord
 from ..internal_topics import OFFSETS_TOPIC
+from ..slices import StepsTo
 from .coordinator import Coordinator, LogOpener
 from .interfaces import Timers
 from .shard import CoordinatorShard, ShardState
@@ -57,7 +60,7 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
         """The groups and offsets of each partition that is served."""
         return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
 
-    def topics_changed(self, names: set[str], has_new: bool) -> None:
+    def topics_changed(self, names: set[str], has_new: bool) -> StepsTo[None]:
         """Topics were created, changed or deleted."""
         self._topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
@@ -65,17 +68,24 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
             from ..consumer_groups.life import topics_changed
 
             for core in cores:
+                yield
                 topics_changed(core, names)
 
-    def topics_deleted(self, topics: set[str]) -> None:
-        """Forgets the offsets of topics that are no more."""
-
-        def forget(core: GroupCore, effects: Effects) -> None:
-            effects.records += core.offsets.tombstones_of_topics(topics)
-            effects.atomic = False
-
+    def topics_deleted(self, topics: set[str]) -> StepsTo[None]:
+        """Forgets the offsets of topics that are no more (``OffsetMetadataManager.onPartitionsDeleted``)."""
         for shard in list(self._shards.values()):
-            shard.write(self._clock_ms(), forget, _ignore, _ignore)
+            yield
+            for tombstones in shard.core.offsets.tombstones_of_topics(topics):
+                if shard.state is not ShardState.ACTIVE:
+                    break
+                if tombstones:
+                    shard.write(self._clock_ms(), partial(_forget, tombstones), _ignore, _ignore)
+                yield
+
+
+def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: Effects) -> None:
+    effects.records += tombstones
+    effects.atomic = False
 
 
 def _ignore(_: object) -> None:

@@ -5,7 +5,6 @@ the broker (its own id or the empty name for all, dynamic keys only) and by the 
 Source: ConfigAdminManager.preprocess, ControllerConfigurationValidator, ConfigurationControlManager.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -24,7 +23,8 @@ from ..config.definition import server_keys, topic_keys
 from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.topic_config import validate_topic_configs
-from .decision import NO_ERROR, ApiError, Controller, Decision
+from ..slices import StepsTo
+from .decision import NO_ERROR, ApiError, Controller, Decision, counted
 from .features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from .image import ConfigResource, MetadataImage, ResourceType
 from .topic_names import check_topic_name
@@ -51,7 +51,7 @@ class ConfigOperation(NamedTuple):
 
 def incremental_alter_configs(
     image: MetadataImage, request: IncrementalAlterConfigsRequest, controller: Controller
-) -> Decision[IncrementalAlterConfigsResponse]:
+) -> StepsTo[Decision[IncrementalAlterConfigsResponse]]:
     """Sets, deletes, extends and shortens single keys (KIP-339)."""
 
     def records_of(resource: IncrementalAlterConfigsRequest.AlterConfigsResource) -> list[Message]:
@@ -67,9 +67,10 @@ def incremental_alter_configs(
             _check_broker(image, resource.resource_name, operations, controller)
         return alter_resource(image, controller, (kind, resource.resource_name), operations)
 
-    outcomes = _each_resource(request.resources, records_of, lambda kind: kind is not ResourceType.UNKNOWN)
+    outcomes = yield from _each_resource(request.resources, records_of, lambda kind: kind is not ResourceType.UNKNOWN)
     decision: Decision[IncrementalAlterConfigsResponse] = Decision(IncrementalAlterConfigsResponse())
     for resource, (error, records) in zip(request.resources, outcomes, strict=True):
+        yield
         answer = IncrementalAlterConfigsResponse.AlterConfigsResourceResponse(
             error.code, error.message, resource.resource_type, resource.resource_name
         )
@@ -80,7 +81,7 @@ def incremental_alter_configs(
 
 def alter_configs(
     image: MetadataImage, request: AlterConfigsRequest, controller: Controller
-) -> Decision[AlterConfigsResponse]:
+) -> StepsTo[Decision[AlterConfigsResponse]]:
     """Replaces all configs of each resource: what is not named is deleted (the older API)."""
 
     def records_of(resource: AlterConfigsRequest.AlterConfigsResource) -> list[Message]:
@@ -95,9 +96,10 @@ def alter_configs(
         return _replace_resource(image, controller, (kind, resource.resource_name), new)
 
     served = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
-    outcomes = _each_resource(request.resources, records_of, lambda kind: kind in served)
+    outcomes = yield from _each_resource(request.resources, records_of, lambda kind: kind in served)
     decision: Decision[AlterConfigsResponse] = Decision(AlterConfigsResponse())
     for resource, (error, records) in zip(request.resources, outcomes, strict=True):
+        yield
         answer = AlterConfigsResponse.AlterConfigsResourceResponse(
             error.code, error.message, resource.resource_type, resource.resource_name
         )
@@ -108,11 +110,12 @@ def alter_configs(
 
 def _each_resource(
     resources: Sequence[Any], records_of: Callable[[Any], list[Message]], serves: Callable[[ResourceType], bool]
-) -> list[tuple[ApiError, list[Message]]]:
+) -> StepsTo[list[tuple[ApiError, list[Message]]]]:
     """The outcome of each resource, in the request's order."""
-    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    counts = yield from counted([(resource.resource_type, resource.resource_name) for resource in resources])
     outcomes: list[tuple[ApiError, list[Message]]] = []
     for resource in resources:
+        yield
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")

@@ -1,17 +1,23 @@
 """What every decision of the controller core takes and gives. Source: Kafka's ControllerResult.
 
-Pure: a decision never changes the image; its records, replayed, do.
+Pure: a decision never changes the image; its records, replayed, do. One that may be large is a generator: each of its
+steps takes less than 1 ms, and nothing else changes topics or configs between its steps (``service.py``).
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
 from ..config.server_config import ServerConfig
+from ..slices import StepsTo
 
 Response = TypeVar("Response")
+Named = TypeVar("Named", bound=Hashable)
+NAMES_A_STEP = 500
+"""Names that one step looks at: below 1 us each."""
 
 
 @dataclass(slots=True)
@@ -57,3 +63,12 @@ class ApiError(NamedTuple):
 
 
 NO_ERROR = ApiError(ErrorCode.NONE)
+
+
+def counted(names: Sequence[Named]) -> StepsTo[Counter[Named]]:
+    """How often each of the names of a request stands there."""
+    counts: Counter[Named] = Counter()
+    for first in range(0, len(names), NAMES_A_STEP):
+        counts.update(names[first : first + NAMES_A_STEP])
+        yield
+    return counts

@@ -13,11 +13,14 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata_records import PartitionChangeRecord
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+from ..slices import StepsTo
 from .decision import NO_ERROR, ApiError, Controller, Decision
 from .features import ELR_SUPPORTED
 from .image import NO_LEADER, LeaderRecoveryState, MetadataImage, PartitionImage, ResourceType, TopicImage
 
 PREFERRED, UNCLEAN = 0, 1
+PARTITIONS_A_STEP = 64
+"""Partitions that one step looks at: up to 10 us each."""
 UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 
 
@@ -138,7 +141,9 @@ def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool)
     return records
 
 
-def elect_leaders(image: MetadataImage, request: ElectLeadersRequest, version: int) -> Decision[ElectLeadersResponse]:
+def elect_leaders(
+    image: MetadataImage, request: ElectLeadersRequest, version: int
+) -> StepsTo[Decision[ElectLeadersResponse]]:
     """Elects the preferred leader, or an unclean one, of the partitions asked for; null means all.
 
     Of all partitions only those are answered that needed an election.
@@ -150,14 +155,16 @@ def elect_leaders(image: MetadataImage, request: ElectLeadersRequest, version: i
         return decision
     everything = request.topic_partitions is None
     asked = (
-        [(topic.name, list(topic.partitions)) for topic in image.topics_by_name.values()]
+        [(topic.name, topic.partitions) for topic in image.topics_by_name.values()]
         if request.topic_partitions is None
         else [(topic.topic, topic.partitions) for topic in request.topic_partitions]
     )
     for name, indexes in asked:
         result = ElectLeadersResponse.ReplicaElectionResult(topic=name)
         decision.response.replica_election_results.append(result)
-        for index in indexes:
+        for count, index in enumerate(indexes):
+            if not count % PARTITIONS_A_STEP:
+                yield
             error = _elect(image, name, index, election_type == UNCLEAN, decision.records)
             if everything and error.code is ErrorCode.ELECTION_NOT_NEEDED:
                 continue

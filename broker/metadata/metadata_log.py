@@ -23,6 +23,7 @@ from ...storage.log_config import LogConfig
 from ...storage.log_directory import LogDirectory
 from ...storage.read_result import in_memory
 from ..config.server_config import ServerConfig
+from ..slices import StepsTo
 from .features import record_version
 from .format import (
     QUORUM_STATE,
@@ -53,6 +54,8 @@ logger = logging.getLogger(__name__)
 READ_BYTES = 1 << 20
 MAX_BATCH_BYTES = 8 << 20
 """``KafkaRaftClient.MAX_BATCH_SIZE_BYTES``."""
+RECORDS_A_STEP = 32
+"""Records that one step encodes: 10 us each."""
 SNAPSHOT_HEADER_BYTES = 4096
 """More than the first batch of a snapshot has: header, kraft.version, voters."""
 FIRST_SNAPSHOT = SnapshotId(0, 0)
@@ -328,15 +331,19 @@ class MetadataLog:
         self._log.append_as_follower(batch, now_ms)
         self._log.flush()
 
-    def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> int:
-        """Appends records in one batch (more only where one can't hold them), flushes; the first one's offset.
+    def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> StepsTo[int]:
+        """Appends records in one batch (more only if one can't hold them), flushes; the first one's offset.
 
-        Raises KafkaError where the disk refuses: then none of them is in the log.
+        The steps encode; the last one alone writes, so that other appends may come between. Raises KafkaError if the
+        disk refuses: then none of them is in the log.
         """
+        builders = yield from self._builders(records, metadata_version, now_ms)
         first_offset = self._log.log_end_offset
         size = 0
         try:
-            for batch in self._batches(records, metadata_version, now_ms):
+            for builder in builders:
+                builder.move_to(self._log.log_end_offset)
+                batch = builder.build()
                 self._log.append_as_follower(batch, now_ms)
                 size += len(batch)
         except KafkaError:
@@ -347,19 +354,18 @@ class MetadataLog:
         self.bytes_since_snapshot += size
         return first_offset
 
-    def _batches(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Iterator[bytes]:
-        builder = self._builder(self._log.log_end_offset)
-        for record in records:
+    def _builders(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> StepsTo[list[BatchBuilder]]:
+        """The records, encoded, in as few batches as hold them; offsets are given when they are appended."""
+        builders = [BatchBuilder(partition_leader_epoch=self._state.leader_epoch)]
+        for count, record in enumerate(records, 1):
             value = encode_record(record, record_version(record, metadata_version))
             # 64 bytes are more than a record adds to its value.
-            if builder.records_count and builder.size_in_bytes + len(value) + 64 > MAX_BATCH_BYTES:
-                yield builder.build()
-                builder = self._builder(builder.last_offset + 1)
-            builder.append(now_ms, None, value)
-        yield builder.build()
-
-    def _builder(self, base_offset: int) -> BatchBuilder:
-        return BatchBuilder(base_offset=base_offset, partition_leader_epoch=self._state.leader_epoch)
+            if builders[-1].records_count and builders[-1].size_in_bytes + len(value) + 64 > MAX_BATCH_BYTES:
+                builders.append(BatchBuilder(partition_leader_epoch=self._state.leader_epoch))
+            builders[-1].append(now_ms, None, value)
+            if not count % RECORDS_A_STEP:
+                yield
+        return builders
 
 
 def _read_state(files: Files, path: Path) -> QuorumState:

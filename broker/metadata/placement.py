@@ -2,24 +2,42 @@
 ClusterControlManager.defaultDir."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import PartitionRecord
+from ..slices import StepsTo
 from .decision import Controller
 from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from .image import DIRECTORY_UNASSIGNED, MetadataImage
 
+PLACED_A_STEP = 64
+"""Partitions that one step places: 5 us each."""
+
 
 class Placer:
-    """Chooses replicas and directories for the partitions of one request, so that they spread."""
+    """Chooses replicas and directories for the partitions of one request, so that they spread.
+
+    :meth:`prepare` comes first.
+    """
 
     def __init__(self, image: MetadataImage, controller: Controller) -> None:
         self._image = image
         self._shortage_in = controller.shortage_in
         self._chosen: dict[bytes, int] = {}
-        self._counted = False
 
-    def place(self, first_index: int, count: int, replication_factor: int) -> list[list[int]]:
+    def prepare(self) -> StepsTo[None]:
+        """Counts the partitions of each directory, if a broker has several to choose from."""
+        if all(len(broker.directories) < 2 for broker in self._image.brokers.values()):
+            return
+        for topic in list(self._image.topics_by_id.values()):
+            for first in range(0, len(topic.partitions), PLACED_A_STEP):
+                yield
+                for partition in islice(topic.partitions.values(), first, first + PLACED_A_STEP):
+                    for directory in partition.directories:
+                        self._chosen[directory] = self._chosen.get(directory, 0) + 1
+
+    def place(self, first_index: int, count: int, replication_factor: int) -> StepsTo[list[list[int]]]:
         """The replicas of ``count`` partitions from ``first_index`` on; active brokers lead.
 
         Raises KafkaError INVALID_REPLICATION_FACTOR with the sentences of Kafka's placer.
@@ -40,6 +58,8 @@ class Placer:
         fenced = sorted(one for one in brokers if brokers[one].fenced)
         placed = []
         for index in range(first_index, first_index + count):
+            if not index % PLACED_A_STEP:
+                yield
             start = index % len(usable)
             placed.append((usable[start:] + usable[:start] + fenced)[:replication_factor])
         return placed
@@ -61,6 +81,15 @@ class Placer:
                 f"{prefix} a partition with {len(replicas)} replica(s), but this is not consistent with previous "
                 f"partitions, which have {replication_factor} replica(s)."
             )
+
+    def all_active(self, placed: Sequence[Sequence[int]]) -> StepsTo[bool]:
+        """Whether each partition has a replica that can be in sync from the start."""
+        for count, replicas in enumerate(placed):
+            if not count % PLACED_A_STEP:
+                yield
+            if not self.active(replicas):
+                return False
+        return True
 
     def active(self, replicas: Sequence[int]) -> list[int]:
         """Those of the replicas that can be in sync from the start."""
@@ -92,12 +121,6 @@ class Placer:
             return DIRECTORY_UNASSIGNED
         if len(candidates) == 1:
             return candidates[0]
-        if not self._counted:
-            self._counted = True
-            for topic in self._image.topics_by_id.values():
-                for partition in topic.partitions.values():
-                    for directory in partition.directories:
-                        self._chosen[directory] = self._chosen.get(directory, 0) + 1
         chosen = min(candidates, key=lambda one: (self._shortage_in(one), self._chosen.get(one, 0)))
         self._chosen[chosen] = self._chosen.get(chosen, 0) + 1
         return chosen

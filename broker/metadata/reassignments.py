@@ -14,6 +14,7 @@ from ...protocol.messages.topics import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from ..slices import StepsTo
 from .decision import ApiError, Controller, Decision
 from .elections import allows_unclean, electable
 from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
@@ -26,18 +27,21 @@ Answer = AlterPartitionReassignmentsResponse
 
 def alter_reassignments(
     image: MetadataImage, request: AlterPartitionReassignmentsRequest, controller: Controller
-) -> Decision[Answer]:
+) -> StepsTo[Decision[Answer]]:
     """Begins, changes or (replicas null) ends the reassignment of each partition; each stands or falls alone."""
     if not request.topics:
         return Decision(Answer())  # which Kafka answers without a look (QuorumController)
     decision = Decision(Answer(error_message=None))
     decision.response.allow_replication_factor_change = request.allow_replication_factor_change
+    placer = Placer(image, controller)
+    yield from placer.prepare()
     for topic in request.topics:
         result = Answer.ReassignableTopicResponse(topic.name)
         decision.response.responses.append(result)
         for one in topic.partitions:
+            yield
             try:
-                record = _alter(image, topic.name, one, request.allow_replication_factor_change, controller)
+                record = _alter(image, topic.name, one, request.allow_replication_factor_change, controller, placer)
             except KafkaError as error:
                 refused = ApiError.from_error(error)
                 code, message = refused.code, refused.message
@@ -55,6 +59,7 @@ def _alter(
     wanted: AlterPartitionReassignmentsRequest.ReassignablePartition,
     allow_replication_factor_change: bool,
     controller: Controller,
+    placer: Placer,
 ) -> PartitionChangeRecord | None:
     topic = image.topics_by_name.get(name)
     if topic is None:
@@ -63,7 +68,7 @@ def _alter(
     partition = topic.partitions.get(index)
     if partition is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{index}.")
-    change = _Change(image, topic, index, controller)
+    change = _Change(image, topic, index, placer)
     if wanted.replicas is None:
         return _cancel(change, allows_unclean(image, name, controller))
     change.placer.check_manual(wanted.replicas, None)
@@ -110,11 +115,11 @@ def _cancel(change: "_Change", unclean: bool) -> PartitionChangeRecord | None:
 class _Change:
     """What a partition is to become; the record says only what differs (``PartitionChangeBuilder``)."""
 
-    def __init__(self, image: MetadataImage, topic: TopicImage, index: int, controller: Controller) -> None:
+    def __init__(self, image: MetadataImage, topic: TopicImage, index: int, placer: Placer) -> None:
         self.topic = topic
         self.index = index
         self.partition = partition = topic.partitions[index]
-        self.placer = Placer(image, controller)
+        self.placer = placer
         self.replicas = list(partition.replicas)
         self.isr = list(partition.isr)
         self.removing = list(partition.removing_replicas)

@@ -6,22 +6,26 @@
     ...
     metadata.stop(now_ms)                       # fences; then LogDirectory.close(metadata.broker_epoch)
 
-Shell: appends the records of a decision, flushes, replays, tells subscribers, and only then the handler answers.
+Shell: appends the records of a decision, flushes, replays, lets subscribers act, and only then the handler answers.
+All of this goes in steps, which :attr:`MetadataService.run` takes in slices of the event loop. One change at a time is
+under way, the next ones wait for their turn. Readers see a topic as it was before a change or as it is after it.
 Source: Kafka's QuorumController and BrokerLifecycleManager.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
-from ...protocol.messages.topics import CreateTopicsRequest
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ...storage.log_directory import LogDirectory
 from ...storage.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from ..slices import Steps, StepsTo, outcome
 from .decision import Controller, Decision, Response
 from .directories import Replica, assignment_records, cordoned_records
 from .elections import elect_at_start
@@ -43,12 +47,17 @@ from .registration import (
     registration_records,
     stop_records,
 )
-from .replay import MetadataCorruption, replay
+from .replay import MetadataCorruption, publish, replay, replay_aside
 from .topics import create_topics
+from .turns import Turns
 
 logger = logging.getLogger(__name__)
 
-Subscriber = Callable[[MetadataImage, MetadataDelta], None]
+Subscriber = Callable[[MetadataImage, MetadataDelta], Iterator[None]]
+Done = Callable[[Response | KafkaError], None]
+"""Called with a decision's response, or with what went wrong."""
+RECORDS_A_STEP = 64
+"""Records that one step replays: up to 5 us each."""
 MAX_RECORDS_PER_USER_OPERATION = 10_000
 """``QuorumController.MAX_RECORDS_PER_USER_OP``."""
 MAX_RECORDS_TO_LOAD = 20_000
@@ -80,6 +89,11 @@ class MetadataService:
         """The offset of our RegisterBroker record; -1 before :meth:`start`."""
         self.refusal: str | None = None
         """Why clients may change nothing, None where they may."""
+        self.run: Callable[[Steps, Callable[[Exception], None]], object] = run_at_once
+        """Takes the steps of what is asked for, and calls back with what a step raised: ``Slices.start`` once the
+        broker serves, all steps at once before."""
+        self.turns = Turns()
+        """Of those who change the image."""
         self.log = log
         self.directory_id = directory_ids[0]
         """The directory of the metadata log: the voter's."""
@@ -89,6 +103,9 @@ class MetadataService:
         self._max_bytes_between_snapshots = controller.config.get_int("metadata.log.max.record.bytes.between.snapshots")
         self._max_snapshot_interval_ms = controller.config.get_int("metadata.log.max.snapshot.interval.ms")
         self._last_snapshot_ms = now_ms
+        self._unpublished = 0
+        """Changes that are in the log and not yet in the image."""
+        self._preparers: list[Subscriber] = []
         self._subscribers: list[Subscriber] = []
         self._producer_ids = iter(range(0))
 
@@ -149,8 +166,15 @@ class MetadataService:
             raise ConfigError([problem])
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Calls ``subscriber(image, delta)`` after every change, before the request that caused it is answered."""
+        """Takes the steps of ``subscriber(image, delta)`` after each change, before its request is answered."""
         self._subscribers.append(subscriber)
+
+    def prepare(self, preparer: Subscriber) -> None:
+        """Takes the steps of ``preparer(image, delta)`` before the image shows what is in ``delta.drafts``.
+
+        So topics are served before others can learn of them.
+        """
+        self._preparers.append(preparer)
 
     def start(
         self,
@@ -186,7 +210,7 @@ class MetadataService:
         if METADATA_VERSION not in self.image.features:
             # A directory that Kafka's own tool has formatted begins as that tool was told.
             records = bootstrap_records(self.controller.config, self.log.bootstrap_records())
-            self._append(records, LATEST_METADATA_VERSION, now_ms)
+            outcome(self._written(records, LATEST_METADATA_VERSION, now_ms, MetadataDelta()))
             self._check_feature_levels()
 
     def seed(self, records_for: Callable[[int], Sequence[Message]], now_ms: int) -> None:
@@ -205,10 +229,12 @@ class MetadataService:
         Where the disk refuses it, a warning says so and the stop goes on.
         """
         try:
-            self._append(stop_records(self.image, self.controller), self.image.metadata_version, now_ms)
+            records = stop_records(self.image, self.controller)
+            if records:
+                outcome(self._written(records, self.image.metadata_version, now_ms, MetadataDelta()))
         except KafkaError as error:
             logger.warning("could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error)
-        if self.log.records_since_snapshot > MAX_RECORDS_AFTER_STOP:
+        if self.log.records_since_snapshot > MAX_RECORDS_AFTER_STOP and not self._unpublished:
             try:
                 self.write_snapshot(now_ms)
             except (KafkaError, OSError) as error:
@@ -222,6 +248,8 @@ class MetadataService:
         Source: SnapshotGenerator.publishLogDelta; the rule of records is ours.
         """
         log = self.log
+        if self._unpublished:
+            return None  # the image lacks what the log has
         if log.bytes_since_snapshot >= self._max_bytes_between_snapshots:
             return f"{log.bytes_since_snapshot} bytes were written or read since the last one"
         if log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
@@ -246,36 +274,102 @@ class MetadataService:
 
     # Changes -----------------------------------------------------------------
 
-    def commit(self, records: Sequence[Message], now_ms: int) -> None:
-        """Appends, flushes, replays, tells the subscribers. Raises KafkaError where the disk refuses."""
-        delta = self._append(records, self.image.metadata_version if records else 0, now_ms)
-        if records:
-            for subscriber in self._subscribers:
-                subscriber(self.image, delta)
+    def change(self, decide: Callable[[], StepsTo[Decision[Response]]], now_ms: int, done: Done[Response]) -> None:
+        """Decides when the changes asked for before are done, carries it out, and calls ``done``.
 
-    def _append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> MetadataDelta:
-        delta = MetadataDelta()
-        if records:
-            self.log.append(records, metadata_version, now_ms)
-            for record in records:
-                replay(self.image, record, delta)
-            image = self.image
-            image.last_offset = self.log.log_end_offset - 1
-            image.last_epoch, image.last_timestamp_ms = self.log.leader_epoch, now_ms
-        return delta
-
-    def carry_out(self, decision: Decision[Response], now_ms: int) -> Response:
-        """Commits a decision's records and gives its response.
-
-        Raises KafkaError: POLICY_VIOLATION for more records than Kafka writes for one request or where the broker only
-        reads (:attr:`refusal`), or what the disk says.
+        It goes on when the client is gone. The error is POLICY_VIOLATION for more records than Kafka writes for one
+        request or if the broker only reads (:attr:`refusal`), what the decision raised, or what the disk says.
         """
+
+        def failed(error: Exception) -> None:
+            logger.error("a change of the metadata failed", exc_info=error)
+            done(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+        self.turns.take(partial(self.run, self._change(decide, now_ms, done), failed))
+
+    def _change(
+        self, decide: Callable[[], StepsTo[Decision[Response]]], now_ms: int, done: Done[Response]
+    ) -> Iterator[None]:
+        result: Response | KafkaError
+        try:
+            decision = yield from decide()
+            result = yield from self.carry_out(decision, now_ms)
+        except KafkaError as error:
+            result = error
+        finally:
+            self.turns.give_back()
+        done(result)
+
+    def record(
+        self, records: Callable[[], Sequence[Message]], now_ms: int, failed: Callable[[KafkaError], None]
+    ) -> None:
+        """A change of the broker's own, in its turn: no limit holds for it. ``failed`` gets what the disk said."""
+
+        def broken(error: Exception) -> None:
+            logger.error("a change of the metadata failed", exc_info=error)
+            failed(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+        def steps() -> Iterator[None]:
+            try:
+                wanted = records()
+                if wanted:
+                    yield from self._commit(wanted, self.image.metadata_version, now_ms)
+            except KafkaError as error:
+                failed(error)
+            finally:
+                self.turns.give_back()
+
+        self.turns.take(partial(self.run, steps(), broken))
+
+    def carry_out(self, decision: Decision[Response], now_ms: int) -> StepsTo[Response]:
+        """Commits a decision's records and gives its response; the caller has the turn. Raises KafkaError."""
         if self.refusal is not None and decision.records:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, self.refusal)
         if len(decision.records) > MAX_RECORDS_PER_USER_OPERATION:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
-        self.commit(decision.records, now_ms)
+        if decision.records:
+            yield from self._commit(decision.records, self.image.metadata_version, now_ms)
         return decision.response
+
+    def commit(self, records: Sequence[Message], now_ms: int) -> None:
+        """Appends, flushes, replays, lets the subscribers act, all at once: for few records.
+
+        The caller has the turn, or no other change can depend on these records. Raises KafkaError if the disk refuses.
+        """
+        if records:
+            outcome(self._commit(records, self.image.metadata_version, now_ms))
+
+    def _commit(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> StepsTo[None]:
+        image, delta = self.image, MetadataDelta()
+        yield from self._written(records, metadata_version, now_ms, delta, self._preparers)
+        for subscriber in self._subscribers:
+            yield from subscriber(image, delta)
+
+    def _written(
+        self,
+        records: Sequence[Message],
+        metadata_version: int,
+        now_ms: int,
+        delta: MetadataDelta,
+        preparers: Sequence[Subscriber] = (),
+    ) -> StepsTo[None]:
+        """Until the records are in the log and in the image. Raises KafkaError."""
+        image = self.image
+        yield from self.log.append(records, metadata_version, now_ms)
+        self._unpublished += 1
+        try:
+            for count, record in enumerate(records):
+                if not count % RECORDS_A_STEP:
+                    yield
+                replay_aside(image, record, delta)
+            for preparer in preparers:
+                yield from preparer(image, delta)
+        finally:
+            # Whatever a disk said: the records are in the log.
+            publish(image, delta)
+            self._unpublished -= 1
+            image.last_offset = self.log.log_end_offset - 1
+            image.last_epoch, image.last_timestamp_ms = self.log.leader_epoch, now_ms
 
     def supported_features(self) -> dict[str, tuple[int, int]]:
         """Feature name -> lowest and highest level that this broker supports."""
@@ -295,25 +389,47 @@ class MetadataService:
         """The metadata offset up to which the finalised levels are known."""
         return self.image.last_offset
 
-    def auto_create(self, names: Sequence[str], now_ms: int) -> dict[str, ErrorCode]:
-        """Creates topics with the defaults, or as Kafka's internal topics are; the outcome for each name."""
+    def auto_create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
+        """Creates topics with the defaults, or as Kafka's internal topics are; ``done`` gets the outcome of each name.
+
+        One that another request has created since is no error.
+        """
+
+        def answer(response: CreateTopicsResponse | KafkaError) -> None:
+            if isinstance(response, KafkaError):
+                done(dict.fromkeys(names, response.error_code))
+                return
+            outcomes = dict.fromkeys(names, ErrorCode.NONE)
+            for topic in response.topics:
+                outcomes[topic.name] = ErrorCode(topic.error_code)
+                if topic.error_code:
+                    logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
+            done(outcomes)
+
+        self.change(partial(self._auto_created, names), now_ms, answer)
+
+    def _auto_created(self, names: Sequence[str]) -> StepsTo[Decision[CreateTopicsResponse]]:
         config = self.controller.config
-        request = CreateTopicsRequest([auto_created(name, config) for name in names])
-        response = self.carry_out(create_topics(self.image, request, self.controller), now_ms)
-        outcomes = {}
-        for topic in response.topics:
-            outcomes[topic.name] = ErrorCode(topic.error_code)
-            if topic.error_code:
-                logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
-        return outcomes
+        missing = [name for name in names if name not in self.image.topics_by_name]
+        request = CreateTopicsRequest([auto_created(name, config) for name in missing])
+        return (yield from create_topics(self.image, request, self.controller))
 
     def ensure_topic(self, name: str, now_ms: int) -> None:
-        """Creates a topic of the broker's own (``__consumer_offsets``) if it is not there. Raises KafkaError."""
+        """Creates a topic of the broker's own (``__consumer_offsets``) if it is not there. Raises KafkaError.
+
+        Such a topic has few partitions, and no files at first: it is created at once. While another change is under way
+        the error is COORDINATOR_NOT_AVAILABLE, with which clients ask again.
+        """
         if name in self.image.topics_by_name:
             return
-        error = self.auto_create([name], now_ms)[name]
-        if error is not ErrorCode.NONE:
-            raise KafkaError(error, f"could not create {name}")
+        if self.turns.is_taken:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} can't be created yet")
+        decision = outcome(self._auto_created([name]))
+        outcome(self.carry_out(decision, now_ms))
+        for topic in decision.response.topics:
+            if topic.error_code:
+                logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
+                raise KafkaError(ErrorCode(topic.error_code), f"could not create {name}")
 
     def next_producer_id(self, now_ms: int) -> int:
         """A producer id that was never given out; a block of 1000 is taken where the last one is used up."""
@@ -323,6 +439,12 @@ class MetadataService:
         self.commit(records, now_ms)
         self._producer_ids = iter(block)
         return next(self._producer_ids)
+
+
+def run_at_once(steps: Steps, failed: Callable[[Exception], None]) -> None:
+    """Takes all steps; what one raises goes to the caller."""
+    for _ in steps:
+        pass
 
 
 def controller_endpoint(config: ServerConfig) -> tuple[str, str, int]:

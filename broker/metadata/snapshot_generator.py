@@ -7,7 +7,7 @@ SnapshotGenerator, SnapshotEmitter, KafkaRaftClient's snapshot cleaner (every mi
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.errors import KafkaError
 from ..loop_timers import LoopTimers
@@ -58,7 +58,8 @@ class SnapshotGenerator:
         self._clean()
         self._generate_if_due()
 
-    def _changed(self, image: MetadataImage, delta: MetadataDelta) -> None:
+    def _changed(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        yield
         self._generate_if_due()
 
     def _generate_if_due(self) -> None:

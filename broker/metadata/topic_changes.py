@@ -4,7 +4,6 @@ Source: ControllerApis.deleteTopics and createPartitions, ReplicationControlMana
 """
 
 from collections import Counter
-from collections.abc import Iterator
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import PartitionRecord, RemoveTopicRecord
@@ -15,9 +14,10 @@ from ...protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from .decision import NO_ERROR, ApiError, Controller, Decision
+from ..slices import StepsTo
+from .decision import NO_ERROR, ApiError, Controller, Decision, counted
 from .image import MetadataImage, TopicImage
-from .placement import Placer
+from .placement import PLACED_A_STEP, Placer
 from .topics import MAX_PARTITIONS_PER_BATCH, all_fenced
 
 NAMES_AND_IDS_SINCE = 6
@@ -26,7 +26,7 @@ DELETION_DISABLED_SINCE = 3
 
 def delete_topics(
     image: MetadataImage, request: DeleteTopicsRequest, version: int, controller: Controller
-) -> Decision[DeleteTopicsResponse]:
+) -> StepsTo[Decision[DeleteTopicsResponse]]:
     """Deletes topics by name or, from version 6 on, by id; what is asked for twice is refused."""
     decision: Decision[DeleteTopicsResponse] = Decision(DeleteTopicsResponse())
     results = decision.response.responses
@@ -37,6 +37,7 @@ def delete_topics(
         return decision
     good: list[tuple[str | None, bytes]] = []
     for name, topic_id in asked:
+        yield
         if name is None and topic_id == ZERO_UUID:
             error = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
             results.append(_deletion(name, topic_id, error))
@@ -45,14 +46,16 @@ def delete_topics(
             results.append(_deletion(name, topic_id, error))
         else:
             good.append((name, topic_id))
-    counts = Counter(good)
+    counts = yield from counted(good)
     for (name, topic_id), count in counts.items():
+        yield
         if count > 1:
             what = "id" if name is None else "name"
             error = ApiError(ErrorCode.INVALID_REQUEST, f"Duplicate topic {what}.")
             results.append(_deletion(name, topic_id, error))
-    by_id = _found(image, counts, results)
+    by_id = yield from _found(image, counts, results)
     for topic in by_id.values():
+        yield
         decision.records.append(RemoveTopicRecord(topic.topic_id))
         results.append(_deletion(topic.name, topic.topic_id, NO_ERROR))
     return decision
@@ -69,18 +72,20 @@ def _found(
     image: MetadataImage,
     counts: Counter[tuple[str | None, bytes]],
     results: list[DeleteTopicsResponse.DeletableTopicResult],
-) -> dict[bytes, TopicImage]:
+) -> StepsTo[dict[bytes, TopicImage]]:
     """The topics to delete by id; adds the refusals of those that can't be found, or are named twice over."""
     by_id: dict[bytes, TopicImage] = {}
     twice = {topic_id for (_, topic_id), count in counts.items() if count > 1}
     once = [key for key, count in counts.items() if count == 1]
     for name, topic_id in once:
+        yield
         if name is None:
             if topic_id in image.topics_by_id:
                 by_id[topic_id] = image.topics_by_id[topic_id]
             else:
                 results.append(_deletion(None, topic_id, ApiError.of(ErrorCode.UNKNOWN_TOPIC_ID)))
     for name, _ in once:
+        yield
         if name is None:
             continue
         topic = image.topics_by_name.get(name)
@@ -104,12 +109,13 @@ def _deletion(name: str | None, topic_id: bytes, error: ApiError) -> DeleteTopic
 
 def create_partitions(
     image: MetadataImage, request: CreatePartitionsRequest, controller: Controller
-) -> Decision[CreatePartitionsResponse]:
+) -> StepsTo[Decision[CreatePartitionsResponse]]:
     """Adds partitions to topics; ``validate_only`` answers the same without records.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, where one is to grow beyond what one request may.
     """
     for topic in request.topics:
+        yield
         found = image.topics_by_name.get(topic.name)
         if found is None or topic.assignments is not None:
             continue
@@ -119,15 +125,18 @@ def create_partitions(
     decision: Decision[CreatePartitionsResponse] = Decision(CreatePartitionsResponse())
     placer = Placer(image, controller)
     results = decision.response.results
-    counts = Counter(topic.name for topic in request.topics)
+    yield from placer.prepare()
+    counts = yield from counted([topic.name for topic in request.topics])
     for name, count in counts.items():
+        yield
         if count > 1:
             results.append(_addition(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")))
     for topic in request.topics:
+        yield
         if counts[topic.name] > 1:
             continue
         try:
-            records = list(_new_partitions(image, topic, placer))
+            records = yield from _new_partitions(image, topic, placer)
         except KafkaError as error:
             results.append(_addition(topic.name, ApiError.from_error(error)))
         else:
@@ -144,7 +153,7 @@ def _addition(name: str, error: ApiError) -> CreatePartitionsResponse.CreatePart
 
 def _new_partitions(
     image: MetadataImage, topic: CreatePartitionsRequest.CreatePartitionsTopic, placer: Placer
-) -> Iterator[PartitionRecord]:
+) -> StepsTo[list[PartitionRecord]]:
     """The records of one topic's new partitions. Raises KafkaError."""
     found = image.topics_by_name.get(topic.name)
     if found is None:
@@ -160,22 +169,26 @@ def _new_partitions(
     additional = topic.count - existing
     factor = len(found.partitions[0].replicas)
     if topic.assignments is None:
-        placed = placer.place(existing, additional, factor)
-        if not all(map(placer.active, placed)):
+        placed = yield from placer.place(existing, additional, factor)
+        if not (yield from placer.all_active(placed)):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"Unable to replicate the partition {factor} time(s): All brokers are currently fenced or in "
                 "controlled shutdown.",
             )
     else:
-        placed = _assigned(topic, existing, additional, factor, placer)
+        placed = yield from _assigned(topic, existing, additional, factor, placer)
+    records = []
     for index, replicas in enumerate(placed, existing):
-        yield placer.partition_record(found.topic_id, index, replicas)
+        if not index % PLACED_A_STEP:
+            yield
+        records.append(placer.partition_record(found.topic_id, index, replicas))
+    return records
 
 
 def _assigned(
     topic: CreatePartitionsRequest.CreatePartitionsTopic, existing: int, additional: int, factor: int, placer: Placer
-) -> list[list[int]]:
+) -> StepsTo[list[list[int]]]:
     assignments = topic.assignments or []
     if len(assignments) != additional:
         raise KafkaError(
@@ -184,6 +197,7 @@ def _assigned(
             "specified.",
         )
     for index, assignment in enumerate(assignments, existing):
+        yield
         placer.check_manual(assignment.broker_ids, factor)
         if not placer.active(assignment.broker_ids):
             raise all_fenced(index)

@@ -1,7 +1,6 @@
 """What a topic may be called. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
 
 import re
-from collections.abc import Iterable
 
 from ...protocol.errors import ErrorCode, KafkaError
 
@@ -33,9 +32,11 @@ def _problem(name: str) -> str | None:
     return None
 
 
-def colliding(name: str, existing: Iterable[str]) -> str | None:
-    """An existing topic whose name differs only in '.' and '_', which metrics can't tell apart; the name itself too."""
-    if "." not in name and "_" not in name:
-        return None
-    unified = name.replace(".", "_")
-    return next((other for other in existing if other.replace(".", "_") == unified), None)
+def may_collide(name: str) -> bool:
+    """Whether another topic's name may differ from this one only in '.' and '_'."""
+    return "." in name or "_" in name
+
+
+def unified(name: str) -> str:
+    """The same for names that differ only in '.' and '_', which metrics can't tell apart (``unifyCollisionChars``)."""
+    return name.replace(".", "_")

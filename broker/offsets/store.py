@@ -14,6 +14,9 @@ from .partition_offsets import CommittedOffset, PartitionOffsets
 
 NO_PRODUCER_ID = -1
 ZERO_UUID = bytes(16)
+GROUPS_A_STEP = 500
+TOMBSTONES_A_STEP = 64
+"""What one step of forgetting looks at, and writes: below 1 ms."""
 
 
 TopicOffsets = dict[str, PartitionOffsets]
@@ -63,14 +66,22 @@ class OffsetStore:
                 doomed.update(((topic, partition), None) for partition in partitions)
         return [offset_tombstone(group_id, topic, partition) for topic, partition in doomed]
 
-    def tombstones_of_topics(self, topics: set[str]) -> list[CoordinatorRecord]:
-        """Records that forget every offset of topics that were deleted."""
-        doomed: dict[tuple[str, str, int], None] = {}
-        for by_group in (self._by_group, *self._pending.values()):
-            for group_id, by_topic in by_group.items():
-                for topic in topics & by_topic.keys():
-                    doomed.update(((group_id, topic, partition), None) for partition in by_topic[topic])
-        return [offset_tombstone(group_id, topic, partition) for group_id, topic, partition in doomed]
+    def tombstones_of_topics(self, topics: set[str]) -> Iterator[list[CoordinatorRecord]]:
+        """Records that forget every offset of topics that were deleted, a step's worth at a time.
+
+        Each list is to be replayed before the next is asked for; it may be empty. There is no index by topic, which
+        would cost memory for every group: to look at a group costs 0.3 us, to forget an offset 10 us.
+        """
+        for by_group in (self._by_group, *list(self._pending.values())):
+            for count, group_id in enumerate(list(by_group), 1):
+                if not count % GROUPS_A_STEP:
+                    yield []
+                for topic in topics & by_group.get(group_id, {}).keys():
+                    partitions = list(by_group[group_id][topic])
+                    while partitions:
+                        # From the last one on: to take rows away from the end moves no others.
+                        doomed, partitions = partitions[-TOMBSTONES_A_STEP:], partitions[:-TOMBSTONES_A_STEP]
+                        yield [offset_tombstone(group_id, topic, partition) for partition in reversed(doomed)]
 
     def snapshot(self) -> dict[str, object]:
         """Everything, in a form to compare."""

@@ -103,6 +103,11 @@ class BatchBuilder:
         """The offset of the record added last; base_offset - 1 before the first."""
         return self._last_offset
 
+    def move_to(self, base_offset: int) -> None:
+        """Gives the records gathered so far, and all that follow, offsets from another base offset on."""
+        self._last_offset += base_offset - self.base_offset
+        self.base_offset = base_offset
+
     def append(
         self,
         timestamp: int,

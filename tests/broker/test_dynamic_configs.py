@@ -24,6 +24,7 @@ from odradek.broker.metadata.configs import alter_configs, incremental_alter_con
 from odradek.broker.metadata.elections import allows_unclean
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topics import create_topics
+from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
@@ -152,8 +153,8 @@ def alter(daemon: Daemon, configs: dict[str, str], broker: str = "1") -> tuple[E
     metadata = daemon.broker.metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
     request = IncrementalAlterConfigsRequest([Resource(ResourceType.BROKER, broker, changes)])
-    decision = incremental_alter_configs(metadata.image, request, metadata.controller)
-    (answer,) = metadata.carry_out(decision, NOW_MS).responses
+    decision = outcome(incremental_alter_configs(metadata.image, request, metadata.controller))
+    (answer,) = outcome(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
 
 
@@ -163,13 +164,15 @@ def replace(daemon: Daemon, configs: dict[str, str]) -> tuple[ErrorCode, str | N
     resource = AlterConfigsRequest.AlterConfigsResource
     changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]
     request = AlterConfigsRequest([resource(ResourceType.BROKER, "1", changes)])
-    (answer,) = metadata.carry_out(alter_configs(metadata.image, request, metadata.controller), NOW_MS).responses
+    decision = outcome(alter_configs(metadata.image, request, metadata.controller))
+    (answer,) = outcome(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
 
 
 async def create(daemon: Daemon) -> None:
     metadata = daemon.broker.metadata
-    metadata.carry_out(create_topics(metadata.image, CreateTopicsRequest([Topic("t", 1, 1)]), metadata.controller), 1)
+    request = CreateTopicsRequest([Topic("t", 1, 1)])
+    outcome(metadata.carry_out(outcome(create_topics(metadata.image, request, metadata.controller)), 1))
 
 
 async def cleaner_looks(daemon: Daemon) -> None:

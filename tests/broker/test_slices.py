@@ -148,3 +148,23 @@ def test_work_that_a_step_begins_waits_for_its_turn() -> None:
     loop.run()
     assert inner[0].is_done
     assert not loop.failures
+
+
+def test_closed_slices_end_what_has_begun_and_start_nothing() -> None:
+    loop = VirtualLoop()
+    closed = []
+
+    def steps() -> Iterator[None]:
+        try:
+            yield from loop.steps("large", 100)
+        finally:
+            closed.append("large")
+
+    loop.slices.start(steps(), loop.failures.append)
+    taken = len(loop.taken)
+    loop.slices.close()
+    assert closed == ["large"]
+    assert loop.start("late", 1).is_done
+    loop.run()
+    assert len(loop.taken) == taken
+    assert not loop.failures

@@ -12,6 +12,7 @@ from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.registration import registration_records
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.request import RequestContext
+from odradek.broker.slices import outcome
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import (
@@ -51,7 +52,9 @@ class Asked:
         handler = import_module(f"odradek.broker.api.{api}")
         answers: list[Message] = []
         context = RequestContext(handler.API_KEY, version, "client", "127.0.0.1", listener, 1, NOW_MS)
-        handler.handle(self, request, context, answers.append)
+        steps = handler.handle(self, request, context, answers.append)
+        if steps is not None:
+            outcome(steps)
         [answer] = answers
         return decode(type(answer), version, encode(answer, version))[0]
 

@@ -15,6 +15,7 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord, group_tombstone, offset_commit_record
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint
 from odradek.broker.request import RequestContext
+from odradek.broker.slices import outcome
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
@@ -214,7 +215,7 @@ def test_offsets_of_deleted_topics_are_forgotten() -> None:
     partition = messages.OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
     topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic(name, partitions=[partition]) for name in "tu"]
     harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
-    harness.coordinator.topics_deleted({"t"})
+    outcome(harness.coordinator.topics_deleted({"t"}))
     assert list(harness.core.offsets.topics_of("g")) == ["u"]
     harness.start()
     assert list(harness.core.offsets.topics_of("g")) == ["u"]

@@ -12,9 +12,10 @@ import pytest
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.replay import publish, replay_aside
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
+from odradek.broker.slices import outcome
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -139,10 +140,12 @@ class History:
             records.append(ConfigRecord(ResourceType.GROUP, "g", "k", str(self._chance.randrange(99))))
         else:
             wanted = [Topic(f"t{self._chance.randrange(15)}", self._chance.choice((1, 4)), 1)]
-            records += create_topics(image, CreateTopicsRequest(wanted), self._service.controller).records
+            records += outcome(create_topics(image, CreateTopicsRequest(wanted), self._service.controller)).records
         after = image.copy()
+        delta = MetadataDelta()
         for record in records:
-            replay(after, record, MetadataDelta())
+            replay_aside(after, record, delta)
+        publish(after, delta)
         with self._one_of_these(facts(image.copy()), facts(after)):
             self._service.commit(records, self._now_ms)
 

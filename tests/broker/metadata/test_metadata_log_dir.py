@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.daemon import Daemon
 from odradek.broker.metadata.topics import create_topics
+from odradek.broker.slices import outcome
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.storage.errors import DirectoryLockedError
 from odradek.storage.files import Files
@@ -38,7 +39,9 @@ def run(work: Callable[[Daemon], Awaitable[None]], *overrides: str, kill: bool =
 async def create(daemon: Daemon) -> None:
     metadata = daemon.broker.metadata
     request = CreateTopicsRequest([Topic("t", 2, 1)])
-    response = metadata.carry_out(create_topics(metadata.image, request, metadata.controller), 1_795_000_000_000)
+    response = outcome(
+        metadata.carry_out(outcome(create_topics(metadata.image, request, metadata.controller)), 1_795_000_000_000)
+    )
     assert not response.topics[0].error_code
 
 

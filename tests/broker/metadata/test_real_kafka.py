@@ -8,6 +8,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
+from odradek.broker.slices import outcome
 from odradek.broker.storage_tool.format import format_directories
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
@@ -27,8 +28,8 @@ COMPACTED = CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", "compact"
 
 
 def create(service: MetadataService, *topics: CreateTopicsRequest.CreatableTopic) -> None:
-    decision = create_topics(service.image, CreateTopicsRequest(list(topics)), service.controller)
-    response = service.carry_out(decision, NOW_MS)
+    decision = outcome(create_topics(service.image, CreateTopicsRequest(list(topics)), service.controller))
+    response = outcome(service.carry_out(decision, NOW_MS))
     assert [topic.error_code for topic in response.topics] == [0] * len(topics)
 
 

@@ -1,7 +1,7 @@
 """The metadata service on a real directory: what it writes, and what is there after a stop or a crash."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from odradek.broker.metadata.registration import bootstrap_records
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
+from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
@@ -44,7 +45,7 @@ METADATA = "__cluster_metadata-0"
 
 def create(service: MetadataService, *names: str, partitions: int = 2) -> None:
     request = CreateTopicsRequest([Topic(name, partitions, 1) for name in names])
-    response = service.carry_out(create_topics(service.image, request, service.controller), NOW_MS)
+    response = outcome(service.carry_out(outcome(create_topics(service.image, request, service.controller)), NOW_MS))
     assert [topic.error_code for topic in response.topics] == [0] * len(names)
 
 
@@ -118,7 +119,8 @@ def test_image_loaded_is_the_image_served(tmp_path: Path) -> None:
 def test_subscribers_hear_of_a_change_before_it_is_answered(tmp_path: Path) -> None:
     heard: list[tuple[list[str], int]] = []
 
-    def subscriber(image: MetadataImage, delta: MetadataDelta) -> None:
+    def subscriber(image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        yield
         heard.append(([topic.name for topic in delta.created_topics.values()], len(delta.changed_partitions)))
 
     with open_service(tmp_path) as service:
@@ -164,9 +166,9 @@ def test_producer_ids_are_never_given_out_twice(tmp_path: Path) -> None:
 def test_more_records_than_kafka_writes_for_one_request_are_refused(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         request = CreateTopicsRequest([Topic("t", 10_000, 1)])
-        decision = create_topics(service.image, request, service.controller)
+        decision = outcome(create_topics(service.image, request, service.controller))
         with pytest.raises(KafkaError) as raised:
-            service.carry_out(decision, NOW_MS)
+            outcome(service.carry_out(decision, NOW_MS))
         assert raised.value.error_code is ErrorCode.POLICY_VIOLATION
         assert "t" not in service.image.topics_by_name
 

@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.log_reader import snapshot_records
 from odradek.broker.metadata.records import decode_record, encode_record, record_types
-from odradek.broker.metadata.replay import replay
+from odradek.broker.metadata.replay import publish, replay, replay_aside
 from odradek.broker.metadata.snapshot import BATCH_BYTES, encode_snapshot, image_records
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
@@ -40,7 +40,9 @@ def image_of(values: list[bytes], image: MetadataImage | None = None) -> Metadat
     image = MetadataImage() if image is None else image
     for value in values:
         message, version = decode_record(value)
-        replay(image, message, MetadataDelta(), version)
+        delta = MetadataDelta()
+        replay_aside(image, message, delta, version)
+        publish(image, delta)
     return image
 
 
