@@ -167,6 +167,8 @@ def group_settings(config: ServerConfig, image: MetadataImage) -> dict[str, Any]
         "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
         "group_initial_rebalance_delay_ms": config.get_int("group.initial.rebalance.delay.ms"),
         "group_max_size": config.get_int("group.max.size"),
+        "group_members_max_bytes": config.get_int("odradek.group.members.max.bytes"),
+        "groups_members_max_bytes": config.get_int("odradek.groups.members.max.bytes"),
         "serves_consumer_protocol": "consumer" in config.get_list("group.coordinator.rebalance.protocols"),
         "group_consumer_assignors": assignor_names(config.get_list("group.consumer.assignors")),
         "group_consumer_migration_policy": config.get_string("group.consumer.migration.policy").lower(),

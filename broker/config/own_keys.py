@@ -30,6 +30,22 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             " is answered with CORRUPT_MESSAGE and named in the log. Records are then read into memory, not sent by"
             " sendfile.",
         },
+        "odradek.group.members.max.bytes": {
+            "type": "LONG",
+            "default": str(16 << 20),
+            "validator": {"kind": "range", "min": 1 << 16},
+            "importance": "LOW",
+            "what": "The most that the members of one classic group may hold: what they send in JoinGroup, and 1 KiB"
+            " each. Beyond it JoinGroup is answered GROUP_MAX_SIZE_REACHED (docs/limits.md).",
+        },
+        "odradek.groups.members.max.bytes": {
+            "type": "LONG",
+            "default": str(96 << 20),
+            "validator": {"kind": "range", "min": 1 << 20},
+            "importance": "LOW",
+            "what": "The same of all classic groups together; beyond it JoinGroup is answered COORDINATOR_NOT_AVAILABLE"
+            " until there is room.",
+        },
         "odradek.log.dirs.max.bytes": {
             "type": "LONG",
             "default": "-1",

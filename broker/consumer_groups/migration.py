@@ -21,6 +21,7 @@ from ..groups.effects import (
 )
 from ..groups.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from ..groups.member import ClassicMember
+from ..groups.memory import GroupMemory
 from ..groups.rebalance import prepare, refuse_join, refuse_parked_sync
 from ..groups.records import CoordinatorRecord, group_metadata_record, group_tombstone
 from ..groups.states import GroupState
@@ -229,7 +230,7 @@ def downgrade(
     members = [one for one in group.members.values() if one.member_id not in gone]
     if joining is not None:
         members.append(joining)
-    classic = _classic_group(group, members, effects.now_ms)
+    classic = _classic_group(group, members, effects.now_ms, core.memory)
     for member in classic.members.values():
         target = group.target_of(member.member_id, member.group_instance_id)
         version = version_of(member.metadata(classic.protocol_name or ""))
@@ -250,8 +251,10 @@ def downgrade(
     return install
 
 
-def _classic_group(group: ConsumerGroup, members: list[ConsumerGroupMember], now_ms: int) -> ClassicGroup:
-    classic = ClassicGroup(group.group_id, now_ms)
+def _classic_group(
+    group: ConsumerGroup, members: list[ConsumerGroupMember], now_ms: int, memory: GroupMemory
+) -> ClassicGroup:
+    classic = ClassicGroup(group.group_id, now_ms, memory)
     classic.state = GroupState.STABLE
     classic.generation_id = group.group_epoch
     classic.protocol_type = CONSUMER_PROTOCOL_TYPE

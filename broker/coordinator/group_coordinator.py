@@ -11,6 +11,7 @@ from ..consumer_groups.topics import GroupTopics, no_topics
 from ..group_core.core import GroupCore
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.effects import Effects
+from ..groups.memory import GroupMemory
 from ..groups.records import CoordinatorRecord
 from ..internal_topics import OFFSETS_TOPIC
 from ..slices import StepsTo
@@ -40,10 +41,11 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
         """
         self.config = config
         self._topics = topics or no_topics()
+        self.memory = GroupMemory()
         super().__init__(
             OFFSETS_TOPIC,
             config.offsets_topic_num_partitions,
-            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs),
+            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs, self.memory),
             timers,
             clock_ms,
             open_log,

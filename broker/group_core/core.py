@@ -31,6 +31,7 @@ from ..groups.effects import (
 )
 from ..groups.group import ClassicGroup
 from ..groups.member import ClassicMember
+from ..groups.memory import GroupMemory
 from ..groups.rebalance import prepare
 from ..groups.records import CoordinatorRecord, decode_record
 from ..groups.states import GroupState
@@ -52,6 +53,7 @@ class GroupCore:
         "consumer_groups",
         "group_configs",
         "groups",
+        "memory",
         "new_uuid",
         "offsets",
         "resolving_groups",
@@ -65,11 +67,14 @@ class GroupCore:
         new_uuid: Callable[[], str],
         topics: GroupTopics | None = None,
         group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
+        memory: GroupMemory | None = None,
     ) -> None:
         """``new_uuid``: gives a fresh UUID's text for each new member id. ``topics``: what there is to assign.
 
-        ``group_configs``: what was set for a group by its id.
+        ``group_configs``: what was set for a group by its id. ``memory``: counts the bytes of members, also of other
+        partitions' groups.
         """
+        self.memory = memory or GroupMemory()
         self.config = config
         self.new_uuid = new_uuid
         self.topics = topics or no_topics()
@@ -104,7 +109,7 @@ class GroupCore:
             assert isinstance(value, OffsetCommitValue)
             if key.group not in self.groups and key.group not in self.consumer_groups:
                 # Somebody commits without being a member: a simple group, without a protocol type.
-                self.groups[key.group] = ClassicGroup(key.group, now_ms)
+                self.groups[key.group] = ClassicGroup(key.group, now_ms, self.memory)
             self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
         elif isinstance(key, GroupMetadataKey):
             if value is None:
@@ -145,7 +150,7 @@ class GroupCore:
     def on_loaded(self, effects: Effects) -> None:
         """All records were replayed: the groups come to life, each member with a full session ahead of it."""
         for group_id, value in self.stored_groups.items():
-            group = _group_from_record(group_id, value, effects.now_ms)
+            group = _group_from_record(group_id, value, effects.now_ms, self.memory)
             self.groups[group_id] = group
             for member in group.members.values():
                 effects.timers.append(member.session_timer)
@@ -195,8 +200,8 @@ class GroupCore:
                 handle_timer(self, event, effects)
 
 
-def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int) -> ClassicGroup:
-    group = ClassicGroup(group_id, now_ms)
+def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int, memory: GroupMemory) -> ClassicGroup:
+    group = ClassicGroup(group_id, now_ms, memory)
     group.generation_id = value.generation
     group.protocol_type = value.protocol_type or None
     group.state_timestamp_ms = value.current_state_timestamp

@@ -11,6 +11,10 @@ class GroupCoordinatorConfig:
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
     group_max_size: int = 2_147_483_647
+    group_members_max_bytes: int = 16 << 20
+    """``odradek.group.members.max.bytes``."""
+    groups_members_max_bytes: int = 96 << 20
+    """``odradek.groups.members.max.bytes``."""
     new_member_join_timeout_ms: int = 300_000
     """How long a new member's parked JoinGroup is kept (not configurable in Kafka either)."""
     offset_metadata_max_bytes: int = 4_096

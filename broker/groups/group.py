@@ -11,6 +11,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.java_hash import in_hash_map_order
 from ..effects import Token
 from .member import ClassicMember, Protocols
+from .memory import MEMBER_BYTES, GroupMemory, bytes_of
 from .states import VALID_PREVIOUS_STATES, GroupState
 from .subscription import subscribed_topics
 
@@ -27,7 +28,9 @@ class ClassicGroup:
         "generation_id",
         "group_id",
         "leader_id",
+        "member_bytes",
         "members",
+        "memory",
         "new_member_added",
         "pending_join_members",
         "pending_sync_members",
@@ -41,8 +44,11 @@ class ClassicGroup:
         "supported_protocols",
     )
 
-    def __init__(self, group_id: str, now_ms: int) -> None:
+    def __init__(self, group_id: str, now_ms: int, memory: GroupMemory) -> None:
+        """``memory`` counts the bytes of the members of this group and of others."""
         self.group_id = group_id
+        self.memory = memory
+        self.member_bytes = 0
         self.state = GroupState.EMPTY
         self.previous_state = GroupState.DEAD
         self.state_timestamp_ms = now_ms
@@ -58,6 +64,10 @@ class ClassicGroup:
         self.subscribed_topics: frozenset[str] | None = None
         self.awaiting_join_count = 0
         self.new_member_added = False
+
+    def __del__(self) -> None:
+        # However the group ends: by a tombstone, with its partition, or as a consumer group.
+        self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
         return (
@@ -176,7 +186,22 @@ class ClassicGroup:
         self.members[member.member_id] = member
         self._count_protocols(member, 1)
         self._park_join(member, join_token)
-        self.pending_join_members.discard(member.member_id)
+        self._discard_pending(member.member_id)
+
+    def add_pending(self, member_id: str) -> None:
+        """Takes in the id of a client that has to come back with it (KIP-394)."""
+        if member_id not in self.pending_join_members:
+            self.pending_join_members.add(member_id)
+            self._hold(MEMBER_BYTES)
+
+    def _discard_pending(self, member_id: str) -> None:
+        if member_id in self.pending_join_members:
+            self.pending_join_members.discard(member_id)
+            self._hold(-MEMBER_BYTES)
+
+    def _hold(self, more: int) -> None:
+        self.member_bytes += more
+        self.memory.used_bytes += more
 
     def remove(self, member_id: str) -> None:
         """Takes a member out, pending or not; the eldest of the others leads if it led."""
@@ -189,7 +214,7 @@ class ClassicGroup:
                 self.static_members.pop(member.group_instance_id, None)
         if self.leader_id == member_id:
             self.leader_id = next(iter(self.members), None)
-        self.pending_join_members.discard(member_id)
+        self._discard_pending(member_id)
         self.pending_sync_members.pop(member_id, None)
 
     def update_member(
@@ -261,3 +286,6 @@ class ClassicGroup:
     def _count_protocols(self, member: ClassicMember, change: int) -> None:
         for name, _ in member.protocols:
             self.supported_protocols[name] = self.supported_protocols.get(name, 0) + change
+            if not self.supported_protocols[name]:
+                del self.supported_protocols[name]
+        self._hold(change * bytes_of(member.protocols))

@@ -16,6 +16,7 @@ from ..request import RequestContext
 from .effects import Effects, MemberExpired, session_key
 from .group import ClassicGroup
 from .member import ClassicMember, Protocols
+from .memory import bytes_of, refusal_of
 from .rebalance import (
     complete_join_if_all_joined,
     generation_response,
@@ -75,7 +76,10 @@ def join_classic_group(core: "HasClassicGroups", joining: Joining, replaced: lis
         if joining.member_id:
             joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
             return
-        group = ClassicGroup(group_id, joining.effects.now_ms)
+        group = ClassicGroup(group_id, joining.effects.now_ms, core.memory)
+    if not _has_memory(core, group, joining):
+        return
+    if is_new_group:
         core.groups[group_id] = group
     if not _accepts(core, group, joining.member_id):
         group.remove(joining.member_id)
@@ -105,6 +109,24 @@ def _remember_new_group(
                 refuse_join(token, "", error, follow)
 
     joining.effects.append([*replaced, empty_group_metadata_record(group)], appended)
+
+
+def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> bool:
+    """Refuses a JoinGroup whose metadata would exceed the limits of memory. A member stays as it was."""
+    member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
+    refusal = refusal_of(core.config, group, member_id, joining.protocols)
+    if refusal is None:
+        return True
+    error, key = refusal
+    logger.warning(
+        "group %r: a JoinGroup of client id %r with %d bytes is refused: the limit is %s",
+        group.group_id,
+        joining.context.client_id,
+        bytes_of(joining.protocols),
+        key,
+    )
+    joining.refuse(error)
+    return False
 
 
 def _accepts(core: "HasClassicGroups", group: ClassicGroup, member_id: str) -> bool:
@@ -147,7 +169,7 @@ def _join_new_dynamic_member(
         _add_member(core, group, joining, new_member_id)
         return
     # The client has to come back with its id: one whose connection broke does not stay as a member (KIP-394).
-    group.pending_join_members.add(new_member_id)
+    group.add_pending(new_member_id)
     joining.effects.set_timer(
         session_key(group.group_id, new_member_id),
         joining.request.session_timeout_ms,

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .config import GroupCoordinatorConfig
 from .group import ClassicGroup
+from .memory import GroupMemory
 
 
 class HasClassicGroups(Protocol):
@@ -15,4 +16,5 @@ class HasClassicGroups(Protocol):
 
     config: GroupCoordinatorConfig
     groups: dict[str, ClassicGroup]
+    memory: GroupMemory
     new_uuid: Callable[[], str]
