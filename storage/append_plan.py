@@ -26,6 +26,7 @@ from ..protocol.records.batch import (
 )
 from ..protocol.records.checksum import crc32c
 from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
+from ..protocol.records.first_record import check_beginning
 from ..protocol.records.steps import Steps, run_to_end
 from ..protocol.records.validation import validate_batch, validate_client_batch
 from .log_config import LOG_APPEND_TIME, LogConfig
@@ -135,6 +136,7 @@ def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: 
             validate_client_batch(header)
         validate_batch(buffer, 0, header, config.max_message_bytes)
         validate_client_batch(header)
+        check_beginning(buffer, header)
     else:
         validate_batch(buffer, 0, header, config.max_message_bytes)
 

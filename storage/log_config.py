@@ -23,7 +23,7 @@ class LogConfig:
 
     `segment_bytes` is `internal.segment.bytes` where that test key is set. `compression_type` is a codec's name,
     "uncompressed", or "producer" (batches stay as they came). `producer_id_expiration_ms` is a server key, and
-    so is `acks_all_fsync` (`odradek.acks.all.fsync`).
+    so are `acks_all_fsync` (`odradek.acks.all.fsync`) and `check_records` (`odradek.produce.check.records`).
     """
 
     segment_bytes: int = 1 << 30
@@ -54,6 +54,7 @@ class LogConfig:
     preallocate: bool = False
     producer_id_expiration_ms: int = 86_400_000
     acks_all_fsync: bool = False
+    check_records: bool = False
 
     def roll_jitter_ms(self, seed: int, base_offset: int) -> int:
         """What is taken off segment.ms for one segment: as if by chance, another for each segment and each log's seed.

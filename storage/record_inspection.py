@@ -31,7 +31,7 @@ from ..protocol.records.compression import (
     compressor,
     most_decompressed,
 )
-from ..protocol.records.errors import RecordTooLargeError
+from ..protocol.records.errors import InvalidRecordError, RecordTooLargeError
 from ..protocol.records.record import section_chunks
 from ..protocol.records.record_facts import facts_in
 from ..protocol.records.steps import RECORDS_A_STEP, Steps
@@ -54,15 +54,16 @@ class InspectedBatch(NamedTuple):
 
 def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> bool:
     """Whether the records must be looked at: a compacted topic needs keys, a time may be out of range or claims to be
-    the broker's, or the topic wants another compression.
+    the broker's, the topic wants another compression, or every batch is to be checked.
     """
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     return (
         "compact" in config.cleanup_policy
+        or config.check_records
         or header.is_log_append_time
         or config.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
         or not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest)
-        or wants_compression(header, config)
+        or (config.compression_type != PRODUCER_COMPRESSION and wants_compression(header, config))
     )
 
 
@@ -109,9 +110,14 @@ def inspect_batch(
     newest = NO_TIMESTAMP if header.records_count else header.max_timestamp
     lowest, highest = rules.accepted_times()
     needs_key = config.is_compacted
+    counts_offsets = header.is_compressed or writer is not None
     for index, (offset, timestamp, has_key) in enumerate(facts_in(chunks, header)):
         if timestamp > newest:
             newest = timestamp
+        if counts_offsets and offset != header.base_offset + index:
+            raise InvalidRecordError(
+                f"record {index} of a compressed batch has offset {offset}, not {header.base_offset + index}"
+            )
         if not lowest <= timestamp <= highest or (needs_key and not has_key):
             found = rules.check(index, offset, timestamp, has_key)
             if found is not None:

@@ -70,6 +70,14 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "what": "host:port where Prometheus reads the metrics (docs/metrics.md), port 0 any free one; nothing for"
             " no metrics.",
         },
+        "odradek.produce.check.records": {
+            "type": "BOOLEAN",
+            "default": "false",
+            "validator": None,
+            "importance": "MEDIUM",
+            "what": "Whether every record of every batch is looked at before it is appended, as Kafka does: lengths,"
+            " offsets, timestamps. Otherwise only the first record is, unless the topic needs more.",
+        },
         "odradek.request.decoded.max.bytes": {
             "type": "LONG",
             "default": str(16 << 20),

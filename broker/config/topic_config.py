@@ -24,7 +24,7 @@ _COMPUTED = {
     "flush.ms": log_flush_ms,
 }
 
-_SERVER_KEYS = {"producer_id_expiration_ms", "acks_all_fsync"}
+_SERVER_KEYS = {"producer_id_expiration_ms", "acks_all_fsync", "check_records"}
 """What a LogConfig holds that no topic can set."""
 # LogConfig's fields are named as the keys.
 _FIELDS = {field.name: field.name.replace("_", ".") for field in fields(LogConfig) if field.name not in _SERVER_KEYS}
@@ -116,4 +116,5 @@ def log_config_for(server: ServerConfig, topic_overrides: Mapping[str, str]) -> 
         **typed,
         producer_id_expiration_ms=server.get_int("producer.id.expiration.ms"),
         acks_all_fsync=bool(server["odradek.acks.all.fsync"]),
+        check_records=bool(server["odradek.produce.check.records"]),
     )

@@ -28,9 +28,13 @@ from .errors import (
     UnsupportedCompressionTypeError,
     UnsupportedForMessageFormatError,
 )
+from .first_record import check_count
+from .record import SMALLEST_RECORD_SIZE
 
 FIRST_PRODUCE_VERSION_WITH_ZSTD = 7
 MAX_TIME = 1 << 64
+LENGTH_OF_HEADER = BATCH_HEADER_SIZE - LOG_OVERHEAD
+"""What the batch length counts of the header."""
 
 
 def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
@@ -95,6 +99,8 @@ def validate_client_batch(header: BatchHeader) -> None:
         raise InvalidRecordError(
             f"Inconsistent batch offset range [0, {header.last_offset}] and count of records {count}"
         )
+    if count * SMALLEST_RECORD_SIZE > header.batch_length - LENGTH_OF_HEADER:
+        check_count(header)
     if header.is_control:
         raise InvalidRecordError("Clients are not allowed to write control records")
     if header.has_producer_id and header.base_sequence < 0:

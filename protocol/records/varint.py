@@ -6,6 +6,7 @@ InvalidRecordError. record.py has its own path for one byte and calls these func
 
 from functools import lru_cache
 
+from .buffers import Buffer
 from .errors import InvalidRecordError
 
 MAX_VARINT_SIZE = 5
@@ -27,7 +28,7 @@ def encode_varlong(number: int) -> bytes:
 encode_repeated_varlong = lru_cache(maxsize=8192)(encode_varlong)
 
 
-def decode_varint(buffer: bytes, position: int) -> tuple[int, int]:
+def decode_varint(buffer: Buffer, position: int) -> tuple[int, int]:
     """(number, position behind it) of a 32-bit zigzag varint of at most 5 bytes."""
     try:
         byte = buffer[position]
@@ -49,7 +50,7 @@ def decode_varint(buffer: bytes, position: int) -> tuple[int, int]:
     return _decode_rest(buffer, position, value, MAX_VARINT_SIZE, 0xFFFFFFFF)
 
 
-def decode_varlong(buffer: bytes, position: int) -> tuple[int, int]:
+def decode_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
     """(number, position behind it) of a 64-bit zigzag varint of at most 10 bytes."""
     value = 0
     for index, byte in enumerate(buffer[position : position + 3]):
@@ -64,7 +65,7 @@ def wrap_int64(number: int) -> int:
     return (number + (1 << 63) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
-def _decode_rest(buffer: bytes, position: int, value: int, max_size: int, mask: int) -> tuple[int, int]:
+def _decode_rest(buffer: Buffer, position: int, value: int, max_size: int, mask: int) -> tuple[int, int]:
     """The number at `position`, of whose first three bytes `value` was made."""
     shift = 21
     for index in range(position + 3, position + max_size):

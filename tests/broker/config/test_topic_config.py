@@ -45,7 +45,7 @@ def test_what_an_older_kafka_has_allowed_still_counts() -> None:
 def test_every_topic_key_but_those_of_other_features_reaches_the_log() -> None:
     others = {"remote", "local", "leader", "follower", "internal"}
     wanted = {name.replace(".", "_") for name in topic_keys() if name.partition(".")[0] not in others}
-    assert wanted == set(LogConfig.__slots__) - {"producer_id_expiration_ms", "acks_all_fsync"}
+    assert wanted == set(LogConfig.__slots__) - {"producer_id_expiration_ms", "acks_all_fsync", "check_records"}
 
 
 @pytest.mark.parametrize(
