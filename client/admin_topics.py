@@ -21,6 +21,8 @@ from .admin_results import all_or_raise, split
 from .connection import Connection
 from .metadata import TopicMetadata, described_topics_of, topics_of
 
+PARTITIONS_A_RESPONSE = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
@@ -81,15 +83,18 @@ class TopicAdmin(AdminBase):
         """The names of all topics, sorted."""
         return sorted(topic.name for topic in await self._cluster.list_topics())
 
-    async def describe_topics(self, topics: Collection[str] | None = None) -> dict[str, TopicMetadata]:
+    async def describe_topics(
+        self, topics: Collection[str] | None = None, partitions_a_response: int = PARTITIONS_A_RESPONSE
+    ) -> dict[str, TopicMetadata]:
         """Partitions, leaders and replicas of topics (None: all). Raises AdminError: UNKNOWN_TOPIC_OR_PARTITION.
 
-        With the eligible leader replicas where the broker serves DescribeTopicPartitions (KIP-966).
+        ``partitions_a_response`` bounds each answer of a broker; the next one goes on. The eligible leader replicas are
+        known if the broker serves DescribeTopicPartitions (KIP-966).
         """
         connection = await self._cluster.any_connection()
         if DescribeTopicPartitionsRequest.API_KEY in connection.versions:
             names = await self.list_topics() if topics is None else sorted(topics)
-            described = await self._describe_topic_partitions(connection, names)
+            described = await self._describe_topic_partitions(connection, names, partitions_a_response)
         else:
             described = topics_of(await self._cluster.request_metadata(topics))
         errors, results = split((topic.name, topic.error_code, None, topic) for topic in described)
@@ -99,13 +104,17 @@ class TopicAdmin(AdminBase):
         """The topic that has this id; None where there is none. Without eligible leader replicas: Metadata has none."""
         return next((topic for topic in await self._cluster.list_topics() if topic.topic_id == topic_id), None)
 
-    async def _describe_topic_partitions(self, connection: Connection, names: list[str]) -> list[TopicMetadata]:
+    async def _describe_topic_partitions(
+        self, connection: Connection, names: list[str], partitions_a_response: int
+    ) -> list[TopicMetadata]:
         """Page by page: the broker bounds each answer and says where to go on."""
         topics: dict[str, TopicMetadata] = {}
         cursor: DescribeTopicPartitionsRequest.Cursor | None = None
         while True:
             request = DescribeTopicPartitionsRequest(
-                topics=[DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names], cursor=cursor
+                topics=[DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in names],
+                response_partition_limit=partitions_a_response,
+                cursor=cursor,
             )
             response = await connection.call(request, DescribeTopicPartitionsResponse, timeout_ms=self._timeout_ms)
             for topic in described_topics_of(response):

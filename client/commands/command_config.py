@@ -185,7 +185,8 @@ def client_settings(
 
 def under_flags(settings: Mapping[str, Any], **flags: object) -> dict[str, Any]:
     """The settings and the running command's ``flags`` by the arguments they mean: one that is given stands above a
-    setting, a default below. The command's parameters have the same names."""
+    setting, a default below; None is no default. The command's parameters have the same names."""
+    flags = {name: value for name, value in flags.items() if value is not None}
     context = click.get_current_context()
     given = {name for name in flags if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     return {**flags, **settings, **{name: value for name, value in flags.items() if name in given}}

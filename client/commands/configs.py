@@ -66,10 +66,12 @@ def split_configs(text: str) -> dict[str, str]:
 @click.option("--delete-config", metavar="K,...", help="Configurations to remove.")
 @click.option("--entity-type", type=click.Choice(list(ENTITY_TYPES)), help="What has the configurations.")
 @click.option("--entity-name", help="Its name: a topic, a broker's id, a group.")
-@click.option("--entity-default", is_flag=True, help="The default of all brokers.")
+@click.option("--entity-default", "--broker-defaults", is_flag=True, help="The default of all brokers.")
 @click.option("--topic", help="The same as --entity-type topics --entity-name.")
 @click.option("--broker", help="The same as --entity-type brokers --entity-name.")
 @click.option("--group", help="The same as --entity-type groups --entity-name.")
+@click.option("--broker-logger", help="The same as --entity-type broker-loggers --entity-name.")
+@click.option("--client-metrics", help="The same as --entity-type client-metrics --entity-name.")
 @timeout_option
 @json_option
 @output_option
@@ -88,6 +90,8 @@ def command(
     topic: str | None,
     broker: str | None,
     group: str | None,
+    broker_logger: str | None,
+    client_metrics: str | None,
     timeout_ms: int,
     as_json: bool,
     output: str,
@@ -95,6 +99,7 @@ def command(
     """Checks the arguments and runs the action."""
     action = exactly_one({"describe": describe, "alter": alter})
     short = {"topics": topic, "brokers": broker, "groups": group}
+    short |= {"broker-loggers": broker_logger, "client-metrics": client_metrics}
     entity = the_entity(entity_type, entity_name, entity_default, {k: v for k, v in short.items() if v is not None})
     to_set: dict[str, str] = {}
     if add_config_file is not None:
@@ -124,10 +129,13 @@ def the_entity(entity_type: str | None, entity_name: str | None, entity_default:
     if short:
         if len(short) > 1 or entity_type:
             raise click.UsageError(
-                "name one entity: --entity-type and --entity-name, or one of --topic, --broker, --group"
+                "name one entity: --entity-type and --entity-name, or one of --topic, --broker, --group, "
+                "--broker-logger, --client-metrics"
             )
         chosen, name = next(iter(short.items()))
         return Entity(ENTITY_TYPES[chosen], name)
+    if entity_type is None and entity_default:
+        return Entity("broker", "")
     if entity_type is None:
         raise click.UsageError("say which: --topic, --broker, --group, or --entity-type and --entity-name")
     if entity_default:

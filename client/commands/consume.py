@@ -6,13 +6,16 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
 from ..types import ConsumerRecord, TopicPartition
 from .command_config import CONSUMER, client_settings, console_config_options, under_flags
-from .record_format import RecordFormat, json_line
+from .deserializers import DeserializationError
+from .message_formatters import Formatter, formatter_of
+from .properties_file import read_properties
+from .record_format import RecordFormat
 from .running import CommandError, bootstrap_option, json_option, key_values, main, output_option, run
 from .topic_partitions import INTERNAL_TOPICS
 
@@ -34,7 +37,8 @@ class ConsumeOptions(NamedTuple):
     until_offset: int | None
     until_time_ms: int | None
     until_end: bool
-    as_json: bool
+    formatter: Formatter
+    skip_message_on_error: bool
 
     @property
     def has_end(self) -> bool:
@@ -75,8 +79,14 @@ def parse_moment(text: str) -> int:
     multiple=True,
     metavar="KEY=VALUE",
     help="How to print: print.timestamp, print.key, print.offset, print.partition, print.headers, print.value, "
-    "print.epoch, key.separator, line.separator, headers.separator, null.literal.",
+    "print.epoch, key.separator, line.separator, headers.separator, null.literal, key.deserializer, "
+    "value.deserializer, headers.deserializer.",
 )
+@click.option("--formatter-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
+@click.option("--formatter", metavar="CLASS", help="How to print, by the name of Kafka's class (docs/commands.md).")
+@click.option("--key-deserializer", metavar="CLASS", help="What keys are, by the name of Kafka's class.")
+@click.option("--value-deserializer", metavar="CLASS", help="What values are, by the name of Kafka's class.")
+@click.option("--skip-message-on-error", is_flag=True, help="Pass over a record that can't be printed.")
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -101,11 +111,61 @@ def command(
     until_time: str | None,
     until_end: bool,
     properties: tuple[str, ...],
+    formatter_config: TextIO | None,
+    formatter: str | None,
+    key_deserializer: str | None,
+    value_deserializer: str | None,
+    skip_message_on_error: bool,
     isolation_level: str,
     as_json: bool,
     output: str,
 ) -> int:
     """Checks the arguments and prints."""
+    check_place(topic, include, partition, offset, from_beginning)
+    deserializers = {"key.deserializer": key_deserializer, "value.deserializer": value_deserializer}
+    given_properties = {
+        **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
+        **key_values(properties, "--property"),
+        **{key: name for key, name in deserializers.items() if name is not None},
+    }
+    print_as = the_formatter(formatter, given_properties, as_json=as_json or output == "json")
+    given = client_settings(CONSUMER, command_config, command_properties)
+    if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
+        raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
+    reset = "earliest" if from_beginning or offset == "earliest" else "latest"
+    settings = consumer_settings(given, group, reset, isolation_level)
+    group = settings["group_id"]
+    if group is not None and (partition is not None or offset is not None):
+        raise click.UsageError("Options group and partition (or offset) cannot be specified together.")
+    options = ConsumeOptions(
+        topic,
+        include,
+        partition,
+        offset or settings["auto_offset_reset"],
+        max_messages,
+        timeout_ms,
+        until_offset,
+        parse_moment(until_time) if until_time is not None else None,
+        until_end,
+        print_as,
+        skip_message_on_error,
+    )
+    if group is not None and options.has_end:
+        raise click.UsageError("--until-... and --group cannot be used together: a group's partitions come and go")
+
+    async def work() -> int:
+        from ..consumer import Consumer
+
+        consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
+        return await consume_until_done(consumer, options)
+
+    return run(work)
+
+
+def check_place(
+    topic: str | None, include: str | None, partition: int | None, offset: str | None, from_beginning: bool
+) -> None:
+    """Raises UsageError for options that don't say together what to read from where."""
     if (topic is None) == (include is None):
         raise click.UsageError("Exactly one of --topic and --include is required")
     if partition is not None and topic is None:
@@ -119,40 +179,19 @@ def command(
             raise click.UsageError("The partition is required when offset is specified.")
     if from_beginning and offset is not None:
         raise click.UsageError("--from-beginning and --offset cannot be used together")
-    given = client_settings(CONSUMER, command_config, command_properties)
-    if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
-        raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
-    reset = "earliest" if from_beginning or offset == "earliest" else "latest"
-    settings = consumer_settings(given, group, reset, isolation_level)
-    group = settings["group_id"]
-    if group is not None and (partition is not None or offset is not None):
-        raise click.UsageError("Options group and partition (or offset) cannot be specified together.")
+
+
+def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_json: bool) -> Formatter:
+    """What prints records: by ``--formatter`` and the properties, or as JSON. Raises UsageError."""
     try:
-        record_format = RecordFormat.of(key_values(properties, "--property"))
+        record_format = RecordFormat.of(properties)
+        if class_name is None:
+            return record_format.json_line if as_json else record_format.line
+        if as_json:
+            raise click.UsageError("--formatter and --json cannot be used together")
+        return formatter_of(class_name, record_format)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    options = ConsumeOptions(
-        topic,
-        include,
-        partition,
-        offset or settings["auto_offset_reset"],
-        max_messages,
-        timeout_ms,
-        until_offset,
-        parse_moment(until_time) if until_time is not None else None,
-        until_end,
-        as_json or output == "json",
-    )
-    if group is not None and options.has_end:
-        raise click.UsageError("--until-... and --group cannot be used together: a group's partitions come and go")
-
-    async def work() -> int:
-        from ..consumer import Consumer
-
-        consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
-        return await consume_until_done(consumer, options, record_format)
-
-    return run(work)
 
 
 def consumer_settings(
@@ -170,7 +209,7 @@ def consumer_settings(
     return {**settings, "group_id": group_id}
 
 
-async def consume_until_done(consumer: Consumer, options: ConsumeOptions, record_format: RecordFormat) -> int:
+async def consume_until_done(consumer: Consumer, options: ConsumeOptions) -> int:
     """Reads, prints, and says at the end how many there were."""
     import asyncio
 
@@ -194,7 +233,7 @@ async def consume_until_done(consumer: Consumer, options: ConsumeOptions, record
                 limit = None if options.max_messages is None else options.max_messages - printed
                 records = await reader.poll(wait_ms, limit)
                 for record in records:
-                    sys.stdout.buffer.write(json_line(record) if options.as_json else record_format.line(record))
+                    sys.stdout.buffer.write(printed_form(record, options))
                 if records:
                     sys.stdout.buffer.flush()
                     printed += len(records)
@@ -202,6 +241,18 @@ async def consume_until_done(consumer: Consumer, options: ConsumeOptions, record
     finally:
         click.echo(f"Processed a total of {printed} messages", err=True)
     return 0
+
+
+def printed_form(record: ConsumerRecord, options: ConsumeOptions) -> bytes:
+    """What is printed of a record. Raises CommandError for one that can't be, unless those are to be skipped."""
+    try:
+        return options.formatter(record)
+    except DeserializationError as error:
+        where = f"{record.topic}-{record.partition} at offset {record.offset}"
+        if not options.skip_message_on_error:
+            raise CommandError(f"{where}: {error}; --skip-message-on-error passes over such records") from None
+        click.echo(f"Error processing message, skipping this message: {where}: {error}", err=True)
+        return b""
 
 
 class Reader:

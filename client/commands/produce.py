@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
 
 import click
 
@@ -15,6 +15,7 @@ from ...protocol.errors import KafkaError
 from ..errors import ClientError
 from .command_config import PRODUCER, client_settings, console_config_options, under_flags
 from .lines import LineError, LineFormat
+from .properties_file import read_properties
 from .running import (
     CommandError,
     bootstrap_option,
@@ -29,9 +30,12 @@ from .running import (
 if TYPE_CHECKING:
     import asyncio
 
-    from ..types import RecordMetadata
+    from ..producer import Producer
+    from ..types import Header, RecordMetadata
 
 READ_BYTES = 65_536
+LINE_READERS = ("org.apache.kafka.tools.LineMessageReader", "LineMessageReader")
+PRODUCERS = "As the producer's setting."
 SHOWN_ERRORS = 10
 
 
@@ -41,6 +45,20 @@ class Tally:
 
     acknowledged: int = 0
     errors: list[str] = field(default_factory=list)
+
+
+class ProduceOptions(NamedTuple):
+    """The command's arguments beside those of the producer."""
+
+    topic: str
+    partition: int | None
+    line_format: LineFormat
+    file: BinaryIO | None
+    key: str | None
+    headers: list[Header]
+    tombstone: bool
+    sync: bool
+    as_json: bool
 
 
 @click.command(
@@ -59,6 +77,13 @@ class Tally:
     metavar="KEY=VALUE",
     help="How to read lines: parse.key, key.separator, parse.headers, headers.delimiter, headers.separator, "
     "headers.key.separator, null.marker (null.marker= makes empty values tombstones), ignore.error.",
+)
+@click.option("--reader-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
+@click.option(
+    "--line-reader",
+    metavar="CLASS",
+    type=click.Choice(LINE_READERS),
+    help="Kafka's class that reads the lines; there is one.",
 )
 @click.option("--file", "file_", type=click.File("rb"), help="Read this file instead of standard input.")
 @click.option("--key", help="The key of every record (instead of parse.key).")
@@ -84,10 +109,22 @@ class Tally:
     show_default=True,
     help="When the broker answers; -1 is all.",
 )
-@click.option("--batch-size", type=click.IntRange(min=0), default=16_384, show_default=True, metavar="BYTES")
+@click.option(
+    "--batch-size",
+    "--max-partition-memory-bytes",
+    "batch_size",
+    type=click.IntRange(min=0),
+    default=16_384,
+    show_default=True,
+    metavar="BYTES",
+)
 @click.option("--linger-ms", "--timeout", "linger_ms", type=click.IntRange(min=0), default=5, show_default=True)
 @click.option("--sync", is_flag=True, help="Wait for each record's acknowledgement before the next is sent.")
 @click.option("--max-block-ms", type=click.IntRange(min=0), default=10_000, show_default=True, metavar="MS")
+@click.option("--max-memory-bytes", "buffer_memory", type=click.IntRange(min=1), metavar="BYTES", help=PRODUCERS)
+@click.option("--metadata-expiry-ms", "metadata_max_age_ms", type=click.IntRange(min=0), metavar="MS", help=PRODUCERS)
+@click.option("--request-timeout-ms", type=click.IntRange(min=1), metavar="MS", help=PRODUCERS)
+@click.option("--retry-backoff-ms", type=click.IntRange(min=0), metavar="MS", help=PRODUCERS)
 @json_option
 @output_option
 def command(
@@ -97,6 +134,8 @@ def command(
     topic: str,
     partition: int | None,
     properties: tuple[str, ...],
+    reader_config: TextIO | None,
+    line_reader: str | None,
     file_: BinaryIO | None,
     key: str | None,
     headers: tuple[str, ...],
@@ -107,17 +146,22 @@ def command(
     linger_ms: int,
     sync: bool,
     max_block_ms: int,
+    buffer_memory: int | None,
+    metadata_max_age_ms: int | None,
+    request_timeout_ms: int | None,
+    retry_backoff_ms: int | None,
     as_json: bool,
     output: str,
 ) -> int:
     """Checks the arguments and sends."""
     try:
-        line_format = LineFormat.of(key_values(properties, "--property"))
+        from_file = {} if reader_config is None else read_properties(reader_config.read())
+        line_format = LineFormat.of({**from_file, **key_values(properties, "--property")})
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if tombstone and key is None:
         raise click.UsageError("--tombstone needs --key: a tombstone deletes a key")
-    fixed_headers = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
+    fixed_headers: list[Header] = [(name, value.encode()) for name, value in key_values(headers, "--header").items()]
     json_wanted = as_json or output == "json"
     settings = under_flags(
         {"client_id": "console-producer", **client_settings(PRODUCER, command_config, command_properties)},
@@ -126,39 +170,49 @@ def command(
         batch_size=batch_size,
         linger_ms=linger_ms,
         max_block_ms=max_block_ms,
+        buffer_memory=buffer_memory,
+        metadata_max_age_ms=metadata_max_age_ms,
+        request_timeout_ms=request_timeout_ms,
+        retry_backoff_ms=retry_backoff_ms,
     )
 
-    async def work() -> int:
-        import asyncio
+    options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, json_wanted)
 
+    async def work() -> int:
         from ..producer import Producer
 
-        tally = Tally()
-        producer = Producer(bootstrap_server, **settings)
-        async with producer:
-            source = sys.stdin.buffer if file_ is None else file_
-            prompt = file_ is None and not tombstone and sys.stdin.isatty()
-            number = 0
-            async for line in one_line(b"") if tombstone else lines_of(source, prompt=prompt):
-                number += 1
-                try:
-                    parsed_key, value, parsed_headers = line_format.parse(line, number)
-                except LineError as error:
-                    raise CommandError(str(error)) from None
-                future = await producer.send(
-                    topic,
-                    None if tombstone else value,
-                    key.encode() if key is not None else parsed_key,
-                    partition=partition,
-                    headers=fixed_headers + parsed_headers,
-                )
-                future.add_done_callback(lambda done: note(done, tally, json_wanted))
-                if sync:
-                    await asyncio.wait({future})
-            await producer.flush()
-        return report(tally)
+        async with Producer(bootstrap_server, **settings) as producer:
+            return report(await send_lines(producer, options))
 
     return run(work)
+
+
+async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
+    """Sends a record for each line, or the one tombstone; what became of them. Raises CommandError for a bad line."""
+    import asyncio
+
+    tally = Tally()
+    source = sys.stdin.buffer if options.file is None else options.file
+    prompt = options.file is None and not options.tombstone and sys.stdin.isatty()
+    number = 0
+    async for line in one_line(b"") if options.tombstone else lines_of(source, prompt=prompt):
+        number += 1
+        try:
+            parsed_key, value, parsed_headers = options.line_format.parse(line, number)
+        except LineError as error:
+            raise CommandError(str(error)) from None
+        future = await producer.send(
+            options.topic,
+            None if options.tombstone else value,
+            options.key.encode() if options.key is not None else parsed_key,
+            partition=options.partition,
+            headers=options.headers + parsed_headers,
+        )
+        future.add_done_callback(lambda done: note(done, tally, options.as_json))
+        if options.sync:
+            await asyncio.wait({future})
+    await producer.flush()
+    return tally
 
 
 def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> None:

@@ -5,9 +5,10 @@ Pure. Source: ``org.apache.kafka.tools.consumer.DefaultMessageFormatter``.
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
+from .deserializers import Deserializer, deserializer_of
 from .output import text_or_base64
 
 
@@ -25,20 +26,32 @@ class RecordFormat(NamedTuple):
     line_separator: bytes = b"\n"
     headers_separator: bytes = b","
     null_literal: bytes = b"null"
+    key_deserializer: Deserializer | None = None
+    value_deserializer: Deserializer | None = None
+    headers_deserializer: Deserializer | None = None
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "RecordFormat":
-        """From Kafka's properties. Raises ValueError for an unknown one."""
+        """From Kafka's properties. Raises ValueError for an unknown one, or an unknown deserializer."""
         known = {name.replace("_", "."): name for name in cls._fields}
         unknown = sorted(set(properties) - set(known))
         if unknown:
             raise ValueError(f"unknown property {unknown[0]}; known are {', '.join(sorted(known))}")
-        flags = {known[n]: v.strip().lower() == "true" for n, v in properties.items() if n.startswith("print.")}
-        texts = {known[n]: v.encode() for n, v in properties.items() if not n.startswith("print.")}
-        return cls(**flags, **texts)  # type: ignore[arg-type]  # flags are bools, texts are bytes, by their names
+        values: dict[str, Any] = {}
+        for name, text in properties.items():
+            if name.startswith("print."):
+                values[known[name]] = text.strip().lower() == "true"
+            elif name.endswith(".deserializer"):
+                values[known[name]] = deserializer_of(text)
+            else:
+                values[known[name]] = text.encode()
+        return cls(**values)
 
     def line(self, record: ConsumerRecord) -> bytes:
-        """The record with its separators, as Kafka prints it: the line's end comes with the value."""
+        """The record with its separators, as Kafka prints it: the line's end comes with the value.
+
+        Raises DeserializationError for bytes that a deserializer does not take.
+        """
         parts: list[bytes] = []
         if self.print_timestamp:
             known = record.timestamp >= 0 or record.timestamp_type
@@ -53,32 +66,43 @@ class RecordFormat(NamedTuple):
         if self.print_headers:
             parts.append(self._headers(record))
         if self.print_key:
-            parts.append(self._bytes(record.key))
+            parts.append(self._text(record.key, self.key_deserializer))
         if self.print_value:
-            parts.append(self._bytes(record.value))
+            parts.append(self._text(record.value, self.value_deserializer))
         return self.key_separator.join(parts) + self.line_separator
 
     def _headers(self, record: ConsumerRecord) -> bytes:
         if not record.headers:
             return b"NO_HEADERS"
         return self.headers_separator.join(
-            name.encode("utf-8", "replace") + b":" + self._bytes(value) for name, value in record.headers
+            name.encode("utf-8", "replace") + b":" + self._text(value, self.headers_deserializer)
+            for name, value in record.headers
         )
 
-    def _bytes(self, data: bytes | None) -> bytes:
-        return self.null_literal if data is None else data
+    def _text(self, data: bytes | None, deserializer: Deserializer | None) -> bytes:
+        if data is None:
+            return self.null_literal
+        return data if deserializer is None else deserializer(data)
 
+    def json_line(self, record: ConsumerRecord) -> bytes:
+        """The record as one line of JSON; bytes that are not UTF-8 as ``{"base64": …}``.
 
-def json_line(record: ConsumerRecord) -> bytes:
-    """The record as one line of JSON; bytes that are not UTF-8 as ``{"base64": …}``."""
-    document = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "timestampType": TIMESTAMP_TYPE_NAMES[record.timestamp_type],
-        "key": text_or_base64(record.key),
-        "value": text_or_base64(record.value),
-        "headers": [{"key": name, "value": text_or_base64(value)} for name, value in record.headers],
-    }
-    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+        Raises DeserializationError as :meth:`line`.
+        """
+
+        def text(data: bytes | None, deserializer: Deserializer | None) -> Any:
+            return text_or_base64(data if data is None or deserializer is None else deserializer(data))
+
+        document = {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "timestampType": TIMESTAMP_TYPE_NAMES[record.timestamp_type],
+            "key": text(record.key, self.key_deserializer),
+            "value": text(record.value, self.value_deserializer),
+            "headers": [
+                {"key": name, "value": text(value, self.headers_deserializer)} for name, value in record.headers
+            ],
+        }
+        return json.dumps(document, ensure_ascii=False).encode() + b"\n"

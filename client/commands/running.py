@@ -49,6 +49,22 @@ INSTEAD_OF = {
 """Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still give: what says the same here."""
 
 
+NOT_SERVED = {
+    "--bootstrap-controller": "an Odradek broker is its own controller: ask it by --bootstrap-server",
+    "--client": "quotas are not served yet",
+    "--client-defaults": "quotas are not served yet",
+    "--delete-config": "Kafka 4 has no such option any more: odradek configs --alter --delete-config",
+    "--enable-systest-events": "it is for Kafka's own system tests; --json prints where each record is",
+    "--ip": "quotas are not served yet",
+    "--ip-defaults": "quotas are not served yet",
+    "--message-send-max-retries": "records are sent again until delivery.timeout.ms (--command-property)",
+    "--socket-buffer-size": "the system chooses the size of the sockets' buffers",
+    "--user": "neither users nor quotas are served yet",
+    "--user-defaults": "neither users nor quotas are served yet",
+}
+"""Flags of Kafka 4.3's kafka-topics, kafka-configs and console scripts that ours lack, and why."""
+
+
 class CommandError(Exception):
     """A command cannot go on; the message is for the user and says what to do."""
 
@@ -77,9 +93,12 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
 
 
 def with_what_is_meant(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
-    """The error that names what says the same here; click by itself names what is spelled like it."""
+    """The error that names what says the same here, or why nothing does; click names what is spelled like it."""
     flags = {flag for parameter in command.params for flag in parameter.opts}
     meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]
+    if not meant and error.option_name in NOT_SERVED:
+        why = NOT_SERVED[error.option_name]
+        return click.UsageError(f"'{error.option_name}' of Kafka's script is not served here: {why}.", error.ctx)
     if not meant:
         return error
     return click.UsageError(f"No such option '{error.option_name}'. Here that is {', '.join(meant)}.", error.ctx)

@@ -49,6 +49,7 @@ class TopicOptions(NamedTuple):
     under_min_isr: bool
     at_min_isr: bool
     with_overrides: bool
+    partitions_a_response: int
     as_json: bool
 
     @property
@@ -81,6 +82,14 @@ class TopicOptions(NamedTuple):
 @click.option("--under-min-isr-partitions", is_flag=True, help="Describe only those below min.insync.replicas.")
 @click.option("--at-min-isr-partitions", is_flag=True, help="Describe only those at min.insync.replicas.")
 @click.option("--topics-with-overrides", is_flag=True, help="Describe only topics with configurations of their own.")
+@click.option(
+    "--partition-size-limit-per-response",
+    "partitions_a_response",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="How many partitions a broker may describe in one answer.",
+)
 @timeout_option
 @json_option
 @output_option
@@ -106,6 +115,7 @@ def command(
     under_min_isr_partitions: bool,
     at_min_isr_partitions: bool,
     topics_with_overrides: bool,
+    partitions_a_response: int,
     timeout_ms: int,
     as_json: bool,
     output: str,
@@ -131,6 +141,7 @@ def command(
         under_min_isr_partitions,
         at_min_isr_partitions,
         topics_with_overrides,
+        partitions_a_response,
         as_json or output == "json",
     )
 
@@ -279,7 +290,7 @@ async def described_topics(admin: TopicAdmin, options: TopicOptions) -> dict[str
     """What ``--topic-id``, else ``--topic``, means. Raises CommandError for what does not exist."""
     if options.topic_id is None:
         names = await matching_topics(admin, options, must_exist=True)
-        return await admin.describe_topics(names) if names else {}
+        return await admin.describe_topics(names, options.partitions_a_response) if names else {}
     topic = await admin.describe_topic_of_id(options.topic_id)
     if topic is not None and not (options.exclude_internal and topic.name in INTERNAL_TOPICS):
         return {topic.name: topic}

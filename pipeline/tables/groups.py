@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...protocol.message_documents import kafka_json
 from ...protocol.messages.group_records import ConsumerGroupMemberMetadataValue, GroupMetadataValue
 from ...storage.dump.decoders import Typed
 from ...storage.dump.embedded import data_document
-from ...storage.dump.message_documents import kafka_json
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, group_message, kind_of
 from .log_reading import LogDamage, LogRecord, data_batches, read_records

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.message_documents import document, kafka_json
 from ...storage.dump.decoders import Typed, metadata_record
 from ...storage.dump.log_dump import control_of
-from ...storage.dump.message_documents import document, kafka_json
 from ...storage.file_names import METADATA_TOPIC
 from ..log_directories import PartitionDirectory, SegmentFile, find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...protocol.codec import decode
 from ...protocol.errors import ProtocolError
+from ...protocol.message_documents import Document, document
 from ...protocol.messages.group_records import (
     ConsumerGroupMemberMetadataValue,
     ConsumerProtocolAssignment,
@@ -17,7 +18,6 @@ from ...protocol.messages.group_records import (
 )
 from ...protocol.messages.structure import Message
 from .decoders import Typed
-from .message_documents import Document, document
 
 CONSUMER_PROTOCOL = "consumer"
 

@@ -6,6 +6,7 @@ RemotePartitionDeleteMetadata (KIP-405).
 
 from typing import Any
 
+from ...protocol.message_documents import uuid_text
 from ...protocol.messages.remote_log_records import (
     RemoteLogSegmentMetadataRecord,
     RemoteLogSegmentMetadataSnapshotRecord,
@@ -13,7 +14,6 @@ from ...protocol.messages.remote_log_records import (
     RemotePartitionDeleteMetadataRecord,
 )
 from .decoders import Typed
-from .message_documents import uuid_text
 
 SEGMENT_STATES = (
     "COPY_SEGMENT_STARTED",

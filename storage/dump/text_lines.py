@@ -96,7 +96,7 @@ def control_text(control: Control) -> str:
         return f" endTxnMarker: {control.type.name} coordinatorEpoch: {control.coordinator_epoch}"
     if control.message is None:
         return f" controlType: {control.type.name}({control.type_id})"
-    from .message_documents import document, kafka_json
+    from ...protocol.message_documents import document, kafka_json
 
     message = control.message
     return f" {_CONTROL_LABELS[control.type]} {kafka_json(document(message.message, message.version))}"
@@ -128,8 +128,8 @@ def _part(part: Typed | Tombstone | bytes | int, is_key: bool, message_text: Mes
 
 def coordinator_text(typed: Typed, is_key: bool) -> str:
     """A key or value of a coordinator's topic: type or version as text, and the fields."""
+    from ...protocol.message_documents import kafka_json
     from .embedded import data_document
-    from .message_documents import kafka_json
 
     label = {"type": str(typed.type)} if is_key else {"version": str(typed.version)}
     return kafka_json({**label, "data": data_document(typed, deeper=False)})
@@ -137,7 +137,7 @@ def coordinator_text(typed: Typed, is_key: bool) -> str:
 
 def metadata_message_text(typed: Typed, is_key: bool) -> str:
     """A metadata record: its type by name, its version as a number, and the fields."""
-    from .message_documents import document, kafka_json
+    from ...protocol.message_documents import document, kafka_json
 
     fields = document(typed.message, typed.version)
     return kafka_json({"type": record_type_name(typed), "version": typed.version, "data": fields})

@@ -12,7 +12,7 @@ from odradek.client.commands.consume import parse_moment
 from odradek.client.commands.get_offsets import parse_time, partition_filter
 from odradek.client.commands.group_reset_target import parse_datetime, parse_duration_ms
 from odradek.client.commands.lines import LineError, LineFormat
-from odradek.client.commands.record_format import RecordFormat, json_line
+from odradek.client.commands.record_format import RecordFormat
 from odradek.client.exchange import CLIENT_SOFTWARE_VERSION
 from odradek.client.group_protocol import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from odradek.client.types import ConsumerRecord, TopicPartition
@@ -89,7 +89,7 @@ def test_records_are_printed_in_kafkas_order() -> None:
 
 
 def test_json_keeps_every_byte() -> None:
-    document = json.loads(json_line(RECORD._replace(value=b"\xff\x00", key="ü".encode())))
+    document = json.loads(RecordFormat().json_line(RECORD._replace(value=b"\xff\x00", key="ü".encode())))
     assert (document["key"], document["value"]) == ("ü", {"base64": "/wA="})
     assert document["headers"] == [{"key": "a", "value": "1"}, {"key": "b", "value": None}]
 

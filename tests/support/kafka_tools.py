@@ -26,3 +26,8 @@ class KafkaTools(JavaProgram):
         """Calls a tool's main method; its exit code does not end the JVM."""
         order = {"tool": tool, "arguments": ["--bootstrap-server", bootstrap_servers, *arguments]}
         return ToolOutput(**self.order(order))
+
+    def help(self, tool: str) -> str:
+        """What a tool prints of its options; it ends with exit code 1 then."""
+        output = ToolOutput(**self.order({"tool": tool, "arguments": ["--help"]}))
+        return output.out + output.err

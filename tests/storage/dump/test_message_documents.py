@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.protocol.message_documents import document, java_double, kafka_json
 from odradek.protocol.messages.group_records import ConsumerProtocolSubscription, OffsetCommitValue
 from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, TopicRecord
-from odradek.storage.dump.message_documents import document, java_double, kafka_json
 from support.messages import every_version, random_message, seed_of, to_json
 
 

@@ -9,8 +9,8 @@ import base64
 import math
 from typing import Any
 
-from ...protocol.messages.structure import Message, Structure
-from ...protocol.table import FieldSpec, Layout, message
+from .messages.structure import Message, Structure
+from .table import FieldSpec, Layout, message
 
 Document = dict[str, Any]
 

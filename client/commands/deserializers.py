@@ -1,0 +1,102 @@
+"""Kafka's deserializers by the names of their classes: bytes to the text that its console consumer prints.
+
+Pure. Source: ``org.apache.kafka.common.serialization`` and ``toString`` of what its classes return.
+"""
+
+import math
+import struct
+import uuid
+from collections.abc import Callable
+
+Deserializer = Callable[[bytes], bytes]
+PRINTABLE = range(0x20, 0x7F)
+
+
+class DeserializationError(ValueError):
+    """Bytes that a deserializer does not take."""
+
+
+def deserializer_of(class_name: str) -> Deserializer:
+    """The deserializer of a class, with or without its package. Raises ValueError for one that is not known."""
+    name = class_name.rpartition(".")[2].removesuffix("Deserializer")
+    if name not in DESERIALIZERS:
+        known = ", ".join(f"{one}Deserializer" for one in DESERIALIZERS)
+        raise ValueError(f"{class_name} is not a deserializer known here; known are {known}")
+    return DESERIALIZERS[name]
+
+
+def _number(name: str, layout: str) -> Deserializer:
+    size = struct.calcsize(layout)
+
+    def read(data: bytes) -> bytes:
+        if len(data) != size:
+            raise DeserializationError(f"Size of data received by {name}Deserializer is not {size}")
+        (value,) = struct.unpack(layout, data)
+        return str(value).encode()
+
+    return read
+
+
+def _double(data: bytes) -> bytes:
+    if len(data) != 8:
+        raise DeserializationError("Size of data received by DoubleDeserializer is not 8")
+    return _java_text(struct.unpack(">d", data)[0])
+
+
+def _float(data: bytes) -> bytes:
+    if len(data) != 4:
+        raise DeserializationError("Size of data received by FloatDeserializer is not 4")
+    (value,) = struct.unpack(">f", data)
+    if math.isfinite(value):
+        # The fewest digits that mean this number among those of 4 bytes, as Java's Float.toString.
+        texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+        value = float(next(text for text in texts if struct.pack(">f", float(text)) == data))
+    return _java_text(value)
+
+
+def _java_text(number: float) -> bytes:
+    from ...protocol.message_documents import java_double  # it reads the table of messages, which few need
+
+    return java_double(number).encode()
+
+
+def _boolean(data: bytes) -> bytes:
+    if data not in (b"\0", b"\1"):
+        raise DeserializationError("Size of data received by BooleanDeserializer is not 1, or it is neither 0 nor 1")
+    return b"true" if data == b"\1" else b"false"
+
+
+def _uuid(data: bytes) -> bytes:
+    try:
+        return str(uuid.UUID(data.decode())).encode()
+    except ValueError as malformed:
+        raise DeserializationError(f"Error parsing data into UUID: {malformed}") from None
+
+
+def _string(data: bytes) -> bytes:
+    return data.decode("utf-8", "replace").encode()
+
+
+def _bytes(data: bytes) -> bytes:
+    """Java's Bytes.toString: what is printable in ASCII as it is, the rest as \\xNN."""
+    return b"".join(bytes([byte]) if byte in PRINTABLE and byte != ord("\\") else b"\\x%02X" % byte for byte in data)
+
+
+def _byte_array(data: bytes) -> bytes:
+    """The bytes themselves; Kafka prints the address of the array."""
+    return data
+
+
+DESERIALIZERS: dict[str, Deserializer] = {
+    "String": _string,
+    "Long": _number("Long", ">q"),
+    "Integer": _number("Integer", ">i"),
+    "Short": _number("Short", ">h"),
+    "Double": _double,
+    "Float": _float,
+    "Boolean": _boolean,
+    "UUID": _uuid,
+    "Bytes": _bytes,
+    "ByteArray": _byte_array,
+}
+"""The class's name without ``Deserializer`` -> what it does."""

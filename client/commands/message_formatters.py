@@ -1,0 +1,91 @@
+"""``--formatter``: how ``odradek consume`` prints records, by the names of Kafka's classes.
+
+    DefaultMessageFormatter           the value, and what the properties ask for
+    LoggingMessageFormatter           the same, and a line for each record on standard error
+    NoOpMessageFormatter              nothing
+    OffsetsMessageFormatter           committed offsets, from __consumer_offsets, as JSON
+    GroupMetadataMessageFormatter     classic groups, from __consumer_offsets, as JSON
+    TransactionLogMessageFormatter    transactional ids, from __transaction_state, as JSON
+    ShareGroupStateMessageFormatter   share groups, from __share_group_state, as JSON
+
+Pure but for the lines of LoggingMessageFormatter. Source: ``org.apache.kafka.tools.consumer``.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+
+from ...protocol.errors import ProtocolError
+from ..types import TIMESTAMP_TYPE_NAMES, ConsumerRecord
+from .deserializers import DeserializationError
+from .record_format import RecordFormat
+
+Formatter = Callable[[ConsumerRecord], bytes]
+"""What is written for a record; empty for nothing. Raises DeserializationError."""
+
+INTERNAL_RECORDS: Mapping[str, Mapping[int, str]] = {
+    "OffsetsMessageFormatter": {0: "LegacyOffsetCommit", 1: "OffsetCommit"},
+    "GroupMetadataMessageFormatter": {2: "GroupMetadata"},
+    "TransactionLogMessageFormatter": {0: "TransactionLog"},
+    "ShareGroupStateMessageFormatter": {0: "ShareSnapshot", 1: "ShareUpdate"},
+}
+"""Class -> the record types that it prints: the number that keys begin with -> their messages, without Key or Value."""
+VERSION_BYTES = 2
+PLAIN = ("DefaultMessageFormatter", "LoggingMessageFormatter", "NoOpMessageFormatter")
+
+
+def formatter_of(class_name: str, record_format: RecordFormat) -> Formatter:
+    """The formatter of a class, with or without its package. Raises ValueError for one that is not known."""
+    name = class_name.replace("$", ".").rpartition(".")[2]
+    if name == "DefaultMessageFormatter":
+        return record_format.line
+    if name == "LoggingMessageFormatter":
+        return lambda record: _logged(record, record_format)
+    if name == "NoOpMessageFormatter":
+        return lambda record: b""
+    if name in INTERNAL_RECORDS:
+        return _internal(INTERNAL_RECORDS[name])
+    known = ", ".join((*PLAIN, *INTERNAL_RECORDS))
+    raise ValueError(f"{class_name} is not a formatter known here; known are {known}")
+
+
+def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
+    line = record_format.line(record)
+    parts = [f"{TIMESTAMP_TYPE_NAMES[record.timestamp_type]}:{record.timestamp}"] if record.timestamp >= 0 else []
+    for what, data in (("key", record.key), ("value", record.value)):
+        parts.append(f"{what}:{'null' if data is None else data.decode('utf-8', 'replace')}")
+    print(", ".join(parts), file=sys.stderr)
+    return line
+
+
+def _internal(types: Mapping[int, str]) -> Formatter:
+    """Records of an internal topic as JSON, one after the other without separators, as Kafka prints them."""
+    from ...protocol.codec import decode
+    from ...protocol.message_documents import document, kafka_json  # it reads the whole table of messages
+    from ...protocol.messages import message_class
+
+    def shown(class_name: str, version: int, data: bytes) -> object:
+        kind_of_message = message_class(class_name)
+        low, high = kind_of_message.VERSIONS
+        if not low <= version <= high:
+            return "unknown"
+        try:
+            return document(decode(kind_of_message, version, data, VERSION_BYTES)[0], version)
+        except ProtocolError as error:
+            raise DeserializationError(f"a malformed {class_name}: {error}") from None
+
+    def line(record: ConsumerRecord) -> bytes:
+        kind = -1 if record.key is None else _int16(record.key)
+        if record.key is None or kind not in types:
+            return b""
+        value: object = None
+        if record.value is not None:
+            version = _int16(record.value)
+            value = {"version": version, "data": shown(f"{types[kind]}Value", version, record.value)}
+        key = {"type": kind, "data": shown(f"{types[kind]}Key", 0, record.key)}
+        return kafka_json({"key": key, "value": value}).encode()
+
+    return line
+
+
+def _int16(data: bytes) -> int:
+    return int.from_bytes(data[:VERSION_BYTES], "big", signed=True)
