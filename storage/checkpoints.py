@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from .errors import CorruptCheckpointError
 from .files import Files
+from .log_config import MAX_INT32, MAX_INT64
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
@@ -28,6 +29,8 @@ ROOT_CHECKPOINTS = (
 """The files of offsets in the root of a log directory."""
 
 VERSION = 0
+TEXT_MAX = 100
+"""Characters of a malformed number that an error shows."""
 
 TopicPartition = tuple[str, int]
 
@@ -36,7 +39,7 @@ def read_offset_checkpoint(files: Files, path: Path) -> dict[TopicPartition, int
     """The offsets by (topic, partition). Raises CorruptCheckpointError, OSError."""
     offsets = {}
     for topic, partition, offset in _read_lines(files, path, 3):
-        offsets[topic, _number(path, partition)] = _number(path, offset)
+        offsets[topic, _number(path, partition, MAX_INT32)] = _number(path, offset, MAX_INT64)
     return offsets
 
 
@@ -68,7 +71,8 @@ def write_offset_checkpoint(files: Files, path: Path, offsets: Mapping[TopicPart
 
 def read_epoch_checkpoint(files: Files, path: Path) -> list[tuple[int, int]]:
     """(epoch, start offset) of each line. Raises CorruptCheckpointError, OSError."""
-    return [(_number(path, epoch), _number(path, start)) for epoch, start in _read_lines(files, path, 2)]
+    lines = _read_lines(files, path, 2)
+    return [(_number(path, epoch, MAX_INT32), _number(path, start, MAX_INT64)) for epoch, start in lines]
 
 
 def write_epoch_checkpoint(files: Files, path: Path, entries: Iterable[tuple[int, int]], *, sync: bool) -> None:
@@ -95,7 +99,7 @@ def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:
     if lines[0].strip() != str(VERSION):
         raise CorruptCheckpointError(f"{path}: unrecognized version {lines[0]!r} in checkpoint file")
     entries = [line.split() for line in lines[2:]]
-    if len(lines) < 2 or _number(path, lines[1]) != len(entries):
+    if len(lines) < 2 or _number(path, lines[1], MAX_INT32) != len(entries):
         raise CorruptCheckpointError(f"{path}: {len(entries)} entries, the second line promises another number")
     for entry in entries:
         if len(entry) != columns:
@@ -103,8 +107,12 @@ def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:
     return entries
 
 
-def _number(path: Path, text: str) -> int:
+def _number(path: Path, text: str, most: int) -> int:
+    """A number from 0 to ``most``: Kafka writes no other offset, epoch, partition or count."""
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
-        raise CorruptCheckpointError(f"{path}: {text!r} is no number") from None
+        number = -1
+    if not 0 <= number <= most:
+        raise CorruptCheckpointError(f"{path}: {text[:TEXT_MAX]!r} is not a number from 0 to {most}")
+    return number

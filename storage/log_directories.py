@@ -51,8 +51,9 @@ class LogDirectories:
 
         `metadata_path`: where the metadata log lies (`metadata.log.dir`); None: in the first of `paths`.
         `max_open_files`: how many segments of all directories together are open at once. A directory that the disk
-        refuses is left out, with its reason in the log. Raises StorageError where the one with the metadata is among
-        those, or two names mean one directory; DirectoryLockedError; CorruptCheckpointError (meta.properties).
+        refuses, or whose meta.properties can't be understood, is left out, with its reason in the log. Raises
+        StorageError or CorruptCheckpointError if that is the one with the metadata, StorageError if two names mean one
+        directory, DirectoryLockedError.
         """
         absolute = [path.absolute() for path in paths]
         directories = cls(absolute, absolute[0] if metadata_path is None else metadata_path.absolute())
@@ -66,7 +67,7 @@ class LogDirectories:
                 try:
                     opened = LogDirectory.open(path, files_for(path), max_open_files=share)
                     directories.online.append(opened)
-                except StorageError as error:
+                except (StorageError, CorruptCheckpointError) as error:
                     if path == directories.metadata_path:
                         raise
                     logger.error("Failed to create or validate data directory %s: %s", path, error)
