@@ -51,9 +51,8 @@ def existing_group(core: "HasConsumerGroups", group_id: str) -> ConsumerGroup:
     """The consumer group of that id. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
     if group is None:
-        what = (
-            f"Group {group_id} is not a consumer group." if group_id in core.groups else f"Group {group_id} not found."
-        )
+        is_other = group_id in core.groups or group_id in core.unserved_groups
+        what = f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, what)
     return group
 

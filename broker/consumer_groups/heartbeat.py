@@ -85,6 +85,8 @@ def _group_of(
     group = core.consumer_groups.get(group_id)
     if group is not None:
         return group
+    if group_id in core.unserved_groups:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
     classic = core.groups.get(group_id)
     if classic is None or classic.state is GroupState.DEAD:
         if not joins:

@@ -8,18 +8,20 @@ from typing import Protocol
 
 from ...protocol.messages.group_records import GroupMetadataValue
 from ..groups.needs import HasClassicGroups
+from ..groups.unserved import UnservedGroup
 from .group import ConsumerGroup
 from .topics import GroupTopics
 
 
 class HasConsumerGroups(HasClassicGroups, Protocol):
-    """Keeps groups of both kinds: a group id is either in ``groups`` (classic) or in ``consumer_groups``.
+    """Keeps groups: an id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups``.
 
     ``stored_groups``: the last record of each classic group. ``topics``: what there is to assign. ``group_configs``:
     what was set for a group by its id. ``resolving_groups``: whose regular expressions are about to be resolved.
     """
 
     consumer_groups: dict[str, ConsumerGroup]
+    unserved_groups: dict[str, UnservedGroup]
     stored_groups: dict[str, GroupMetadataValue]
     topics: GroupTopics
     group_configs: Callable[[str], Mapping[str, str]]

@@ -8,6 +8,7 @@ member that left): what has nothing to change changes nothing. Source: the ``rep
 import logging
 from typing import TYPE_CHECKING, Any
 
+from ...protocol.errors import ProtocolError
 from ...protocol.messages.group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -36,16 +37,20 @@ logger = logging.getLogger(__name__)
 
 
 def replay(core: "HasConsumerGroups", key: Any, value: Any) -> None:
-    """Takes in a record of a consumer group; ``value`` None is a tombstone."""
+    """Takes in a record of a consumer group; ``value`` None is a tombstone.
+
+    Raises ProtocolError if the id is another kind of group's (``getOrMaybeCreatePersistedConsumerGroup``).
+    """
     group = core.consumer_groups.get(key.group_id)
     if group is None:
         if value is None:
             return
+        if key.group_id in core.stored_groups or key.group_id in core.unserved_groups:
+            raise ProtocolError(f"Group {key.group_id!r} is not a consumer group")
         group = ConsumerGroup(key.group_id)
         core.consumer_groups[key.group_id] = group
         # A simple group, which offsets brought into being: it becomes this one.
         core.groups.pop(key.group_id, None)
-        core.stored_groups.pop(key.group_id, None)
     match key:
         case ConsumerGroupCurrentMemberAssignmentKey():
             _replay_current(group, key.member_id, value)

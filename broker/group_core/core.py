@@ -9,7 +9,7 @@ Stable group is always what was last stored of it. Source: ``GroupCoordinatorSha
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, ProtocolError
 from ...protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -33,9 +33,10 @@ from ..groups.group import ClassicGroup
 from ..groups.member import ClassicMember
 from ..groups.memory import GroupMemory
 from ..groups.rebalance import prepare
-from ..groups.records import CoordinatorRecord, decode_record
+from ..groups.records import CoordinatorRecord, decode_record, record_type_of
 from ..groups.states import GroupState
 from ..groups.timeouts import initial_join_due, join_due, member_expired, sync_due
+from ..groups.unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
 from ..offsets.expiration import expired_records
 from ..offsets.store import OffsetStore
 
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
 
 
 class GroupCore:
-    """Groups and offsets of one partition: a group id is either in ``groups`` (classic) or in ``consumer_groups``."""
+    """Groups and offsets of one partition.
+
+    A group id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups`` (share, streams).
+    """
 
     __slots__ = (
         "config",
@@ -59,6 +63,7 @@ class GroupCore:
         "resolving_groups",
         "stored_groups",
         "topics",
+        "unserved_groups",
     )
 
     def __init__(
@@ -84,6 +89,8 @@ class GroupCore:
         self.resolving_groups: set[str] = set()
         """Consumer groups whose regular expressions are about to be resolved."""
         self.stored_groups: dict[str, GroupMetadataValue] = {}
+        self.unserved_groups: dict[str, UnservedGroup] = {}
+        """Share and streams groups of a real Kafka's log."""
         self.offsets = OffsetStore()
 
     def effects(self, now_ms: int) -> Effects:
@@ -93,8 +100,10 @@ class GroupCore:
     # --- what is durable
 
     def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
-        """Takes in a stored record; one of a protocol that is not served is passed over. Raises ProtocolError."""
+        """Takes in a stored record; one of an unknown type is passed over. Raises ProtocolError."""
         record = decode_record(key, value)
+        if record is None and key is not None and is_unserved(record_type := record_type_of(key)):
+            record = read_record(record_type, key, value)
         if record is not None:
             self.replay(record, offset, producer_id, now_ms)
 
@@ -107,7 +116,11 @@ class GroupCore:
                 self.offsets.remove(key.group, key.topic, key.partition)
                 return
             assert isinstance(value, OffsetCommitValue)
-            if key.group not in self.groups and key.group not in self.consumer_groups:
+            if (
+                key.group not in self.groups
+                and key.group not in self.consumer_groups
+                and key.group not in self.unserved_groups
+            ):
                 # Somebody commits without being a member: a simple group, without a protocol type.
                 self.groups[key.group] = ClassicGroup(key.group, now_ms, self.memory)
             self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
@@ -118,12 +131,36 @@ class GroupCore:
             else:
                 assert isinstance(value, GroupMetadataValue)
                 self.stored_groups[key.group] = value
-                # It was a consumer group until now.
+                # It was a group of another kind until now.
                 self.consumer_groups.pop(key.group, None)
+                self.unserved_groups.pop(key.group, None)
+        elif isinstance(record, UnservedRecord):
+            self._replay_unserved(record)
         else:
             from ..consumer_groups.replay import replay
 
             replay(self, key, value)
+
+    def _replay_unserved(self, record: UnservedRecord) -> None:
+        """Takes in a record of a share or streams group. Raises ProtocolError if the id is another kind of group's."""
+        group_id = record.group_id
+        group = self.unserved_groups.get(group_id)
+        if record.is_tombstone:
+            if group is not None and group.group_type == record.group_type:
+                group.replay(record)
+                if record.forgets_group:
+                    del self.unserved_groups[group_id]
+            return
+        if group is None:
+            # A streams group may follow on offsets that were committed without any group, a share group may not.
+            is_other = group_id in self.consumer_groups or group_id in self.stored_groups
+            if is_other or (group_id in self.groups and record.group_type == SHARE_TYPE):
+                raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
+            self.groups.pop(group_id, None)
+            group = self.unserved_groups[group_id] = UnservedGroup(group_id, record.group_type)
+        elif group.group_type != record.group_type:
+            raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
+        group.replay(record)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
         """Takes in a transaction's marker: its pending offsets count from now on, or are forgotten."""
@@ -143,7 +180,13 @@ class GroupCore:
             for group_id, value in self.stored_groups.items()
         }
         consumer_groups = {group_id: group.snapshot() for group_id, group in self.consumer_groups.items()}
-        return {"groups": groups, "consumer_groups": consumer_groups, "offsets": self.offsets.snapshot()}
+        unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in self.unserved_groups.items()}
+        return {
+            "groups": groups,
+            "consumer_groups": consumer_groups,
+            "unserved_groups": unserved,
+            "offsets": self.offsets.snapshot(),
+        }
 
     # --- loading and unloading
 

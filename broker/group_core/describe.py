@@ -12,6 +12,7 @@ from ..groups.group import CONSUMER_PROTOCOL_TYPE
 from ..groups.member import ClassicMember
 from ..groups.records import CoordinatorRecord, group_tombstone
 from ..groups.states import GroupState
+from ..groups.unserved import SHARE_TYPE
 from .core import GroupCore
 
 CLASSIC_TYPE = "classic"
@@ -31,7 +32,8 @@ def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generato
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
         if api_version >= GROUP_ID_NOT_FOUND_SINCE:
             described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            what = "is not a classic group" if group_id in core.consumer_groups else "not found"
+            is_other = group_id in core.consumer_groups or group_id in core.unserved_groups
+            what = "is not a classic group" if is_other else "not found"
             described.error_message = f"Group {group_id} {what}."
         return described
     described = DescribedGroup(
@@ -84,6 +86,12 @@ def list_groups(
             listed.append(_listed(one.group_id, CONSUMER_PROTOCOL_TYPE, one.state, CONSUMER_TYPE))
         if number % GROUPS_A_STEP == 0:
             yield
+    unserved = [one for one in core.unserved_groups.values() if not types or one.group_type in types]
+    for number, other in enumerate(unserved, 1):
+        if not states or other.state.lower() in states:
+            listed.append(_listed(other.group_id, other.group_type, other.state, other.group_type))
+        if number % GROUPS_A_STEP == 0:
+            yield
     return listed
 
 
@@ -113,6 +121,8 @@ def delete_groups(core: GroupCore, group_ids: list[str], effects: Effects) -> No
 
 def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
     """The records that forget a group of either type, without its offsets."""
+    if group_id in core.unserved_groups:
+        return core.unserved_groups[group_id].tombstones()
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is None:
         return [group_tombstone(group_id)]
@@ -126,6 +136,14 @@ def _validate_delete(core: GroupCore, group_id: str) -> None:
     if consumer_group is not None:
         if consumer_group.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        return
+    unserved = core.unserved_groups.get(group_id)
+    if unserved is not None:
+        if unserved.members:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        if unserved.group_type == SHARE_TYPE:
+            # Its state in __share_group_state would stay, and fence a later share group of the same id.
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         return
     group = core.groups.get(group_id)
     if group is None or group.state is GroupState.DEAD:

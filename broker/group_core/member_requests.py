@@ -25,6 +25,12 @@ def join_group(
     joining = Joining(request, context, token, effects)
     replaced: list[CoordinatorRecord] = []
     if request.group_id not in core.groups:
+        unserved = core.unserved_groups.get(request.group_id)
+        if unserved is not None:
+            if not unserved.may_become_classic:
+                joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+                return
+            replaced = unserved.tombstones()
         consumer_group = core.consumer_groups.get(request.group_id)
         if consumer_group is not None:
             if consumer_group.members:

@@ -18,6 +18,7 @@ from ..groups.effects import Effects
 from ..groups.group import NO_TIMESTAMP, ClassicGroup
 from ..groups.records import offset_commit_record, offset_tombstone
 from ..groups.states import GroupState
+from ..groups.unserved import SHARE_TYPE, UnservedGroup
 
 if TYPE_CHECKING:
     from ..consumer_groups.group import ConsumerGroup
@@ -100,6 +101,9 @@ def _validate_commit(
             from ..consumer_groups.offset_validation import validate_commit
 
             return validate_commit(consumer_group, request.member_id, generation_id, api_version)
+        if request.group_id in core.unserved_groups:
+            validate_unserved(core.unserved_groups[request.group_id], generation_id)
+            return None
         if generation_id < 0:
             # An admin, or a consumer that manages itself: replaying the commit makes a simple group.
             return None
@@ -112,6 +116,17 @@ def _validate_commit(
         member = group.members[request.member_id]
         effects.timers.append(member.session_timer)
     return None
+
+
+def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
+    """Raises KafkaError where offsets of a share or streams group may not be committed.
+
+    A streams group without members takes those of an administrator. Members can't be there: they are not served.
+    """
+    if group.group_type == SHARE_TYPE:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if generation_id >= 0 or group.members:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int) -> None:
@@ -153,7 +168,10 @@ def delete_offsets(
     effects.response = OffsetDeleteResponse(topics=response_topics)
 
 
-def _group_to_delete_from(core: "HasOffsets", group_id: str) -> Union[ClassicGroup, "ConsumerGroup"]:
+def _group_to_delete_from(core: "HasOffsets", group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
+    unserved = core.unserved_groups.get(group_id)
+    if unserved is not None and unserved.group_type != SHARE_TYPE:
+        return unserved
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is not None:
         return consumer_group

@@ -6,9 +6,10 @@ Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group tha
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING
 
-from ...protocol.errors import ErrorCode
+from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import OffsetFetchResponse
 from ..groups.states import GroupState
+from ..groups.unserved import STREAMS_TYPE
 from .partition_offsets import CommittedOffset
 from .store import ZERO_UUID, TopicOffsets
 
@@ -36,6 +37,9 @@ class TopicFetch:
 
 def validate_fetch(core: "HasOffsets", group_id: str, member_id: str | None, member_epoch: int) -> None:
     """Raises KafkaError where a member of a consumer group says who it is, and is not (KIP-848)."""
+    unserved = core.unserved_groups.get(group_id)
+    if unserved is not None and unserved.group_type == STREAMS_TYPE and member_id and member_id not in unserved.members:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
     consumer_group = core.consumer_groups.get(group_id)
     if consumer_group is not None and (member_id is not None or member_epoch >= 0):
         from ..consumer_groups.offset_validation import validate_fetch as validate_member
@@ -93,6 +97,8 @@ def fetch_all_offsets(
 
 
 def _offsets_of(core: "HasOffsets", group_id: str) -> TopicOffsets:
+    if group_id in core.unserved_groups:
+        return core.offsets.topics_of(group_id)
     group = core.groups.get(group_id)
     if (group is None or group.state is GroupState.DEAD) and group_id not in core.consumer_groups:
         return {}

@@ -13,6 +13,7 @@ from ..groups.effects import Effects
 from ..groups.group import NO_TIMESTAMP, ClassicGroup
 from ..groups.records import offset_commit_record
 from ..groups.states import GroupState
+from .commit import validate_unserved
 
 if TYPE_CHECKING:
     from .needs import HasOffsets
@@ -52,6 +53,8 @@ def commit_transactional_offsets(
         )
     elif group is not None:
         _validate_committer(group, request)
+    elif request.group_id in core.unserved_groups:
+        validate_unserved(core.unserved_groups[request.group_id], request.generation_id)
     elif request.generation_id >= 0:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     if validate_partition is not None:

@@ -17,9 +17,24 @@ from odradek.broker.metadata.image import BrokerRegistration, Endpoint
 from odradek.broker.request import RequestContext
 from odradek.broker.slices import outcome
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.codec import encode
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups as messages
-from odradek.protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue, OffsetCommitValue
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from odradek.protocol.messages.group_records import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitValue,
+    ShareGroupMetadataKey,
+    ShareGroupMetadataValue,
+    StreamsGroupMemberMetadataKey,
+    StreamsGroupMemberMetadataValue,
+    StreamsGroupMetadataKey,
+    StreamsGroupMetadataValue,
+)
+from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from support.group_harness import START_MS, Harness, MemoryLog, VirtualTimers, image_with_topics
@@ -208,6 +223,54 @@ def test_static_members_that_stay_away_are_not_waited_for_in_a_busy_loop() -> No
         harness.timers.advance(max(next_ms - harness.timers.now_ms, 0))
         fired += 1
     assert fired < 200
+
+
+def _stored(record_type: int, key: Message, value: Message | None) -> tuple[bytes, bytes | None]:
+    return record_type.to_bytes(2, "big") + encode(key, 0), None if value is None else b"\0\0" + encode(value, 0)
+
+
+def test_the_ids_of_share_and_streams_groups_are_kept_for_them() -> None:
+    """What a real Kafka answers is compared in tests/door/test_unserved_groups.py."""
+    harness = Harness()
+    _append(harness, *_stored(11, ShareGroupMetadataKey("share"), ShareGroupMetadataValue(epoch=1)))
+    streams = (17, StreamsGroupMetadataKey("streams"), StreamsGroupMetadataValue(epoch=2))
+    _append(harness, *_stored(*streams))
+    member = StreamsGroupMemberMetadataKey("streams", "m")
+    _append(harness, *_stored(19, member, StreamsGroupMemberMetadataValue()))
+    harness.start()
+    listed = harness.ask("a", ApiKey.LIST_GROUPS, 5, messages.ListGroupsRequest()).groups
+    assert {(one.group_id, one.group_type, one.group_state) for one in listed} == {
+        ("share", "share", "Empty"),
+        ("streams", "streams", "Assigning"),
+    }
+    protocol = messages.JoinGroupRequest.JoinGroupRequestProtocol("range", b"")
+    for group in ("share", "streams"):
+        join = messages.JoinGroupRequest(group, 10_000, 10_000, protocol_type="consumer", protocols=[protocol])
+        refused = harness.ask("a", ApiKey.JOIN_GROUP, 3, join)
+        assert refused.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        beat = ConsumerGroupHeartbeatRequest(group, "m", 0, rebalance_timeout_ms=1_000, topic_partitions=[])
+        beat.subscribed_topic_names = ["t"]
+        refused = harness.ask("a", ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, beat)
+        assert refused.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert len(harness.log.batches) == 3, "nothing was stored under their ids"
+
+    _append(harness, *_stored(11, ShareGroupMetadataKey("share"), None))
+    _append(harness, *_stored(19, member, None))
+    harness.start()
+    joined = messages.JoinGroupRequest("share", 10_000, 10_000, protocol_type="consumer", protocols=[protocol])
+    assert harness.ask("a", ApiKey.JOIN_GROUP, 9, joined).error_code == ErrorCode.MEMBER_ID_REQUIRED
+    deleted = harness.ask("a", ApiKey.DELETE_GROUPS, 2, messages.DeleteGroupsRequest(["streams"]))
+    assert deleted.results[0].error_code == ErrorCode.NONE
+    harness.start()
+    assert harness.core.unserved_groups == {}
+
+
+def test_a_consumer_group_under_the_id_of_a_share_group_is_not_loaded_as_in_kafka() -> None:
+    harness = Harness()
+    _append(harness, *_stored(11, ShareGroupMetadataKey("g"), ShareGroupMetadataValue(epoch=1)))
+    _append(harness, *_stored(3, ConsumerGroupMetadataKey("g"), ConsumerGroupMetadataValue(epoch=1)))
+    harness.start()
+    assert harness.coordinator.shard_of("g").state is ShardState.FAILED
 
 
 def test_offsets_of_deleted_topics_are_forgotten() -> None:

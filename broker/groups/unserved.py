@@ -1,0 +1,163 @@
+"""Share and streams groups that a log holds: known by their ids, not served.
+
+Owns: which record types are theirs, and what is remembered of such a group. Never does: deciding, reading more of a
+record than that takes. A group id belongs to one group of one kind: if another kind of group were stored under the id
+of one of these, Kafka could not load the partition any more.
+
+Source: ``ShareGroup``, ``StreamsGroup``; KIP-932, KIP-1071.
+"""
+
+from functools import cache
+
+from ...protocol.codec import decode, encode
+from ...protocol.errors import ProtocolError
+from ...protocol.messages import group_records
+from ...protocol.messages.structure import Message
+from .records import KEY_VERSION, CoordinatorRecord
+
+SHARE_TYPE = "share"
+STREAMS_TYPE = "streams"
+
+_SHARE_RECORDS = range(10, 16)
+_STREAMS_RECORDS = range(17, 24)
+_GROUP_RECORDS = frozenset((11, 17))
+"""Their tombstones forget the group."""
+_MEMBER_RECORDS = frozenset((10, 19))
+_STREAMS_EPOCH = 17
+_STREAMS_TARGET_EPOCH = 20
+_TOMBSTONE_ORDER = (22, 21, 19, 20, 23)
+"""Before the group's own: Kafka refuses to forget a group that has something left."""
+_TYPE_BYTES = 2
+
+
+class UnservedGroup:
+    """One share or streams group. ``keys``: those of its records in the log."""
+
+    __slots__ = ("assignment_epoch", "group_epoch", "group_id", "group_type", "keys", "members")
+
+    def __init__(self, group_id: str, group_type: str) -> None:
+        self.group_id = group_id
+        self.group_type = group_type
+        self.members: set[str] = set()
+        self.keys: dict[bytes, None] = {}
+        self.group_epoch = 0
+        self.assignment_epoch = 0
+
+    @property
+    def state(self) -> str:
+        """The state that Kafka shows of it after a start: its members' sessions have not ended yet."""
+        if not self.members:
+            return "Empty"
+        if self.group_type == STREAMS_TYPE and self.group_epoch > self.assignment_epoch:
+            return "Assigning"
+        return "Stable"
+
+    @property
+    def may_become_classic(self) -> bool:
+        """Whether a classic group may take its id: only an empty streams group's."""
+        return self.group_type == STREAMS_TYPE and not self.members
+
+    def is_subscribed_to(self, _: str) -> bool:
+        """Whether a member may read a topic: its topology is not read, so each member may read all."""
+        return bool(self.members)
+
+    def replay(self, record: "UnservedRecord") -> None:
+        """Takes in a record of the group."""
+        if record.is_tombstone:
+            self.keys.pop(record.stored_key, None)
+        else:
+            self.keys[record.stored_key] = None
+        if record.record_type in _MEMBER_RECORDS:
+            member_id = record.member_id
+            if record.is_tombstone:
+                self.members.discard(member_id)
+            else:
+                self.members.add(member_id)
+        elif record.record_type == _STREAMS_EPOCH:
+            self.group_epoch = record.epoch
+        elif record.record_type == _STREAMS_TARGET_EPOCH:
+            self.assignment_epoch = record.epoch
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        """Records that forget all of a streams group but its offsets."""
+        # Kafka wants the tombstone of the target epoch even if the group never had a target assignment.
+        keys = {**self.keys, _group_key(_STREAMS_TARGET_EPOCH, self.group_id): None}
+        records = [read_record(int.from_bytes(key[:_TYPE_BYTES], "big"), key, None) for key in keys]
+        order = {record_type: place for place, record_type in enumerate(_TOMBSTONE_ORDER)}
+        records.sort(key=lambda record: order.get(record.record_type, len(order)))
+        return [*records]
+
+
+class UnservedRecord(CoordinatorRecord):
+    """A record of such a group. Its value is never written, only forgotten."""
+
+    __slots__ = ("epoch", "is_tombstone", "record_type", "stored_key")
+
+    def __init__(self, record_type: int, key: Message, stored_key: bytes, epoch: int, is_tombstone: bool) -> None:
+        """``epoch``: that of the group or of its target assignment, 0 in records of other types."""
+        super().__init__(key, None)  # type: ignore[arg-type]  # of no kind that a coordinator here decides about
+        self.record_type = record_type
+        self.stored_key = stored_key
+        self.epoch = epoch
+        self.is_tombstone = is_tombstone
+
+    @property
+    def group_id(self) -> str:
+        """The group that it belongs to."""
+        group_id: str = self.key.group_id  # type: ignore[union-attr]
+        return group_id
+
+    @property
+    def member_id(self) -> str:
+        """The member that a record of a member is about."""
+        member_id: str = self.key.member_id  # type: ignore[union-attr]
+        return member_id
+
+    @property
+    def group_type(self) -> str:
+        """Whether it is of a share or of a streams group."""
+        return SHARE_TYPE if self.record_type in _SHARE_RECORDS else STREAMS_TYPE
+
+    @property
+    def forgets_group(self) -> bool:
+        """Whether it is the tombstone of the group itself."""
+        return self.is_tombstone and self.record_type in _GROUP_RECORDS
+
+    def key_bytes(self) -> bytes:
+        """The key as it is stored."""
+        return self.stored_key
+
+
+@cache
+def _key_classes() -> dict[int, type[Message]]:
+    found = {}
+    for name, cls in vars(group_records).items():
+        if name.startswith(("ShareGroup", "StreamsGroup")) and name.endswith("Key"):
+            found[cls.API_KEY] = cls
+    return found
+
+
+def _group_key(record_type: int, group_id: str) -> bytes:
+    """The key of a record whose key holds nothing but the group's id."""
+    key = _key_classes()[record_type]()
+    key.group_id = group_id  # type: ignore[attr-defined]
+    return record_type.to_bytes(_TYPE_BYTES, "big") + encode(key, KEY_VERSION)
+
+
+def is_unserved(record_type: int) -> bool:
+    """Whether records of the type are of share or streams groups."""
+    return record_type in _SHARE_RECORDS or record_type in _STREAMS_RECORDS
+
+
+def read_record(record_type: int, key: bytes, value: bytes | None) -> UnservedRecord:
+    """Reads a stored record of one of these types. Raises ProtocolError if what is needed of it is broken."""
+    cls = _key_classes().get(record_type)
+    if cls is None:
+        raise ProtocolError(f"no record of a share or streams group has the type {record_type}")
+    epoch = 0
+    if value is not None and record_type in (_STREAMS_EPOCH, _STREAMS_TARGET_EPOCH):
+        # Both values begin with the epoch, after their version.
+        if len(value) < _TYPE_BYTES + 4:
+            raise ProtocolError(f"the value of {cls.NAME} has {len(value)} bytes")
+        epoch = int.from_bytes(value[_TYPE_BYTES : _TYPE_BYTES + 4], "big", signed=True)
+    return UnservedRecord(record_type, decode(cls, KEY_VERSION, key, _TYPE_BYTES)[0], key, epoch, value is None)
