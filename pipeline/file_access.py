@@ -76,7 +76,9 @@ def path_of(text: str | Path) -> Path:
         path: Any = UPath(text)
         path.fs  # noqa: B018 - imports what speaks to this kind of store, or says what is missing
     except ImportError as error:
-        raise ObjectsMissingError(f"{text}: {error}; pip install 'odradek[objects]' reads object storage") from error
+        raise ObjectsMissingError(
+            f"{text}: {error}; the extra 'objects' of odradek reads object storage (README.md, Install)"
+        ) from error
     return cast(Path, path)
 
 

@@ -143,3 +143,20 @@ def test_make_targets_named_in_the_docs_exist() -> None:
         for target in re.findall(r"(?:^|`|\$ )make ([a-z][\w-]*)", p.read_text(), re.MULTILINE)
     }
     assert not {(doc, target) for doc, target in named if target not in targets}
+
+
+def test_nothing_tells_to_install_the_name_from_an_index() -> None:
+    """It is on none: the command fails today, and fetches a stranger's package once one has taken the name."""
+    by_name = re.compile(r"pip install [^\n]*?(?<![\w./-])odradek(?![\w-]*\.whl)")
+    texts = [*SOURCES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    assert not [relative(path) for path in texts if by_name.search(path.read_text())]
+
+
+def test_the_readme_says_near_its_top_what_it_is_not_and_how_it_is_installed() -> None:
+    top, _, rest = (ROOT / "README.md").read_text().partition("## Two commands")
+    assert all(word in top for word in ("one broker", "without replication", "TLS", "ACLs", "Linux", "macOS"))
+    assert top.count("\n- ") == 5
+    install = rest.partition("## Install")[2].partition("\n## ")[0]
+    assert re.findall(r"^    (\S.*?)(?: +#.*)?$", install, re.MULTILINE) == [
+        "pip install .", "pip install '.[spark]'", "make wheel", "pip install dist/odradek-*.whl",
+    ]  # fmt: skip

@@ -86,7 +86,7 @@ def audit(arguments: Sequence[str]) -> int:
     except (EngineError, OSError) as error:
         print(f"odradek audit: {error}", file=sys.stderr)
     except ImportError as error:
-        print(f"odradek audit: {error}; pip install 'odradek[spark]'", file=sys.stderr)
+        print(f"odradek audit: {error}; install odradek with the extra 'spark' (README.md, Install)", file=sys.stderr)
     return NOT_DONE
 
 

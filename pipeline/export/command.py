@@ -77,7 +77,7 @@ def export(arguments: Sequence[str]) -> int:
     except (EngineError, LogDirectoryError, ValueError, OSError) as error:
         print(f"odradek export: {error}", file=sys.stderr)
     except ImportError as error:
-        print(f"odradek export: {error}; pip install 'odradek[spark]'", file=sys.stderr)
+        print(f"odradek export: {error}; install odradek with the extra 'spark' (README.md, Install)", file=sys.stderr)
     return NOT_DONE
 
 

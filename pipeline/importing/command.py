@@ -148,7 +148,7 @@ def _refuse(text: str) -> int:
 
 
 def _refuse_without_extra(error: ImportError) -> int:
-    return _refuse(f"{error}; pip install 'odradek[spark]'")
+    return _refuse(f"{error}; install odradek with the extra 'spark' (README.md, Install)")
 
 
 def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "ImportOrder":

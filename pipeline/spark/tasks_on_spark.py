@@ -23,7 +23,8 @@ from ..engines import EngineError, EngineMissingError, Job, TaskError, task_erro
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_INSTALL = "or use --engine local, which needs neither"
+_INSTALL = "install odradek with the extra 'spark' (README.md, Install)"
+_LOCAL = "or use --engine local, which needs neither"
 _TASK_ERROR = re.compile(r"TaskError: (.*?)\s*(?:\n\s*(?:\n|at |SQLSTATE|Driver stacktrace)|$)", re.DOTALL)
 
 
@@ -131,9 +132,7 @@ def spark_session(name: str) -> Iterator[Any]:
         from pyspark.sql import SparkSession
         from pyspark.sql.utils import is_remote
     except ImportError as error:
-        raise EngineMissingError(
-            f"--engine spark needs pyspark: pip install 'odradek[spark]' (and Java 17), {_INSTALL}"
-        ) from error
+        raise EngineMissingError(f"--engine spark needs Java 17 and pyspark: {_INSTALL}, {_LOCAL}") from error
     if is_remote():
         raise EngineError("--engine spark needs a classic Spark session: Spark Connect (SPARK_REMOTE) runs no RDD jobs")
     running = SparkSession.getActiveSession()
@@ -150,7 +149,7 @@ def spark_session(name: str) -> Iterator[Any]:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise EngineError(f"Spark did not start: {error}") from error
         raise EngineMissingError(
-            f"--engine spark needs Java 17 or newer (java on the PATH, or JAVA_HOME), {_INSTALL}: {error}"
+            f"--engine spark needs Java 17 or newer (java on the PATH, or JAVA_HOME), {_LOCAL}: {error}"
         ) from error
     try:
         yield spark
