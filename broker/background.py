@@ -5,17 +5,21 @@ sync of the disk. Invariant: a directory that fails is named in the log and trie
 ``LogManager.startup``, ``ReplicaManager.startHighWatermarkCheckPointThread``.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event
 from typing import TYPE_CHECKING
 
 from ..protocol.errors import KafkaError
+from ..storage.due_removals import DueRemovals
 from ..storage.log import Log
 from ..storage.log_directory import LogDirectory
 from .config.server_config import ServerConfig
 from .group_commit import GroupCommit
 from .listening import BindError
 from .loop_timers import LoopTimers
+from .slices import SlicedWork, Slices
 
 if TYPE_CHECKING:
     from .cleaner import LogCleaner
@@ -25,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 DELETED_FILES_CHECK_MS = 10_000
 FIRST_CLEANING_MS = 1_000
+SEGMENTS_A_STEP = 4
+"""Segments that retention removes in one step: their five files are renamed, 0.2 ms each."""
 LONGEST_FLUSH_CHECK_MS = 60_000
 """``log.flush.scheduler.interval.ms`` is for ever by default; recovery points move at least this often."""
 
@@ -38,12 +44,17 @@ class Background:
         timers: LoopTimers,
         clock_ms: Callable[[], int],
         group_commit: GroupCommit,
+        slices: Slices,
     ) -> None:
-        """``clock_ms``: milliseconds since the epoch."""
+        """``clock_ms``: milliseconds since the epoch. ``slices``: where retention has its turn."""
         self._directories = directories
         self._timers = timers
         self._clock_ms = clock_ms
         self._group_commit = group_commit
+        self._slices = slices
+        self._retaining: SlicedWork | None = None
+        self._removing: asyncio.Future[None] | None = None
+        self._is_stopped = Event()
         self.cleaner: LogCleaner | None = None
         """The log cleaner, once it has begun to look for work."""
         self._metrics: MetricsEndpoint | None = None
@@ -54,7 +65,7 @@ class Background:
         """Sets the first timers. ``current_config`` knows dynamic configs."""
         first_ms = config.get_int("log.initial.task.delay.ms")
         flush_interval_ms = min(config.get_int("log.flush.scheduler.interval.ms"), LONGEST_FLUSH_CHECK_MS)
-        self._every(DELETED_FILES_CHECK_MS, lambda: self._in_each(lambda d: d.remove_deleted(self._clock_ms())))
+        self._every(DELETED_FILES_CHECK_MS, self._remove_deleted)
         self._every(config.get_int("log.retention.check.interval.ms"), self._retain, first_ms)
         checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")
         self._every(
@@ -82,7 +93,12 @@ class Background:
             raise BindError(f"odradek.metrics.listener={address} can't be bound: {error.strerror}") from error
 
     async def finish(self) -> None:
-        """Ends what the cleaner is doing, and the metrics."""
+        """Ends what the cleaner and the removal of files are doing, and the metrics."""
+        self._is_stopped.set()
+        if self._retaining is not None:
+            self._retaining.cancel()
+        if self._removing is not None:
+            await asyncio.wait([self._removing])
         if self._metrics is not None:
             self._metrics.stop()
         if self.cleaner is not None:
@@ -109,18 +125,56 @@ class Background:
                 logger.error("%s: %s", directory.path, error)
 
     def _retain(self) -> None:
-        def retain(directory: LogDirectory) -> None:
-            directory.enforce_retention(self._clock_ms())
-            for log in directory.logs.values():
-                log.remove_expired_producers(self._clock_ms())
+        """Begins a round of retention, in slices, if the last one is done."""
+        if self._retaining is None or self._retaining.is_done:
+            self._retaining = self._slices.start(self._retention_steps(), _report)
 
-        self._in_each(retain)
+    def _retention_steps(self) -> Iterator[None]:
+        """Each step removes some segments of a log, or finds nothing to remove."""
+        for directory in self._directories:
+            try:
+                for log in directory.retained_logs():
+                    yield
+                    while log.delete_old_segments(self._clock_ms(), SEGMENTS_A_STEP) == SEGMENTS_A_STEP:
+                        yield
+                for log in list(directory.logs.values()):
+                    log.remove_expired_producers(self._clock_ms())
+                    yield
+            except KafkaError as error:
+                logger.error("%s: %s", directory.path, error)
+
+    def _remove_deleted(self) -> None:
+        """Removes deleted files whose time has come, on a thread: a file of 1 GB takes up to 200 ms."""
+        if self._removing is not None and not self._removing.done():
+            return
+        due = [(directory, directory.collect_deleted(self._clock_ms())) for directory in self._directories]
+        if any(len(removals) for _, removals in due):
+            self._removing = asyncio.get_running_loop().run_in_executor(None, self._remove, due)
+            self._removing.add_done_callback(_report_removal)
+
+    def _remove(self, due: list[tuple[LogDirectory, DueRemovals]]) -> None:
+        """On a thread: removes what is due, until the broker stops."""
+        for directory, removals in due:
+            try:
+                removals.remove(self._is_stopped.is_set)
+            except OSError as error:
+                logger.error("%s: %s", directory.path, directory.storage_error(error))
 
     def _flush(self) -> None:
         """Lets the recovery points follow what appends have had synced without its indexes."""
         for directory in self._directories:
             for log in logs_to_flush(directory, self._clock_ms()):
                 self._group_commit.request(log, with_indexes=True)
+
+
+def _report(error: Exception) -> None:
+    """What ends a round of retention is ours to mend; the next round begins anew."""
+    logger.error("retention failed", exc_info=error)
+
+
+def _report_removal(removing: "asyncio.Future[None]") -> None:
+    if not removing.cancelled() and (error := removing.exception()) is not None:
+        logger.error("deleted files can't be removed", exc_info=error)
 
 
 def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:

@@ -378,7 +378,7 @@ class Daemon:
         ]
         self._acceptor = Acceptor(loop, listeners, broker.connections, descriptor_shares())
         self._acceptor.start()
-        self._background = Background(self._directories, self._timers, clock_ms, self._group_commit)
+        self._background = Background(self._directories, self._timers, clock_ms, self._group_commit, broker.slices)
         assert self._patient_timers is not None
         self._patient_timers.every(IDLE_CHECK_MS, broker.connections.close_idle)
         self._stalls.start(dispatcher.last_request, suspended_ms())

@@ -92,34 +92,18 @@ def log_bytes(files: Files, path: Path) -> int:
     return sum(entry.stat().st_size for entry in files.list(path) if entry.name.endswith(LOG_SUFFIX))
 
 
-def remove_tree(files: Files, path: Path) -> None:
-    """Removes a directory with all that is in it. Raises OSError."""
-    for entry in files.list(path):
-        if entry.is_dir(follow_symlinks=False):
-            remove_tree(files, Path(entry.path))
-        else:
-            files.remove(Path(entry.path))
-    files.remove_directory(path)
-
-
 class RemovedDirectories:
     """Directories that end in `-delete` and go when their time has come."""
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self) -> None:
         self._waiting: list[tuple[int, Path]] = []
 
     def add(self, path: Path, due_ms: int) -> None:
-        """Removes the directory once it is `due_ms`."""
+        """The directory is to be removed once it is `due_ms`."""
         self._waiting.append((due_ms, path))
 
-    def remove_due(self, now_ms: int) -> int:
-        """Removes what is due; how many. Raises OSError, and tries again next time."""
-        removed = 0
-        for entry in list(self._waiting):
-            due_ms, path = entry
-            if due_ms <= now_ms:
-                remove_tree(self._files, path)
-                self._waiting.remove(entry)
-                removed += 1
-        return removed
+    def take_due(self, now_ms: int) -> list[Path]:
+        """The directories that are due, which the caller removes."""
+        due = [path for due_ms, path in self._waiting if due_ms <= now_ms]
+        self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
+        return due

@@ -19,7 +19,7 @@ from .disk_errors import ends_directory, on_disk
 from .errors import OffsetOutOfRangeError, StorageError
 from .files import Buffer, Files
 from .log_appender import LogAppender, PendingAppend
-from .log_config import LogConfig
+from .log_config import MAX_INT64, LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
 from .log_loader import LogLoader, RecoveredBytes
@@ -349,11 +349,10 @@ class Log(LogOffsets):
         self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
 
     @on_disk
-    def delete_old_segments(self, now_ms: int) -> int:
-        """Removes the segments that retention, or the log's start, has passed; how many.
+    def delete_old_segments(self, now_ms: int, most: int = MAX_INT64) -> int:
+        """Removes the segments that retention, or the log's start, has passed, `most` of the oldest; how many.
 
-        Their files are renamed to `.deleted` and go after file.delete.delay.ms (`remove_deleted_files`). When all go, a
-        new segment is rolled first, so that the offsets go on.
+        Their files are renamed to `.deleted` and go after file.delete.delay.ms. If all go, a new one is rolled first.
         """
         self.settle()
         segments, ends, count, reason = oldest_breached(
@@ -366,6 +365,7 @@ class Log(LogOffsets):
         )
         if not count:
             return 0
+        count = min(count, most)
         if count == len(segments):
             self._roll(now_ms, self.log_end_offset)
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)

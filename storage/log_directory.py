@@ -7,7 +7,7 @@ synced before. Source: Kafka's LogManager.
 
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -18,6 +18,7 @@ from .directory_contents import FoundLog, RemovedDirectories, look_into, nothing
 from .directory_lock import DirectoryLock
 from .directory_offsets import DirectoryOffsets
 from .disk_errors import ends_directory
+from .due_removals import DueRemovals
 from .errors import StorageError
 from .file_names import (
     DELETE_DIRECTORY_SUFFIX,
@@ -85,7 +86,8 @@ class LogDirectory:
         self._offsets = DirectoryOffsets(files, path)
         self.cleaner_offsets = self._offsets.cleaner
         """Up to where each compacted partition has been cleaned; kept for the cleaner."""
-        self._removals = RemovedDirectories(files)
+        self._removals = RemovedDirectories()
+        self._due = DueRemovals(files)
         self._recovered: RecoveredBytes | None = None
 
     @classmethod
@@ -391,35 +393,36 @@ class LogDirectory:
         self._removals.add(target, now_ms + (delay_ms or 0))
 
     def _rename(self, path: Path, topic: str, partition: int, suffix: str, *, sync: bool = True) -> Path:
-        target = self.path / renamed_directory_name(
-            topic, partition, self._chance.randbytes(UNIQUE_BYTES).hex(), suffix
-        )
+        unique = self._chance.randbytes(UNIQUE_BYTES).hex()
+        target = self.path / renamed_directory_name(topic, partition, unique, suffix)
         self._files.rename(path, target)
         if sync:
             self._files.sync_directory(self.path)
         logger.info("%s: renamed to %s", path, target.name)
         return target
 
+    def collect_deleted(self, now_ms: int) -> DueRemovals:
+        """`-delete` directories and `.deleted` files whose time has come, and what could not be removed before."""
+        queues = [log.log_files.removals for log in self.logs.values() if log.failure is None]
+        self._due.add([path for queue in queues for path in queue.take_due(now_ms)], self._removals.take_due(now_ms))
+        return self._due
+
     def remove_deleted(self, now_ms: int) -> int:
-        """Removes `-delete` directories and `.deleted` files whose time has come; how many. Raises StorageError."""
+        """Removes what `collect_deleted` finds; how many. Raises StorageError."""
         try:
-            removed = self._removals.remove_due(now_ms)
+            return self.collect_deleted(now_ms).remove()
         except OSError as error:
             raise self.storage_error(error) from error
-        return removed + sum(log.remove_deleted_files(now_ms) for log in self.logs.values() if log.failure is None)
-
-    # What timers call --------------------------------------------------------
 
     def enforce_retention(self, now_ms: int) -> int:
-        """Removes old segments of all logs that are not compacted (log.retention.check.interval.ms); how many.
+        """Removes old segments of `retained_logs`; how many. Raises StorageError."""
+        return sum(log.delete_old_segments(now_ms) for log in self.retained_logs())
 
-        Those of compacted logs are the cleaner's matter, so that none goes that is being cleaned. Raises StorageError.
-        """
-        return sum(
-            log.delete_old_segments(now_ms)
-            for log in list(self.logs.values())
-            if log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None
-        )
+    def retained_logs(self) -> Iterator[Log]:
+        """The logs whose retention is not the cleaner's matter: so that no segment goes that is being cleaned."""
+        for log in list(self.logs.values()):
+            if log.is_open and log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None:
+                yield log
 
     def flush(self, logs: "list[Log] | None" = None, now_ms: int | None = None) -> None:
         """Makes the given logs (None: all) durable before it returns. Raises StorageError."""

@@ -62,6 +62,8 @@ class LogFiles:
         self._descriptors = descriptors
         self._jitter_seed = jitter_seed
         self._indexes_in_use: list[Segment] = []
+        self._secure_base: int | None = None
+        """The base offset of the newest segment when names were last made durable, if none was replaced since."""
 
     def needs_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
         """Whether so many bytes up to `last_offset` must go to a new segment: by size, age, offset or full index."""
@@ -93,6 +95,7 @@ class LogFiles:
             created_ms=now_ms,
         )
         self.unsynced_directories.add(self.directory)
+        self._secure_base = None
         self.segments.add(segment)
         return segment
 
@@ -215,9 +218,10 @@ class LogFiles:
 
     def secure_names(self) -> None:
         """Makes the newest segment's name durable: what is older may go only when a power failure can't take that."""
-        if self.directory in self.unsynced_directories:
+        if self.directory in self.unsynced_directories and self._secure_base != self.segments.active.base_offset:
             self._files.sync_directory(self.directory)
             self.unsynced_directories.discard(self.directory)
+            self._secure_base = self.segments.active.base_offset
 
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
         """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""
@@ -272,6 +276,7 @@ class LogFiles:
             file_suffix=SWAP_SUFFIX,
         )
         self.segments.replace(sources, cleaned)
+        self._secure_base = None
         return cleaned
 
     def finish_replacing(self, cleaned: Segment) -> None:
@@ -282,6 +287,7 @@ class LogFiles:
         cleaned.forget_files()
         finish_swap(self._files, self.directory, cleaned.base_offset)
         self.unsynced_directories.add(self.directory)
+        self._secure_base = None
         cleaned.settle_name()
 
     def interrupt_cleaning(self) -> None:

@@ -99,14 +99,20 @@ class RemovalQueue:
         """Removes the files once it is `due_ms`."""
         self._waiting.append((due_ms, paths))
 
+    def take_due(self, now_ms: int) -> list[Path]:
+        """The files that are due, which the caller removes."""
+        due = [path for due_ms, paths in self._waiting if due_ms <= now_ms for path in paths]
+        if due:
+            self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
+        return due
+
     def remove_due(self, now_ms: int) -> int:
         """Removes what is due; how many files. Raises OSError, and tries again next time."""
-        removed = 0
-        for entry in list(self._waiting):
-            due_ms, paths = entry
-            if due_ms <= now_ms:
-                for path in paths:
-                    self._files.remove(path)
-                removed += len(paths)
-                self._waiting.remove(entry)
-        return removed
+        due = self.take_due(now_ms)
+        for index, path in enumerate(due):
+            try:
+                self._files.remove(path)
+            except OSError:
+                self._waiting.append((now_ms, due[index:]))
+                raise
+        return len(due)
