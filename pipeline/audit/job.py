@@ -86,7 +86,14 @@ def audit_directories(
 
         groups = audit_groups(result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms)
         result.groups, result.growth = groups.rows, groups.growth
-        whole += groups.findings
+        found = groups.findings
+        if any(task.is_live for task in plan.tasks):
+            from .groups.second_look import confirmed as confirmed_groups
+
+            found = confirmed_groups(
+                found, result.partitions, plan.tasks, plan.metadata, engine, now_ms=now_ms, at_ms=at_ms
+            )
+        whole += found
     result.findings_of_the_whole = [finding for finding in whole if finding.name not in ignored]
     result.findings = [finding for report in result.partitions for finding in report.findings]
     result.findings += result.findings_of_the_whole

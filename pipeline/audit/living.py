@@ -1,9 +1,9 @@
 """The audit of one replica while a broker may change it: deletion, retention, the cleaner, a topic made anew.
 
 A directory is listed before and after the audit. If a file that was read was replaced or is gone, what was found may
-be of two states of the log, so the audit is made anew, MOST_RESTARTS times at most; then nothing is said but that. So
-is one whose findings set the log against something that was read earlier (checkpoints, the metadata), while a broker
-runs: such a finding counts once it is seen with both read again. Source: Kafka's LocalLog (deleteSegmentFiles,
+be of two states of the log, so the audit is made anew, MOST_RESTARTS times at most; then nothing is said but that. If a
+broker has the directory, a warning or an error counts only if the next reading finds it too: a rename or a file that is
+half written, a checkpoint or metadata older than the log can feign one. Source: Kafka's LocalLog (deleteSegmentFiles,
 replaceSegments), LogManager.asyncDelete.
 """
 
@@ -23,6 +23,8 @@ from ...storage.regular_files import fault_text
 from ..cluster_metadata import read_cluster_metadata
 from ..file_access import FileEntry, is_gone, is_local, is_unreadable, list_directory
 from ..log_directories import segments_of
+from .check import Severity
+from .findings import Finding
 from .policy import topic_policy
 from .root_checkpoints import read_root_offsets
 from .tasks import AuditTask, PartitionReport
@@ -31,20 +33,6 @@ MOST_RESTARTS = 3
 PAUSE_S = 0.2
 """Between two looks at what a running broker may be in the middle of: renames of one deletion take milliseconds."""
 _READ_WHOLE = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-DOUBTFUL = frozenset(
-    (
-        "checkpoint-beyond-log",
-        "high-watermark-below-log-start",
-        "index-without-log",
-        "log-start-beyond-log",
-        "offset-index-missing",
-        "partition-metadata-missing",
-        "time-index-missing",
-        "topic-id-mismatch",
-    )
-)
-"""Findings that a rename in progress, or a checkpoint older than the log, can feign."""
-
 Look = dict[str, FileEntry]
 
 
@@ -58,6 +46,7 @@ def is_live(directory: Path) -> bool:
 
 def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport]) -> PartitionReport:
     """Audits the replica as it is now, by `audit`. Raises OSError for what is not one file's fault."""
+    seen: set[tuple[str, str, int, int]] = set()
     for attempt in range(MOST_RESTARTS + 1):
         if attempt:
             task = _as_of_now(task)
@@ -82,11 +71,19 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
             is_changed = True
         if is_changed:
             continue
-        doubts = {finding.name for finding in report.findings} & DOUBTFUL
-        if not (doubts and task.is_live) or attempt == MOST_RESTARTS:
+        serious = {_key(one) for one in report.findings if one.check.severity is not Severity.INFO}
+        if not serious or not task.is_live or serious <= seen:
             return report
+        if attempt == MOST_RESTARTS:
+            report.findings = [one for one in report.findings if _key(one) not in serious - seen]
+            return report
+        seen = serious
         time.sleep(PAUSE_S)
     return note(task, "partition-changing", f"each of {MOST_RESTARTS + 1} readings met files that were replaced")
+
+
+def _key(finding: Finding) -> tuple[str, str, int, int]:
+    return finding.name, finding.file, finding.position, finding.offset
 
 
 def _look(directory: Path) -> Look:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 HORIZON_TOLERANCE_MS = 7 * 86_400_000
 """How long behind its horizon a tombstone may stay: the cleaner takes it with the next round, not by a clock."""
+_LEAST_TIME = -(1 << 63)
 _SKEW_RECORDS, _SKEW_KEYS = 1000, 10
 
 
@@ -40,6 +41,7 @@ class RecordChecks:
         self._late_tombstones = 0
         self._late_place: tuple[str, int, int] | None = None
         self._decoded_size = 0
+        self._part_offset, self._part_time = -1, _LEAST_TIME
         self._is_compressed = False
 
     def read(self, batches: ChunkBatches, chunk: BatchTable) -> None:
@@ -59,10 +61,13 @@ class RecordChecks:
     def _read_walked(self, batches: ChunkBatches, chunk: BatchTable, item: WalkedRecords) -> None:
         spans = item.spans
         if item.unpacked_size:
-            packed = int((batches.codecs[numpy.unique(spans.batches)] != 0).sum())
+            packed = int((batches.codecs[numpy.unique(spans.batches)] != 0).sum()) if item.is_last else 0
             self._decoded_size += item.unpacked_size + BATCH_HEADER_SIZE * packed
         self._check_offsets(batches, spans)
-        self._check_times(batches, spans)
+        if item.is_part:
+            self._check_part(batches, item)
+        else:
+            self._check_times(batches, spans)
         self._check_keys(batches, item)
         if self._groups is not None:
             from ..decode.arrow_columns import columns_of
@@ -78,6 +83,23 @@ class RecordChecks:
         for batch in numpy.unique(of_batch[wrong]).tolist():
             detail = f"the batch has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
             batches.found("record-offsets-invalid", batch, detail)
+
+    def _check_part(self, batches: ChunkBatches, item: WalkedRecords) -> None:
+        """What the parts of a large batch must say together: rising offsets, and the header's greatest timestamp."""
+        spans = item.spans
+        batch = int(spans.batches[0])
+        if int(spans.offsets[0]) <= self._part_offset:
+            detail = f"the batch has offsets {batches.bases[batch]} to {batches.lasts[batch]}"
+            batches.found("record-offsets-invalid", batch, detail)
+        self._part_offset = int(spans.offsets[-1])
+        self._part_time = max(self._part_time, int(spans.timestamps.max()))
+        if not item.is_last:
+            return
+        is_checked = not batches.is_append_time[batch] and not batches.is_control[batch]
+        if is_checked and self._part_time != batches.max_timestamps[batch]:
+            detail = f"the header says {batches.max_timestamps[batch]}, the records {self._part_time}"
+            batches.found("batch-max-timestamp-wrong", batch, detail)
+        self._part_offset, self._part_time = -1, _LEAST_TIME
 
     def _check_times(self, batches: ChunkBatches, rows: Spans) -> None:
         """The greatest timestamp of each batch's records must be its header's."""

@@ -1,6 +1,6 @@
 """Decodes the records of a chunk: decompression within a limit, walk, Arrow.
 
-Pure. Compressed batches are taken in groups, so that no more than a limit of decompressed bytes is held at a time. Rows
+Pure. Compressed batches are taken in groups, and large ones in parts, so that little of them is held at a time. Rows
 keep the log's order; damage comes out beside them. Equal to protocol/records/record.py record by record, by numba and
 by numpy (tests say so). Arrow is imported with the first columns that are made: an audit, which looks at spans, starts
 without it.
@@ -19,13 +19,17 @@ from ...protocol.records.compression import (
     compression_type_of,
     decompress,
 )
+from ...protocol.records.errors import RecordTooLargeError
 from ..compiled import IS_COMPILED
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind
+from .large_batches import damage_of, walk_large
 from .lz4_sections import SectionBuffer, bytes_needed
 from .spans import FAULTS, RECORD_COLUMNS, Bytes, Flags, Int64s, Sections, WalkedRecords
 
+LARGE_BYTES = 4 << 20
+"""A batch whose records have more bytes than this, decompressed, is walked in parts (large_batches.py)."""
 GROUP_BYTES = 4 << 20
 """Decompressed bytes that are walked at once; more where one batch has more. More is slower: they leave the cache."""
 _LEAST_BASE_OFFSET, _GREATEST_BASE_OFFSET = -(1 << 31), (1 << 63) - 1 - (1 << 31)
@@ -70,7 +74,8 @@ def walk_chunk(
 ) -> Iterator[WalkedRecords | Damage]:
     """The spans of the records of the selected batches, some batches at a time, in the log's order.
 
-    A payload is as it is until the next item is asked for: the next group is unpacked into the same memory.
+    A payload is as it is until the next item is asked for: the next group is unpacked into the same memory. A batch of
+    more than LARGE_BYTES comes in several parts.
     """
     base_offsets, base_timestamps = chunk.column("base_offset"), chunk.column("base_timestamp")
     in_range = (
@@ -82,9 +87,9 @@ def walk_chunk(
     is_full = chunk.column("records_count") != 0
     chosen = selected & is_full & in_range
     for index in numpy.flatnonzero(selected & is_full & ~in_range).tolist():
-        yield _damage(chunk, index, "its base offset or timestamp leaves no room for deltas")
+        yield damage_of(chunk, index, DamageKind.RECORDS, "its base offset or timestamp leaves no room for deltas")
     group = numpy.flatnonzero(chosen)
-    if not (chunk.column("attributes")[group] & 7).any():
+    if not (chunk.column("attributes")[group] & 7).any() and not _is_one_large(chunk):
         if len(group):
             starts = chunk.positions[group] + BATCH_HEADER_SIZE
             ends = chunk.positions[group] + chunk.sizes[group]
@@ -93,6 +98,8 @@ def walk_chunk(
     for item in _unpacked(chunk, group, max_decompressed_size):
         if isinstance(item, Damage):
             yield item
+        elif isinstance(item, int):
+            yield from walk_large(chunk, item, max_decompressed_size, is_compiled=is_compiled)
         else:
             group, bounds = numpy.array(item[0]), item[1].bounds()
             starts, ends = bounds[:-1], bounds[1:]
@@ -102,33 +109,52 @@ def walk_chunk(
             yield from _walk_group(chunk, payload, group, starts, ends, unpacked_size, is_compiled=is_compiled)
 
 
-def _unpacked(chunk: BatchTable, chosen: Int64s, max_size: int) -> Iterator[tuple[list[int], SectionBuffer] | Damage]:
-    """The batches in groups with their sections, and the damage of those that can't be decompressed.
+def _is_one_large(chunk: BatchTable) -> bool:
+    """Whether the chunk is one batch that is walked in parts; larger than a chunk is only one that is alone."""
+    return len(chunk) == 1 and int(chunk.sizes[0]) > LARGE_BYTES
+
+
+def _unpacked(
+    chunk: BatchTable, chosen: Int64s, max_size: int
+) -> Iterator[tuple[list[int], SectionBuffer] | Damage | int]:
+    """The batches in groups with their sections, the damage of those that can't be decompressed, the large ones.
 
     Frames of LZ4 are unpacked in place: liblz4 is so fast that copies are a third of the time. Sections that are not
     compressed are copied among the others, so that batches of both kinds in turn make one group.
     """
     batches: list[int] = []
     buffer = SectionBuffer(GROUP_BYTES)
+    most = min(max_size, LARGE_BYTES)
     starts = (chunk.positions[chosen] + BATCH_HEADER_SIZE).tolist()
     ends = (chunk.positions[chosen] + chunk.sizes[chosen]).tolist()
     codecs = (chunk.column("attributes")[chosen] & 7).tolist()
     for index, start, end, codec in zip(chosen.tolist(), starts, ends, codecs, strict=True):
         section: memoryview | bytes | Damage | None
-        size = bytes_needed(chunk.view, start, end, max_size) if codec == CompressionType.LZ4 else -1
-        if codec == CompressionType.NONE:
-            section = chunk.view[start:end]
-        else:
-            section = _decompressed(chunk, index, start, end, max_size) if size < 0 else None
-        if isinstance(section, memoryview | bytes):
-            size = len(section)
-        if not buffer.has_room(size):
+        size = bytes_needed(chunk.view, start, end, most) if codec == CompressionType.LZ4 else -1
+        try:
+            if codec == CompressionType.NONE:
+                section = chunk.view[start:end] if end - start <= most else None
+            else:
+                section = _decompressed(chunk, index, start, end, most) if size < 0 else None
+            if isinstance(section, memoryview | bytes):
+                size = len(section)
+            is_large = section is None and size < 0
+            if not is_large and not buffer.has_room(size):
+                if batches:
+                    yield batches, buffer
+                batches = []
+                buffer.empty(size)
+            if section is None and not is_large and not buffer.unpack(chunk.view, start):
+                section = _decompressed(chunk, index, start, end, most)  # which says what is wrong
+        except RecordTooLargeError:
+            is_large = True
+        if is_large:
             if batches:
                 yield batches, buffer
             batches = []
-            buffer.empty(size)
-        if section is None and not buffer.unpack(chunk.view, start):
-            section = _decompressed(chunk, index, start, end, max_size)  # which says what is wrong
+            buffer.empty(0)
+            yield index
+            continue
         if isinstance(section, Damage):
             yield section
             continue
@@ -153,7 +179,7 @@ def _walk_group(
     walk_records = record_walk.walk_records if is_compiled else vector_walk.walk_records
     spans = walk_records(payload, Sections(starts, ends, *headers))
     for fault in numpy.flatnonzero(spans.faults).tolist():
-        yield _damage(chunk, int(group[fault]), FAULTS[int(spans.faults[fault])])
+        yield damage_of(chunk, int(group[fault]), DamageKind.RECORDS, FAULTS[int(spans.faults[fault])])
     batches = spans.batches if len(group) == len(chunk) else group[spans.batches]
     timestamps = spans.timestamps
     is_append_time = (chunk.column("attributes") & 8) != 0
@@ -163,16 +189,12 @@ def _walk_group(
     yield WalkedRecords(payload, spans._replace(batches=batches, timestamps=timestamps), unpacked_size)
 
 
-def _decompressed(chunk: BatchTable, index: int, start: int, end: int, max_size: int) -> bytes | Damage:
+def _decompressed(chunk: BatchTable, index: int, start: int, end: int, most: int) -> bytes | Damage:
+    """The section, decompressed. Raises RecordTooLargeError for one of more than `most` bytes."""
     section = bytes(chunk.view[start:end])
     try:
-        return decompress(compression_type_of(int(chunk.table["attributes"][index]) & 7), section, max_size)
+        return decompress(compression_type_of(int(chunk.table["attributes"][index]) & 7), section, most)
+    except RecordTooLargeError:
+        raise
     except KafkaError as error:
-        return _damage(chunk, index, str(error))
-
-
-def _damage(chunk: BatchTable, index: int, message: str) -> Damage:
-    position = chunk.file_position + int(chunk.positions[index])
-    offset = int(chunk.table["base_offset"][index])
-    text = f"the records of the batch at {position} can't be decoded: {message}"
-    return Damage(DamageKind.RECORDS, position, int(chunk.sizes[index]), offset, text)
+        return damage_of(chunk, index, DamageKind.RECORDS, str(error))

@@ -18,7 +18,7 @@ from .batch_table import BatchTable
 from .damage import Damage, DamageKind
 
 DEFAULT_CHUNK_BYTES = 4 << 20
-MOST_BATCH_BYTES = 100 << 20
+MOST_BATCH_BYTES = 64 << 20
 """A batch is read whole, so this bounds what one costs. Kafka's default for message.max.bytes is 1 MiB."""
 _ZEROS_AT_ONCE = 1 << 20
 _SECTOR_BYTES = 4096

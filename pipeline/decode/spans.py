@@ -70,6 +70,10 @@ class WalkedRecords(NamedTuple):
     spans: Spans
     unpacked_size: int
     """Bytes of the payload that were decompressed; the others lie in the log as they are."""
+    is_part: bool = False
+    """The records are a part of one batch, which others precede or follow."""
+    is_last: bool = True
+    """No other part follows."""
 
 
 class Sections(NamedTuple):

@@ -1,0 +1,121 @@
+"""A second look at groups of a directory that a broker has: commits and logs go on while they are read.
+
+A commit that was read before the log may lie before the log's start by then, one that was read after it beyond the
+log's end. So what was found is looked at again in the order that proves it: where logs begin, then the commits, then
+where logs end and what topics there are. Only what both looks find is kept. Source: none; the order of the reads.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ....storage.checkpoints import LOG_START_OFFSET_CHECKPOINT, TopicPartition
+from ...cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ...decode.checked_headers import read_headers
+from ...decode.damage import Damage
+from ...engines import run_tasks
+from ...file_access import is_gone
+from ...internal_topics import OFFSETS_TOPIC
+from ...log_directories import PartitionDirectory, indexed_positions, partition_at
+from ..findings import Finding
+from ..living import MOST_RESTARTS, PAUSE_S
+from ..partition_audit import audit_partition
+from ..root_checkpoints import read_root_offsets
+from ..tasks import AuditTask, PartitionReport
+from .audit import audit_groups
+
+DOUBTFUL = frozenset(
+    (
+        "commit-to-missing-partition",
+        "commit-to-missing-topic",
+        "commit-to-recreated-topic",
+        "committed-offset-before-log-start",
+        "committed-offset-beyond-log",
+        "committed-offset-truncated",
+    )
+)
+"""Findings that set a commit against something else that was read at another time."""
+
+
+def confirmed(
+    found: Sequence[Finding],
+    reports: Sequence[PartitionReport],
+    tasks: Sequence[AuditTask],
+    metadata: ClusterMetadata,
+    engine: str,
+    *,
+    now_ms: int | None,
+    at_ms: int | None,
+) -> list[Finding]:
+    """The findings without doubtful ones that another look does not find. Raises OSError and what engines raise."""
+    kept = list(found)
+    for _ in range(MOST_RESTARTS):
+        doubtful = {_key(one) for one in kept if one.name in DOUBTFUL}
+        if not doubtful:
+            break
+        time.sleep(PAUSE_S)
+        keys = {(topic, partition) for _, topic, partition, _ in doubtful}
+        seen_anew = _look(reports, tasks, keys, engine)
+        own = next((task.directory for task in tasks if task.is_live), None)
+        now = ClusterMetadata() if own is None else read_cluster_metadata(own)
+        again = audit_groups(seen_anew, tasks, now if now.is_known else metadata, engine, now_ms=now_ms, at_ms=at_ms)
+        still = {_key(one) for one in again.findings}
+        kept = [one for one in kept if one.name not in DOUBTFUL or _key(one) in still]
+    return kept
+
+
+def _key(finding: Finding) -> tuple[str, str, int, str]:
+    """Name, topic, partition and group: the detail begins with the group."""
+    return finding.name, finding.topic, finding.partition, finding.detail.partition(": ")[0]
+
+
+def _look(
+    reports: Sequence[PartitionReport], tasks: Sequence[AuditTask], keys: set[TopicPartition], engine: str
+) -> list[PartitionReport]:
+    """The reports with the bounds of these partitions, and with the commits, as they are now; in that order."""
+    anew = list(reports)
+    chosen = [index for index, task in enumerate(tasks) if (task.replica.topic, task.replica.partition) in keys]
+    for index in chosen:
+        start = _log_start(tasks[index])
+        anew[index] = replace(anew[index], log_start_offset=start, is_known=start >= 0)
+    commits = [index for index, task in enumerate(tasks) if task.replica.topic == OFFSETS_TOPIC]
+    sizes = [anew[index].size for index in commits]
+    read = run_tasks(engine, [tasks[index] for index in commits], audit_partition, "odradek audit: groups", sizes=sizes)
+    for index, report in zip(commits, read, strict=True):
+        anew[index] = report
+    for index in chosen:
+        end = _log_end(tasks[index])
+        anew[index] = replace(anew[index], log_end_offset=end, is_known=end >= 0 and anew[index].is_known)
+    return anew
+
+
+def _now(task: AuditTask) -> PartitionDirectory | None:
+    return partition_at((task.replica.topic, task.replica.partition), task.replica.path)
+
+
+def _log_start(task: AuditTask) -> int:
+    """Where the log begins now; -1 if it is gone."""
+    key = (task.replica.topic, task.replica.partition)
+    checkpointed = read_root_offsets(task.directory).of_partition(key).get(LOG_START_OFFSET_CHECKPOINT, 0)
+    found = _now(task)
+    return -1 if found is None or not found.segments else max(checkpointed, found.segments[0].base_offset)
+
+
+def _log_end(task: AuditTask) -> int:
+    """Where the log ends now; -1 if it is gone. Reads the headers of the last segment."""
+    for _ in range(MOST_RESTARTS + 1):
+        found = _now(task)
+        if found is None or not found.segments:
+            break
+        last = found.segments[-1]
+        end = last.base_offset
+        try:
+            for item in read_headers(last.path, indexed_positions(last)):
+                if not isinstance(item, Damage):
+                    end = max(end, int(item.headers.last_offsets.max()) + 1)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+            continue
+        return end
+    return -1

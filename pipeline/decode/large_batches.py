@@ -1,0 +1,187 @@
+"""The records of one large batch a window at a time: few bytes may claim, and even hold, gigabytes of rows.
+
+Pure. The batch is decompressed twice: first to see that all of it is right, since a batch with a malformed record has
+no rows, then for its rows. Memory: one window of records, or one record if that is larger, MOST_RECORD_BYTES at most.
+The limit on a batch's decompressed bytes is the caller's. Arrow, which has zstd a piece at a time, is imported with the
+first large batch of it. Source: protocol/records/record.py for what is refused.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import BATCH_HEADER_SIZE
+from ...protocol.records.compression import CompressionType, compression_type_of, decompressed_chunks
+from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from ..compiled import compiled
+from . import record_walk, vector_walk
+from .batch_table import BatchTable
+from .damage import Damage, DamageKind
+from .spans import BYTES_REMAIN, ENDS_INSIDE, FAULTS, LONG_NUMBER, Bytes, Sections, Spans, WalkedRecords
+
+PIECE_BYTES = 1 << 20
+"""Decompressed bytes that are walked at once."""
+MOST_RECORD_BYTES = 32 << 20
+"""Of one record, decompressed. Kafka's default for max.message.bytes is 1 MiB for a whole batch."""
+_SMALLEST_RECORD = 7
+
+
+class _Window(NamedTuple):
+    """Whole records that follow each other, and how many they are."""
+
+    payload: Bytes
+    records: int
+
+
+@compiled
+def _whole_records(data: Bytes) -> tuple[int, int, int]:
+    """(where the whole records in `data` end, how many they are, the bytes that the next one has with its length).
+
+    The last is -1 if the next one's length is not all there, -2 if it can't be a length.
+    """
+    position = 0
+    count = 0
+    limit = len(data)
+    while True:
+        value = 0
+        shift = 0
+        at = position
+        while True:
+            if at >= limit:
+                return position, count, -1
+            byte = int(data[at])
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift > 28:
+                return position, count, -2
+        length = ((value & 0xFFFFFFFF) >> 1) ^ -(value & 1)
+        if length < 0:
+            return position, count, -2
+        if at + length > limit:
+            return position, count, at - position + length
+        position = at + length
+        count += 1
+
+
+def walk_large(chunk: BatchTable, index: int, max_size: int, *, is_compiled: bool) -> Iterator[WalkedRecords | Damage]:
+    """The spans of a batch's records in several parts, or its damage alone."""
+    count = int(chunk.table["records_count"][index])
+    try:
+        if count < 0 or count * _SMALLEST_RECORD > max_size:
+            raise InvalidRecordError(f"{count} records in at most {max_size} bytes")
+        _check(chunk, index, count, max_size, is_compiled=is_compiled)
+    except RecordTooLargeError as error:
+        yield damage_of(chunk, index, DamageKind.TOO_LARGE, str(error))
+        return
+    except KafkaError as error:
+        yield damage_of(chunk, index, DamageKind.RECORDS, str(error))
+        return
+    is_packed = int(chunk.table["attributes"][index]) & 7 != CompressionType.NONE
+    left = count
+    for window in _windows(chunk, index, max_size):
+        left -= window.records
+        spans = _with_batch(chunk, index, _walk(chunk, index, window, is_compiled=is_compiled))
+        unpacked = len(window.payload) if is_packed else 0
+        yield WalkedRecords(window.payload, spans, unpacked, is_part=True, is_last=left == 0)
+
+
+def damage_of(chunk: BatchTable, index: int, kind: DamageKind, message: str) -> Damage:
+    """The damage of a batch whose records can't be decoded."""
+    position = chunk.file_position + int(chunk.positions[index])
+    offset = int(chunk.table["base_offset"][index])
+    text = f"the records of the batch at {position} can't be decoded: {message}"
+    return Damage(kind, position, int(chunk.sizes[index]), offset, text)
+
+
+def _check(chunk: BatchTable, index: int, count: int, max_size: int, *, is_compiled: bool) -> None:
+    """Raises InvalidRecordError, RecordTooLargeError for what is wrong with any of the records."""
+    seen = 0
+    for window in _windows(chunk, index, max_size):
+        seen += window.records
+        if seen > count:
+            raise InvalidRecordError(FAULTS[BYTES_REMAIN])
+        fault = int(_walk(chunk, index, window, is_compiled=is_compiled).faults[0])
+        if fault:
+            raise InvalidRecordError(FAULTS[fault])
+    if seen < count:
+        raise InvalidRecordError(FAULTS[ENDS_INSIDE])
+
+
+def _walk(chunk: BatchTable, index: int, window: _Window, *, is_compiled: bool) -> Spans:
+    walk_records = record_walk.walk_records if is_compiled else vector_walk.walk_records
+    numbers = [0, len(window.payload), window.records]
+    numbers += [int(chunk.table[name][index]) for name in ("base_offset", "base_timestamp")]
+    return walk_records(window.payload, Sections(*(numpy.array([number], numpy.int64) for number in numbers)))
+
+
+def _with_batch(chunk: BatchTable, index: int, spans: Spans) -> Spans:
+    """The spans with the batch's place in the chunk, and its append time if it has one."""
+    spans = spans._replace(batches=numpy.full(len(spans.offsets), index, numpy.int64))
+    if not int(chunk.table["attributes"][index]) & 8:
+        return spans
+    append_time = int(chunk.table["max_timestamp"][index])
+    return spans._replace(timestamps=numpy.full(len(spans.offsets), append_time, numpy.int64))
+
+
+def _windows(chunk: BatchTable, index: int, max_size: int) -> Iterator[_Window]:
+    """The batch's records in windows. Raises InvalidRecordError, RecordTooLargeError."""
+    rest: Bytes = numpy.empty(0, numpy.uint8)
+    for piece in _pieces(chunk, index, max_size):
+        for start in range(0, len(piece), PIECE_BYTES):
+            more = numpy.frombuffer(piece, numpy.uint8)[start : start + PIECE_BYTES]
+            data = numpy.concatenate([rest, more]) if len(rest) else more
+            end, count, following = _whole_records(data)
+            if following == -2:
+                raise InvalidRecordError(FAULTS[LONG_NUMBER])
+            if following > MOST_RECORD_BYTES:
+                raise RecordTooLargeError(f"a record of {following} bytes, more than {MOST_RECORD_BYTES} are not read")
+            if count:
+                yield _Window(data[:end], count)
+            rest = data[end:].copy()
+    if len(rest):
+        raise InvalidRecordError(FAULTS[ENDS_INSIDE])
+
+
+def _pieces(chunk: BatchTable, index: int, max_size: int) -> Iterator[Any]:
+    start = int(chunk.positions[index]) + BATCH_HEADER_SIZE
+    section = chunk.view[start : int(chunk.positions[index]) + int(chunk.sizes[index])]
+    codec = compression_type_of(int(chunk.table["attributes"][index]) & 7)
+    if codec == CompressionType.NONE:
+        return iter([section])
+    if codec == CompressionType.ZSTD:
+        return _zstd_pieces(section, max_size)
+    return _joined(decompressed_chunks(codec, section, max_size))
+
+
+def _joined(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks in pieces of about PIECE_BYTES: each costs a walk."""
+    some: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        some.append(chunk)
+        size += len(chunk)
+        if size >= PIECE_BYTES:
+            yield b"".join(some)
+            some, size = [], 0
+    if some:
+        yield b"".join(some)
+
+
+def _zstd_pieces(section: memoryview, max_size: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    size = 0
+    try:
+        with pa.input_stream(pa.py_buffer(section), compression="zstd") as stream:
+            while piece := stream.read(PIECE_BYTES):
+                size += len(piece)
+                if size > max_size:
+                    raise RecordTooLargeError(f"the records decompress to more than {max_size} bytes")
+                yield piece
+    except OSError as error:  # Arrow's for a malformed frame
+        raise InvalidRecordError(f"malformed zstd stream: {error}") from error

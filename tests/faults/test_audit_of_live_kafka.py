@@ -1,0 +1,76 @@
+"""Audits in a row of a real Kafka under load: each ends, with true findings only. The broker is sound: so with none."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.audit.check import Severity
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.engines import LOCAL
+from support.live_load import BROKER_CONFIGS, LiveLoad
+from support.real_kafka import RealKafka
+
+SEED = 16_050
+OF_A_SOUND_BROKER = frozenset(
+    (
+        "cleaner-checkpoint-below-log-start",
+        "codecs-mixed",
+        "key-skew",
+        "leftover-cleaned",
+        "leftover-delete-directory",
+        "leftover-deleted",
+        "leftover-swap",
+        "log-tail-torn",
+        "partition-changing",
+        "partition-gone",
+        "partition-skew",
+        "segments-below-log-start",
+        "batches-tiny",
+        "offset-index-sparse",
+        "committed-offset-rewound",
+    )
+)
+"""What may be seen of a broker at work; all is information."""
+
+OF_A_SLOW_CONSUMER = frozenset(("consumer-falling-behind", "consumer-stalled", "consumer-stopped"))
+"""One in Python beside such a load does fall behind."""
+
+
+def audit_under_load(directory: Path, audits: int, bytes_per_second: int) -> tuple[LiveLoad, float, int]:
+    """(the load, seconds, partitions read in all)."""
+    kafka = RealKafka(directory, BROKER_CONFIGS)
+    with kafka, LiveLoad(kafka.bootstrap_servers, seed=SEED, bytes_per_second=bytes_per_second) as load:
+        load.wait_for(bytes_per_second)
+        started, before, partitions = time.monotonic(), load.bytes_written, 0
+        for number in range(audits):
+            result = audit_directories([kafka.log_dir], LOCAL)
+            load.check()
+            wrong = [one for one in result.findings if one.check.severity is not Severity.INFO]
+            wrong = [one for one in wrong if one.name not in OF_A_SLOW_CONSUMER]
+            assert wrong == [], f"audit {number}, seed {SEED}"
+            assert {one.name for one in result.findings} <= OF_A_SOUND_BROKER | OF_A_SLOW_CONSUMER
+            assert any(report.records for report in result.partitions)
+            partitions += sum(report.is_known for report in result.partitions)
+        seconds = time.monotonic() - started
+        load.bytes_written -= before
+    assert load.topics_deleted
+    return load, seconds, partitions
+
+
+@pytest.mark.ci
+@pytest.mark.java
+def test_audits_of_a_live_kafka(tmp_path: Path) -> None:
+    audit_under_load(tmp_path, 5, 3 << 20)
+
+
+@pytest.mark.long
+@pytest.mark.java
+def test_fifty_audits_of_a_live_kafka(tmp_path: Path) -> None:
+    load, seconds, partitions = audit_under_load(tmp_path, 50, 14 << 20)
+    rate = load.bytes_written / seconds
+    print(
+        f"50 audits of {partitions / 50:.1f} partitions in {seconds:.0f} s beside {rate / 1e6:.1f} MB/s; "
+        f"{load.topics_deleted} topics deleted"
+    )
+    assert rate >= 10_000_000

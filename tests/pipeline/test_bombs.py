@@ -1,0 +1,55 @@
+"""One batch of few bytes that holds or claims gigabytes costs a job 150 MB at most, and the others are read."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.engines import LOCAL
+from odradek.protocol.records.compression import CompressionType
+from support.audited_directory import NOW_MS, AuditedDirectory
+from support.bombs import BOMBS, batch_of, large_values, record, tiny_records
+from support.peak_memory import JOBS, growth
+
+MOST_GROWTH = 150_000_000
+CODECS = [codec for codec in CompressionType if codec is not CompressionType.NONE]
+
+
+def with_bomb(root: Path, bomb: bytes) -> Path:
+    """A directory whose active segment ends with the bomb and one batch after it."""
+    directory = AuditedDirectory(root)
+    end = directory.ends["t", 0]
+    after = batch_of(record(0, b"after", b"it"), 1, CompressionType.NONE, base_offset=end + 100_000_000)
+    with directory.segment(2).open("ab") as file:
+        file.write(bomb)
+        file.write(after)
+    (root / ".kafka_cleanshutdown").unlink()
+    directory.set_times(NOW_MS)
+    return root
+
+
+@pytest.mark.ci
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name.lower())
+def test_a_bomb_costs_little(tmp_path: Path, job: str, name: str, codec: CompressionType) -> None:
+    first = AuditedDirectory(tmp_path / "first")
+    second = with_bomb(tmp_path / "second", BOMBS[name](codec, first.ends["t", 0]))
+    assert growth(job, first.root, second) < MOST_GROWTH
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name.lower())
+@pytest.mark.parametrize("bomb", [large_values, tiny_records])
+def test_a_large_batch_that_is_right_is_read(tmp_path: Path, bomb: object, codec: CompressionType) -> None:
+    make, count = (large_values, 100) if bomb is large_values else (tiny_records, 4_000_000)
+    plain = AuditedDirectory(tmp_path / "first")
+    before = audit_directories([plain.root], LOCAL, now_ms=NOW_MS)
+    directory = with_bomb(tmp_path / "second", make(codec, plain.ends["t", 0]))
+    result = audit_directories([directory], LOCAL, now_ms=NOW_MS)
+    names = {finding.name for finding in result.findings}
+    assert not names & {"batch-too-large", "records-malformed", "record-offsets-invalid", "batch-max-timestamp-wrong"}
+    assert result.partitions[0].records == before.partitions[0].records + count + 1
+    assert result.partitions[0].decoded_size > before.partitions[0].decoded_size + 40_000_000
