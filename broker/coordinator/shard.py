@@ -28,6 +28,8 @@ NON_ATOMIC_BATCH_RECORDS = 1_000
 """Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
 TIMER_RETRY_MS = 500
 """When the event of a timer comes again whose records could not be appended (``CoordinatorTimer``, retryBackoff)."""
+SLOW_LOAD_MS = 1_000
+"""How long a partition must take to load for a line in the log."""
 PROGRESS_EVERY_MS = 5_000
 """How often a partition that takes long to load says how far it is."""
 
@@ -146,7 +148,9 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.state = ShardState.ACTIVE
         self.carry_out(effects)
         took_ms = self._clock_ms() - self._loading_since_ms
-        logger.info("%s loaded: %d records in %d ms", self.name, self._records_count, took_ms)
+        # A start loads up to 50 partitions of each internal topic: only those that took long are worth a line.
+        level = logging.INFO if took_ms >= SLOW_LOAD_MS else logging.DEBUG
+        logger.log(level, "%s loaded: %d records in %d ms", self.name, self._records_count, took_ms)
 
     def _fail_to_load(self, error: Exception) -> None:
         """Serves nothing of the partition, as Kafka (``CoordinatorState.FAILED``), until the next start or election."""
