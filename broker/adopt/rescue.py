@@ -13,6 +13,7 @@ from ...storage.meta_properties import uuid_text
 from ...storage.overlay_files import OverlayFiles
 from ..commands import START_ERRORS, loop_factory, run
 from ..config.errors import ConfigError
+from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..daemon import clock_ms
 from ..internal_topics import INTERNAL_TOPICS
@@ -65,6 +66,8 @@ class Rescue:
             overrides = [*settings, f"log.dirs={log_dirs}", f"node.id={plan.node_id}"]
             config = ServerConfig.load(properties, overrides, environ)
             check_configs(wishes.configs, config)
+            if not no_serve:
+                refuse_unserved_security(config)
             self._config = config
             say(plan)
             if self._read_only and no_serve:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.config.definition import dynamic_only_keys, server_keys
+from odradek.broker.config.definition import dynamic_only_keys, server_keys, topic_keys
 from odradek.broker.config.describe import describe_broker
 from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from odradek.broker.config.security import is_security
@@ -148,11 +148,13 @@ def run(tmp_path: Path, *works: Callable[[Daemon], Awaitable[None]], kill: bool 
         asyncio.run(body(work))
 
 
-def alter(daemon: Daemon, configs: dict[str, str], broker: str = "1") -> tuple[ErrorCode, str | None]:
+def alter(
+    daemon: Daemon, configs: dict[str, str], name: str = "1", kind: ResourceType = ResourceType.BROKER
+) -> tuple[ErrorCode, str | None]:
     """What IncrementalAlterConfigs answers."""
     metadata = daemon.broker.metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
-    request = IncrementalAlterConfigsRequest([Resource(ResourceType.BROKER, broker, changes)])
+    request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
     decision = outcome(incremental_alter_configs(metadata.image, request, metadata.controller))
     (answer,) = outcome(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
@@ -214,6 +216,70 @@ def test_every_key_with_effect_has_it_at_once_and_after_a_restart(tmp_path: Path
         await cleaner_looks(daemon)
         now = seen(daemon)
         assert {key: now[key] for key in texts} == expected
+
+    run(tmp_path, change, look)
+
+
+TOPIC_EFFECTS = {
+    "cleanup.policy": ("compact,delete", "cleanup_policy", frozenset({"compact", "delete"})),
+    "compression.gzip.level": ("5", "compression_gzip_level", 5),
+    "compression.lz4.level": ("5", "compression_lz4_level", 5),
+    "compression.type": ("zstd", "compression_type", "zstd"),
+    "compression.zstd.level": ("5", "compression_zstd_level", 5),
+    "delete.retention.ms": ("77", "delete_retention_ms", 77),
+    "file.delete.delay.ms": ("777", "file_delete_delay_ms", 777),
+    "flush.messages": ("7777", "flush_messages", 7777),
+    "flush.ms": ("7777", "flush_ms", 7777),
+    "index.interval.bytes": ("777", "index_interval_bytes", 777),
+    "max.compaction.lag.ms": ("777777", "max_compaction_lag_ms", 777_777),
+    "max.message.bytes": ("777777", "max_message_bytes", 777_777),
+    "message.timestamp.after.max.ms": ("777", "message_timestamp_after_max_ms", 777),
+    "message.timestamp.before.max.ms": ("777", "message_timestamp_before_max_ms", 777),
+    "message.timestamp.type": ("LogAppendTime", "message_timestamp_type", "LogAppendTime"),
+    "min.cleanable.dirty.ratio": ("0.25", "min_cleanable_dirty_ratio", 0.25),
+    "min.compaction.lag.ms": ("77", "min_compaction_lag_ms", 77),
+    "min.insync.replicas": ("2", "min_insync_replicas", 2),
+    "preallocate": ("true", "preallocate", True),
+    "retention.bytes": ("7777777", "retention_bytes", 7_777_777),
+    "retention.ms": ("7777777", "retention_ms", 7_777_777),
+    "segment.bytes": ("7777777", "segment_bytes", 7_777_777),
+    "segment.index.bytes": ("77777", "segment_index_bytes", 77_777),
+    "segment.jitter.ms": ("777", "segment_jitter_ms", 777),
+    "segment.ms": ("7777777", "segment_ms", 7_777_777),
+    "unclean.leader.election.enable": ("true", "unclean_leader_election_enable", True),
+}
+"""Key -> a value, the field that the topic's log goes by, and what it is there."""
+TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE = {
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+    "local.retention.bytes",
+    "local.retention.ms",
+    "remote.log.copy.disable",
+    "remote.log.delete.on.disable",
+    "remote.storage.enable",
+}
+"""A Kafka with one broker and without tiered storage takes these too, and does nothing; the last one it refuses."""
+
+
+def test_every_topic_key_has_its_effect_at_once_and_after_a_restart(tmp_path: Path) -> None:
+    visible = {key for key, definition in topic_keys().items() if not definition.internal}
+    assert visible == TOPIC_EFFECTS.keys() | TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE
+    expected = {key: value for key, (_, _, value) in TOPIC_EFFECTS.items()}
+
+    def fields(daemon: Daemon) -> dict[str, object]:
+        config = daemon.broker.partitions.get("t", 0).log.config
+        return {key: getattr(config, field) for key, (_, field, _) in TOPIC_EFFECTS.items()}
+
+    async def change(daemon: Daemon) -> None:
+        await create(daemon)
+        before = fields(daemon)
+        assert not [key for key in expected if before[key] == expected[key]], "the table must name other values"
+        texts = {key: text for key, (text, _, _) in TOPIC_EFFECTS.items()}
+        assert alter(daemon, texts, "t", ResourceType.TOPIC) == (ErrorCode.NONE, None)
+        assert fields(daemon) == expected
+
+    async def look(daemon: Daemon) -> None:
+        assert fields(daemon) == expected
 
     run(tmp_path, change, look)
 

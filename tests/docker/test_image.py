@@ -98,11 +98,19 @@ def test_health_follows_the_listener_of_the_environment(image: Image) -> None:
         assert container.execute("odradek", "health", "--bootstrap-server", "localhost:7777").startswith("healthy")
 
 
+def test_beside_services_of_kubernetes_named_kafka_it_becomes_healthy(image: Image) -> None:
+    variables = {"KAFKA_UI_PORT": "tcp://10.0.0.1:80", "KAFKA_UI_SERVICE_HOST": "10.0.0.1", "KAFKA_PORT": "tcp://a:1"}
+    with Container(image, environment=variables) as container:
+        container.start()
+        assert container.state()["Health"]["Log"][-1]["ExitCode"] == 0, container.state()["Health"]
+
+
 def test_an_unknown_variable_stops_the_start_with_the_key_meant(image: Image) -> None:
     with Container(image, environment={"KAFKA_LOG_DIR_S": "/data"}) as container:
         container.start_unwatched()
         assert container.wait() == 1
         assert "log.dirs" in container.log()
+        assert "environment variable KAFKA_LOG_DIR_S" in container.log()
 
 
 def test_the_image_runs_the_other_commands(image: Image) -> None:
