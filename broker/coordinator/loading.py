@@ -13,7 +13,7 @@ from ...protocol.records.record import Record, iterate_records
 from ..effects import NO_PRODUCER_ID
 from .interfaces import CoordinatorCore, CoordinatorLog
 
-SHOWN_BYTES = 100
+SHOWN_BYTES = 40
 """How many bytes of a record's key, and of its value, an error shows."""
 
 

@@ -242,7 +242,7 @@ class MetadataLog:
             raise damaged(segment.path, 0, offset, damage.message) from damage
         return in_memory(data), segment.path, place.position if place is not None else 0
 
-    def contradiction(self, offset: int, problem: Exception) -> MetadataLogError:
+    def contradiction(self, offset: int, problem: object) -> MetadataLogError:
         """The error for a record that contradicts those before it; ``offset`` -1: of the latest snapshot."""
         if offset < 0:
             return damaged(self._snapshots.path(self._snapshots.ids[-1]), 0, None, problem)

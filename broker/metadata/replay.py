@@ -27,6 +27,8 @@ from .image import (
 
 NO_LEADER_CHANGE = -2
 FENCE, UNFENCE = 1, -1
+SHOWN_CHARACTERS = 300
+"""How much of a record an error shows."""
 
 
 class MetadataCorruption(Exception):  # noqa: N818 - what it is, not whose fault
@@ -84,7 +86,16 @@ def _topic(image: MetadataImage, record: records.TopicRecord, delta: MetadataDel
     image.topics_by_name[record.name] = image.topics_by_id[record.topic_id] = topic
 
 
+def problem_of(record: Message, error: Exception) -> str:
+    """What is wrong with a record that :func:`replay` did not take, for the error that ends the start."""
+    what = str(error) if isinstance(error, MetadataCorruption) else f"{type(error).__name__}: {error}"
+    shown = repr(record)
+    return f"{what}; the record is {shown[:SHOWN_CHARACTERS]}{'...' if len(shown) > SHOWN_CHARACTERS else ''}"
+
+
 def _new_topic(image: MetadataImage, record: records.TopicRecord, delta: MetadataDelta) -> TopicImage:
+    if not record.name or record.name in (".", "..") or "/" in record.name or "\0" in record.name:
+        raise MetadataCorruption(f"{record.name!r} can't be a topic's name: its directories would not lie in log.dirs")
     if record.name in image.topics_by_name or record.topic_id in image.topics_by_id:
         raise MetadataCorruption(f"topic {record.name} with id {record.topic_id.hex()} exists already")
     topic = delta.created_topics[record.topic_id] = TopicImage(record.name, record.topic_id)
@@ -114,7 +125,11 @@ def _partition(image: MetadataImage, record: records.PartitionRecord, delta: Met
 
 
 def _put_partition(topic: TopicImage, record: Any, delta: MetadataDelta) -> None:
+    if record.partition_id < 0:
+        raise MetadataCorruption(f"topic {topic.name} has a partition {record.partition_id}")
     replicas = tuple(record.replicas)
+    if record.directories and len(record.directories) != len(replicas):
+        raise MetadataCorruption(f"{len(record.directories)} directories for {len(replicas)} replicas")
     topic.partitions[record.partition_id] = PartitionImage(
         replicas=replicas,
         directories=tuple(record.directories) or (DIRECTORY_MIGRATING,) * len(replicas),

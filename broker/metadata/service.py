@@ -47,7 +47,7 @@ from .registration import (
     registration_records,
     stop_records,
 )
-from .replay import MetadataCorruption, publish, replay, replay_aside
+from .replay import problem_of, publish, replay, replay_aside
 from .topics import create_topics
 from .turns import Turns
 
@@ -153,8 +153,10 @@ class MetadataService:
         for offset, epoch, timestamp_ms, message, version in self.log.load():
             try:
                 replay(image, message, unheard, version)
-            except MetadataCorruption as contradiction:
-                raise self.log.contradiction(offset, contradiction) from contradiction
+            except Exception as contradiction:
+                # Any kind: a record may break a rule that no check foresaw. Without the whole log there is no metadata
+                # to serve by, so the start ends, as Kafka's does (the fault handlers of loader and controller).
+                raise self.log.contradiction(offset, problem_of(message, contradiction)) from contradiction
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
         if not image.is_empty:

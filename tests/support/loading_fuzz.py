@@ -8,17 +8,27 @@ that loads. Then clients ask about every group (every transactional id), and tim
 answer must have bytes. In the end the broker is killed: what it has written over the mutated records must load again.
 """
 
+import contextlib
 import logging
 import random
 import sys
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from odradek.broker.commands import START_ERRORS
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.broker.metadata.features import METADATA_VERSION
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.records import decode_record as decode_metadata
+from odradek.broker.metadata.records import encode_record
+from odradek.broker.metadata.replay import MetadataCorruption, replay
+from odradek.broker.metadata.snapshot import encode_snapshot
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
@@ -27,6 +37,8 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from support.group_harness import Harness
+from support.kafka_directory import KafkaDirectory
+from support.metadata_service import open_service
 from support.mutated_records import (
     GROUPS,
     INT32S,
@@ -34,17 +46,27 @@ from support.mutated_records import (
     TOPICS,
     TRANSACTIONAL_IDS,
     MutatedRecords,
+    damaged_bytes,
     group_types,
     subscription,
     transaction_types,
 )
+from support.random_metadata import MetadataHistory
 from support.transaction_harness import TransactionHarness
 
 RECORDS_PER_LIFE = 250
 PRODUCERS = 3
+STARTS = 0.25
+"""The part of the lives of metadata in which it is also started twice, which takes most of their time."""
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 NOW_MS = 1_700_000_000_000
+
+
+def failure(kind: str, seed: int, life: int, error: Exception) -> str:
+    """What was found, and the line that replays it."""
+    line = f"(cd tests && python -m support.loading_fuzz {kind} {seed} {life})"
+    return f"{type(error).__name__}: {error}; to replay: {line}"
 
 
 class Batches:
@@ -92,8 +114,7 @@ class Lives(ABC):
         try:
             self._live()
         except Exception as error:
-            line = f"(cd tests && python -m support.loading_fuzz {self.NAME} {self.seed} {life})"
-            raise AssertionError(f"{type(error).__name__}: {error}; to replay: {line}") from error
+            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
 
     def _live(self) -> None:
         fresh = self._start([])
@@ -308,7 +329,64 @@ class TransactionLives(Lives):
                 )
 
 
-KINDS: dict[str, type[Lives]] = {one.NAME: one for one in (GroupLives, TransactionLives)}
+class MetadataLives:
+    """Lives of ``__cluster_metadata-0``: a history of a cluster with mutated records among its own."""
+
+    NAME = "metadata"
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.asked = 0
+
+    def run(self, life: int) -> None:
+        """One life. Raises AssertionError with the line that replays it."""
+        self.random.seed(f"{self.seed} {life}")
+        try:
+            self._live()
+        except Exception as error:
+            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
+
+    def _live(self) -> None:
+        image = MetadataImage()
+        kept = []
+        for record, version in MetadataHistory(self.random).records(RECORDS_PER_LIFE):
+            value = encode_record(record, version)
+            if self.random.random() < 0.5:
+                value = damaged_bytes(self.random, value)
+            accepted = self._accepted(image, value)
+            if accepted is not None:
+                kept.append(accepted)
+        if METADATA_VERSION in image.features:
+            for batch in encode_snapshot(image, 1, None, 1, NOW_MS):
+                assert batch
+        self.asked += 2
+        if self.random.random() < STARTS:
+            with tempfile.TemporaryDirectory() as path:
+                self._start_on(Path(path), kept)
+
+    def _accepted(self, image: MetadataImage, value: bytes) -> tuple[Message, int] | None:
+        """The record, if the image takes it. Raises what is no refusal."""
+        try:
+            message, version = decode_metadata(value)
+            replay(image, message, MetadataDelta(), version)
+        except (ProtocolError, MetadataCorruption, ValueError):  # ValueError: no member of an enumeration
+            return None
+        return message, version
+
+    def _start_on(self, path: Path, kept: list[tuple[Message, int]]) -> None:
+        """Starts the metadata twice on a log of these records: it serves, or ends with one of the errors of a start."""
+        directory = KafkaDirectory(metadata=[[one] for one in kept], clean_epoch=None)
+        directory.write(path)
+        with contextlib.suppress(*START_ERRORS):
+            for _ in range(2):
+                with open_service(path, node_id=directory.node_id):
+                    pass
+
+
+KINDS: dict[str, type[Lives] | type[MetadataLives]] = {
+    one.NAME: one for one in (GroupLives, TransactionLives, MetadataLives)
+}
 
 
 def main(kind: str, seed: str, life: str) -> None:
