@@ -13,6 +13,7 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 from ..protocol.errors import ProtocolError
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 RECEIVE_BUFFER_BYTES = 256 * 1024
 FRAMES_A_TURN = 32
 """How many pipelined requests of one connection are served before the others have their turn."""
+TURN_S = 0.005
+"""How long pipelined requests of one connection are served in one turn; the one in service is finished."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -134,15 +137,10 @@ class Connection(asyncio.BufferedProtocol):
         except ProtocolError as error:
             self.refuse(str(error))
             return
-        if len(frames) <= FRAMES_A_TURN:
-            for frame in frames:
-                self._take(frame, False)
-            return
-        for frame in frames[:FRAMES_A_TURN]:
-            self._take(frame, False)
-        for frame in frames[FRAMES_A_TURN:]:
-            self._keep(frame, owned=False)
-        self._go_on_next_turn()
+        if len(frames) == 1:
+            self._take(frames[0], False)
+        else:
+            self._take_in_turn(frames)
 
     def eof_received(self) -> bool:
         """The client closed its side: nothing more can be asked, so the connection closes."""
@@ -256,6 +254,17 @@ class Connection(asyncio.BufferedProtocol):
         self._in_service = True
         self._dispatcher.dispatch(self, frame, owned)
 
+    def _take_in_turn(self, frames: list[memoryview]) -> None:
+        """Takes pipelined frames until the turn of this connection is over, and keeps the others for the next one."""
+        until_s = perf_counter() + TURN_S
+        for number, frame in enumerate(frames, 1):
+            self._take(frame, False)
+            if number < len(frames) and (number == FRAMES_A_TURN or perf_counter() >= until_s):
+                for later in frames[number:]:
+                    self._keep(later, owned=False)
+                self._go_on_next_turn()
+                return
+
     def _keep(self, frame: memoryview, owned: bool) -> None:
         """Keeps a frame for later; reading pauses where a receive buffer's worth is kept."""
         if self._closing:
@@ -283,9 +292,10 @@ class Connection(asyncio.BufferedProtocol):
         """Serves frames that waited, until one stays in service, an answer must wait, or the others have a turn."""
         self._draining = True
         served = 0
+        until_s = perf_counter() + TURN_S
         try:
             while self._waiting and not self._closing and not self._in_service and not self.is_sending:
-                if served == FRAMES_A_TURN:
+                if served == FRAMES_A_TURN or (served and perf_counter() >= until_s):
                     self._go_on_next_turn()
                     break
                 served += 1

@@ -9,7 +9,7 @@ TRANSACTION_ABORTABLE, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATO
 Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -26,6 +26,8 @@ from .needs import HasMetadata, HasTransactionCoordinator
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
 BATCHES_SINCE = 4
+FEW = 256
+"""Partitions that are looked up in one step; a request with no more is served at once."""
 
 Errors = Mapping[TopicPartition, ErrorCode]
 TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
@@ -41,8 +43,23 @@ def handle(
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
     reply: Callable[[AddPartitionsToTxnResponse], None],
-) -> None:
+) -> Iterator[object] | None:
     """Answers when every transaction is stored with its partitions."""
+    steps = _add_all(broker, request, context, reply)
+    topics = [*request.v3_and_below_topics, *(topic for one in request.transactions for topic in one.topics)]
+    if len(topics) + sum([len(topic.partitions) for topic in topics]) + len(request.transactions) > FEW:
+        return steps
+    for _ in steps:
+        pass
+    return None
+
+
+def _add_all(
+    broker: Broker,
+    request: AddPartitionsToTxnRequest,
+    context: RequestContext,
+    reply: Callable[[AddPartitionsToTxnResponse], None],
+) -> Iterator[object]:
     if context.api_version < BATCHES_SINCE:
         single = Transaction(
             request.v3_and_below_transactional_id,
@@ -50,7 +67,7 @@ def handle(
             request.v3_and_below_producer_epoch,
             topics=request.v3_and_below_topics,
         )
-        _add(broker, single, context, lambda errors: reply(_single_response(errors)))
+        yield from _add(broker, single, context, lambda errors: reply(_single_response(errors)))
         return
     results: dict[str, Errors] = {}
     transactions = {transaction.transactional_id: transaction for transaction in request.transactions}
@@ -70,13 +87,22 @@ def handle(
     if not transactions:
         reply(AddPartitionsToTxnResponse())
     for transactional_id, transaction in transactions.items():
-        _add(broker, transaction, context, partial(collect, transactional_id))
+        yield from _add(broker, transaction, context, partial(collect, transactional_id))
 
 
-def _add(broker: Broker, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]) -> None:
+def _add(
+    broker: Broker, transaction: Transaction, context: RequestContext, done: Callable[[Errors], None]
+) -> Iterator[object]:
     """Adds, or verifies, the partitions of one transaction; ``done`` gets the error of each."""
-    partitions = frozenset((topic.name, index) for topic in transaction.topics for index in topic.partitions)
-    problems = _problems(broker.metadata.image, partitions, from_client=context.api_version < BATCHES_SINCE)
+    named: set[TopicPartition] = set()
+    problems: dict[TopicPartition, ErrorCode] = {}
+    for topic in transaction.topics:
+        for start in range(0, len(topic.partitions), FEW):
+            portion = [(topic.name, index) for index in topic.partitions[start : start + FEW]]
+            problems.update(_problems(broker.metadata.image, portion, from_client=context.api_version < BATCHES_SINCE))
+            named.update(portion)
+            yield None
+    partitions = frozenset(named)
 
     def refused(error: ErrorCode) -> Errors:
         if error is ErrorCode.PRODUCER_FENCED and context.api_version < PRODUCER_FENCED_SINCE:

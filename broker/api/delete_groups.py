@@ -6,15 +6,13 @@ NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``KafkaApis.handleDeleteGroupsRequest``, ``GroupGroupShard.deleteGroups``.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
-from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
-from ..coordinator.group_coordinator import GroupShard
 from ..group_core.core import GroupCore
-from ..group_core.describe import delete_groups
+from ..group_core.describe import delete_group
 from ..groups.effects import Effects
 from ..request import RequestContext
 from .needs import HasGroupCoordinator
@@ -29,33 +27,44 @@ def handle(
     request: DeleteGroupsRequest,
     context: RequestContext,
     reply: Callable[[DeleteGroupsResponse], None],
-) -> None:
-    """Answers when the tombstones of all partitions are stored."""
-    results: list[Result] = []
-    by_shard: dict[GroupShard, list[str]] = {}
-    for group_id in dict.fromkeys(request.groups_names):
-        try:
-            by_shard.setdefault(broker.group_coordinator.shard_of(group_id), []).append(group_id)
-        except KafkaError as error:
-            results += _refused([group_id], error.error_code)
-    missing = len(by_shard)
+) -> Iterator[object]:
+    """Deletes a group a step; answers when the tombstones of all are stored."""
+    group_ids = list(dict.fromkeys(request.groups_names))
+    results: dict[str, Result] = {}
 
-    def collect(more: list[Result]) -> None:
-        nonlocal missing
-        results.extend(more)
-        missing -= 1
-        if not missing:
-            reply(DeleteGroupsResponse(results=results))
+    def collect(result: Result) -> None:
+        results[result.group_id] = result
+        if len(results) == len(group_ids):
+            reply(DeleteGroupsResponse(results=[results[group_id] for group_id in group_ids]))
 
-    if not by_shard:
-        reply(DeleteGroupsResponse(results=results))
-    for shard, group_ids in by_shard.items():
-        shard.write(context.now_ms, partial(_delete, group_ids), collect, partial(_refused, group_ids))
+    if not group_ids:
+        reply(DeleteGroupsResponse())
+    for group_id in group_ids:
+        yield from _delete(broker, group_id, context.now_ms, collect)
+        yield None
 
 
-def _delete(group_ids: list[str], core: GroupCore, effects: Effects) -> None:
-    delete_groups(core, group_ids, effects)
+def _delete(
+    broker: HasGroupCoordinator, group_id: str, now_ms: int, done: Callable[[Result], None]
+) -> Iterator[object]:
+    """Deletes one group: its offsets a portion a step, and the group with the last of them."""
+    goes_on = True
+    is_ended = False
 
+    def refused(error: ErrorCode) -> Result:
+        return Result(group_id=group_id, error_code=error)
 
-def _refused(group_ids: list[str], error: ErrorCode) -> list[Result]:
-    return [Result(group_id=group_id, error_code=error) for group_id in group_ids]
+    def collect(result: object) -> None:
+        nonlocal is_ended
+        if isinstance(result, Result) and not is_ended:
+            is_ended = True
+            done(result)
+
+    def delete(core: GroupCore, effects: Effects) -> None:
+        nonlocal goes_on
+        goes_on = delete_group(core, group_id, effects)
+
+    while goes_on and not is_ended:
+        goes_on = False
+        broker.group_coordinator.write(group_id, now_ms, delete, collect, refused)
+        yield None

@@ -7,7 +7,8 @@ COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
 Source: ``GroupCoordinatorService.leaveGroup``, ``LeaveGroupResponse``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -18,6 +19,8 @@ from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LEAVE_GROUP
 MEMBERS_SINCE = 3
+FEW = 64
+"""Members that leave in one step."""
 
 
 def handle(
@@ -25,12 +28,49 @@ def handle(
     request: LeaveGroupRequest,
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
-) -> None:
+) -> Iterator[object] | None:
     """Answers when the departure is stored, where it must be."""
     identities = request.members
     if context.api_version < MEMBERS_SINCE:
         identities = [LeaveGroupRequest.MemberIdentity(member_id=request.member_id)]
+    if len(identities) <= FEW or not request.group_id:
+        _leave(broker, request.group_id, identities, context, reply)
+        return None
+    return _leave_in_portions(broker, request.group_id, identities, context, reply)
 
+
+def _leave_in_portions(
+    broker: HasGroupCoordinator,
+    group_id: str,
+    identities: list[LeaveGroupRequest.MemberIdentity],
+    context: RequestContext,
+    reply: Callable[[LeaveGroupResponse], None],
+) -> Iterator[object]:
+    """Members leave a portion at a time; the rebalance begins with the first one that leaves."""
+    members: dict[int, list[LeaveGroupResponse.MemberResponse]] = {}
+    starts = range(0, len(identities), FEW)
+    error = 0
+
+    def collect(start: int, response: LeaveGroupResponse) -> None:
+        nonlocal error
+        error = error or response.error_code
+        members[start] = response.members
+        if len(members) == len(starts):
+            all_members = [member for one in starts for member in members[one]]
+            reply(LeaveGroupResponse(error_code=error, members=[] if error else all_members))
+
+    for start in starts:
+        _leave(broker, group_id, identities[start : start + FEW], context, partial(collect, start))
+        yield None
+
+
+def _leave(
+    broker: HasGroupCoordinator,
+    group_id: str,
+    identities: list[LeaveGroupRequest.MemberIdentity],
+    context: RequestContext,
+    reply: Callable[[LeaveGroupResponse], None],
+) -> None:
     def answer(response: LeaveGroupResponse) -> None:
         if context.api_version < MEMBERS_SINCE:
             # One member, one error: it is the answer's.
@@ -50,13 +90,13 @@ def handle(
         ]
         return LeaveGroupResponse(members=members)
 
-    if not request.group_id:
+    if not group_id:
         answer(refused(ErrorCode.INVALID_GROUP_ID))
         return
     broker.group_coordinator.write(
-        request.group_id,
+        group_id,
         context.now_ms,
-        lambda core, effects: leave_group(core, request.group_id, identities, effects),
+        lambda core, effects: leave_group(core, group_id, identities, effects),
         answer,
         refused,
     )

@@ -9,7 +9,7 @@ REBALANCE_IN_PROGRESS, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATO
 Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 went to ZooKeeper once; here it is a commit without a member.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Protocol
 
@@ -20,11 +20,14 @@ from ..metadata.image import MetadataImage
 from ..offsets.commit import TopicCommit, commit_offsets
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
-from .topic_results import merge_topics
+from .portions import are_few, portions
+from .topic_results import MergedTopics, merge_topics
 
 API_KEY = ApiKey.OFFSET_COMMIT
 TOPIC_IDS_SINCE = 10
 
+RequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic
+RequestPartition = OffsetCommitRequest.OffsetCommitRequestPartition
 ResponseTopic = OffsetCommitResponse.OffsetCommitResponseTopic
 ResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
 
@@ -35,9 +38,39 @@ class Broker(HasGroupCoordinator, HasMetadata, Protocol):
 
 def handle(
     broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
-) -> None:
+) -> Iterator[object] | None:
     """Answers when what can be committed is stored; topics that are not there are errors of their own."""
-    commits, unknown = _look_up(broker.metadata.image, request, context.api_version)
+    if are_few(request.topics):
+        _commit(broker, request, request.topics, context, reply)
+        return None
+    return _commit_in_portions(broker, request, context, reply)
+
+
+def _commit_in_portions(
+    broker: Broker, request: OffsetCommitRequest, context: RequestContext, reply: Callable[[OffsetCommitResponse], None]
+) -> Iterator[object]:
+    merged = MergedTopics[ResponseTopic](
+        attrgetter("name", "topic_id"), lambda topics: reply(OffsetCommitResponse(topics=topics))
+    )
+    for portion in portions(request.topics, _with_partitions):
+        merged.expect()
+        _commit(broker, request, portion, context, lambda response: merged.add(response.topics))
+        yield None
+    merged.finish()
+
+
+def _with_partitions(topic: RequestTopic, partitions: Sequence[RequestPartition]) -> RequestTopic:
+    return RequestTopic(topic.name, topic.topic_id, list(partitions))
+
+
+def _commit(
+    broker: Broker,
+    request: OffsetCommitRequest,
+    topics: list[RequestTopic],
+    context: RequestContext,
+    reply: Callable[[OffsetCommitResponse], None],
+) -> None:
+    commits, unknown = _look_up(broker.metadata.image, topics, context.api_version)
     if not commits:
         reply(OffsetCommitResponse(topics=unknown))
         return
@@ -61,12 +94,12 @@ def handle(
 
 
 def _look_up(
-    image: MetadataImage, request: OffsetCommitRequest, api_version: int
+    image: MetadataImage, topics: list[RequestTopic], api_version: int
 ) -> tuple[list[TopicCommit], list[ResponseTopic]]:
     """What can be committed, and the errors of what cannot."""
     commits = []
     unknown = []
-    for topic in request.topics:
+    for topic in topics:
         if api_version >= TOPIC_IDS_SINCE:
             found = image.topics_by_id.get(topic.topic_id)
             error = ErrorCode.UNKNOWN_TOPIC_ID

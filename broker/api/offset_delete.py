@@ -6,7 +6,7 @@ COORDINATOR_NOT_AVAILABLE; of a partition UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBS
 Source: ``KafkaApis.handleOffsetDeleteRequest``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Protocol
 
@@ -17,7 +17,8 @@ from ..metadata.image import MetadataImage
 from ..offsets.commit import delete_offsets
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
-from .topic_results import merge_topics
+from .portions import are_few, portions
+from .topic_results import MergedTopics, merge_topics
 
 API_KEY = ApiKey.OFFSET_DELETE
 
@@ -36,22 +37,56 @@ def _refused(error: ErrorCode) -> OffsetDeleteResponse:
 
 def handle(
     broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
-) -> None:
+) -> Iterator[object] | None:
     """Answers when the tombstones are stored."""
-    known, unknown = _look_up(broker.metadata.image, request.topics)
+    if not request.group_id:
+        reply(_refused(ErrorCode.INVALID_GROUP_ID))
+        return None
+    if are_few(request.topics):
+        _delete(broker, request.group_id, request.topics, context, reply)
+        return None
+    return _delete_in_portions(broker, request, context, reply)
+
+
+def _delete_in_portions(
+    broker: Broker, request: OffsetDeleteRequest, context: RequestContext, reply: Callable[[OffsetDeleteResponse], None]
+) -> Iterator[object]:
+    error = 0
+
+    def answer(topics: list[ResponseTopic]) -> None:
+        reply(OffsetDeleteResponse(error_code=error, topics=[] if error else topics))
+
+    def collect(response: OffsetDeleteResponse) -> None:
+        nonlocal error
+        error = error or response.error_code
+        merged.add(response.topics)
+
+    merged = MergedTopics[ResponseTopic](attrgetter("name"), answer)
+    for portion in portions(request.topics, lambda topic, part: RequestTopic(topic.name, list(part))):
+        merged.expect()
+        _delete(broker, request.group_id, portion, context, collect)
+        yield None
+    merged.finish()
+
+
+def _delete(
+    broker: Broker,
+    group_id: str,
+    topics: list[RequestTopic],
+    context: RequestContext,
+    reply: Callable[[OffsetDeleteResponse], None],
+) -> None:
+    known, unknown = _look_up(broker.metadata.image, topics)
 
     def answer(response: OffsetDeleteResponse) -> None:
         if not response.error_code:
             response.topics = merge_topics([*unknown, *response.topics], attrgetter("name"))
         reply(response)
 
-    if not request.group_id:
-        reply(_refused(ErrorCode.INVALID_GROUP_ID))
-        return
     broker.group_coordinator.write(
-        request.group_id,
+        group_id,
         context.now_ms,
-        lambda core, effects: delete_offsets(core, request.group_id, known, effects),
+        lambda core, effects: delete_offsets(core, group_id, known, effects),
         answer,
         _refused,
     )

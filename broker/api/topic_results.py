@@ -4,7 +4,7 @@ Owns: the order. Never does: deciding. Source: ``OffsetCommitResponse.Builder.me
 """
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 
 class TopicResult(Protocol):
@@ -25,3 +25,33 @@ def merge_topics(results: Iterable[Result], identity: Callable[[Result], Hashabl
         if known is not topic:
             known.partitions += topic.partitions
     return list(by_topic.values())
+
+
+class MergedTopics(Generic[Result]):
+    """The topics of the answers to several portions of a request (:mod:`.portions`), one entry for each topic."""
+
+    def __init__(self, identity: Callable[[Result], Hashable], answer: Callable[[list[Result]], None]) -> None:
+        """``answer`` gets all topics once every portion that is expected has been added."""
+        self._identity = identity
+        self._answer = answer
+        self._by_topic: dict[Hashable, Result] = {}
+        self._missing = 1
+        """Portions not added yet, and one until no more is expected."""
+
+    def expect(self) -> None:
+        """The answer to a further portion will be added."""
+        self._missing += 1
+
+    def add(self, topics: Iterable[Result]) -> None:
+        """Takes in the topics of the answer to a portion."""
+        for topic in topics:
+            known = self._by_topic.setdefault(self._identity(topic), topic)
+            if known is not topic:
+                known.partitions += topic.partitions
+        self.finish()
+
+    def finish(self) -> None:
+        """Notes that a portion was added, or that no more is expected."""
+        self._missing -= 1
+        if not self._missing:
+            self._answer(list(self._by_topic.values()))

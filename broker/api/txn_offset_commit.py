@@ -10,7 +10,7 @@ Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 ``GroupCoordinatorService.commitTransactionalOffsets``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Protocol
 
@@ -29,9 +29,12 @@ from ..offsets.transactional_commit import (
 )
 from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator
-from .topic_results import merge_topics
+from .portions import are_few, portions
+from .topic_results import MergedTopics, merge_topics
 
 API_KEY = ApiKey.TXN_OFFSET_COMMIT
+RequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+
 ABORTABLE_ERROR_SINCE = 4
 ADDS_IMPLICITLY_SINCE = 5
 
@@ -45,9 +48,38 @@ def handle(
     request: TxnOffsetCommitRequest,
     context: RequestContext,
     reply: Callable[[TxnOffsetCommitResponse], None],
-) -> None:
+) -> Iterator[object] | None:
     """Answers when what can be committed is stored; topics that are not there are errors of their own."""
-    commits, unknown = _look_up(broker.metadata.image, request)
+    if are_few(request.topics):
+        _commit(broker, request, request.topics, context, reply)
+        return None
+    return _commit_in_portions(broker, request, context, reply)
+
+
+def _commit_in_portions(
+    broker: Broker,
+    request: TxnOffsetCommitRequest,
+    context: RequestContext,
+    reply: Callable[[TxnOffsetCommitResponse], None],
+) -> Iterator[object]:
+    merged = MergedTopics[TopicResponse](
+        attrgetter("name"), lambda topics: reply(TxnOffsetCommitResponse(topics=topics))
+    )
+    for portion in portions(request.topics, lambda topic, part: RequestTopic(topic.name, list(part))):
+        merged.expect()
+        _commit(broker, request, portion, context, lambda response: merged.add(response.topics))
+        yield None
+    merged.finish()
+
+
+def _commit(
+    broker: Broker,
+    request: TxnOffsetCommitRequest,
+    topics: list[RequestTopic],
+    context: RequestContext,
+    reply: Callable[[TxnOffsetCommitResponse], None],
+) -> None:
+    commits, unknown = _look_up(broker.metadata.image, topics)
     if not commits:
         reply(TxnOffsetCommitResponse(topics=unknown))
         return
@@ -95,12 +127,12 @@ def handle(
 
 
 def _look_up(
-    image: MetadataImage, request: TxnOffsetCommitRequest
+    image: MetadataImage, topics: list[RequestTopic]
 ) -> tuple[list[TransactionalTopicCommit], list[TopicResponse]]:
     """What can be committed, and the errors of what cannot."""
     commits = []
     unknown = []
-    for topic in request.topics:
+    for topic in topics:
         found = image.topics_by_name.get(topic.name)
         known = [one for one in topic.partitions if found is not None and one.partition_index in found.partitions]
         strange = [one for one in topic.partitions if found is None or one.partition_index not in found.partitions]

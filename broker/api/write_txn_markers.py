@@ -8,7 +8,7 @@ INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, KAFKA_STORAGE_ERROR, and
 ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from ...protocol.api_keys import ApiKey
@@ -31,8 +31,8 @@ def handle(
     request: WriteTxnMarkersRequest,
     context: RequestContext,
     reply: Callable[[WriteTxnMarkersResponse], None],
-) -> None:
-    """Answers when every marker is durable, or refused."""
+) -> Iterator[object]:
+    """Writes a marker a step; answers when every marker is durable, or refused."""
     orders: list[tuple[MarkerOrder, int]] = []
     for marker in request.markers:
         partitions = frozenset((topic.name, index) for topic in marker.topics for index in topic.partition_indexes)
@@ -56,8 +56,9 @@ def handle(
             done = partial(written, order.producer_id, topic_partition)
             if is_nobodys:
                 done(ErrorCode.INVALID_REQUEST)
-                continue
-            broker.transaction_coordinator.markers.write(topic_partition, order, coordinator_epoch, done)
+            else:
+                broker.transaction_coordinator.markers.write(topic_partition, order, coordinator_epoch, done)
+            yield None
 
 
 def _response(results: dict[Key, ErrorCode]) -> WriteTxnMarkersResponse:

@@ -25,20 +25,20 @@ _RE2J_WORDS = {
 
 def validate(pattern: str) -> str | None:
     """Why the pattern is not one, in the words of RE2/J; None where it is one."""
-    compiled = _compiled(pattern)
+    compiled = compile_pattern(pattern)
     return compiled if isinstance(compiled, str) else None
 
 
 def matching(pattern: str, topic_names: Iterable[str]) -> frozenset[str]:
     """The names that the pattern matches from first to last character; what is no pattern matches nothing."""
-    compiled = _compiled(pattern)
+    compiled = compile_pattern(pattern)
     if isinstance(compiled, str):
         return frozenset()
     return frozenset(filter(compiled.fullmatch, topic_names))
 
 
-def _compiled(pattern: str) -> Any:
-    """The pattern, which the library keeps for the next time, or what is wrong with it."""
+def compile_pattern(pattern: str) -> Any:
+    """The pattern, which the library keeps for the next time, or a text that says what is wrong with it."""
     import re2  # 1.5 MB that only groups with a regular expression need
 
     options = re2.Options()

@@ -20,6 +20,9 @@ CONSUMER_TYPE = "consumer"
 GROUP_ID_NOT_FOUND_SINCE = 6
 MEMBERS_A_STEP = 64
 GROUPS_A_STEP = 128
+OFFSETS_A_STEP = 128
+PORTION_DELETED = object()
+"""The response of a step that leaves offsets to be forgotten."""
 
 DescribedGroup = DescribeGroupsResponse.DescribedGroup
 DescribedGroupMember = DescribeGroupsResponse.DescribedGroupMember
@@ -103,20 +106,22 @@ def _listed(
     )
 
 
-def delete_groups(core: GroupCore, group_ids: list[str], effects: Effects) -> None:
-    """Deletes empty groups with their offsets, each with an error of its own."""
-    results = []
-    for group_id in group_ids:
-        error = ErrorCode.NONE
-        try:
-            _validate_delete(core, group_id)
-        except KafkaError as refusal:
-            error = refusal.error_code
-        else:
-            effects.records += core.offsets.tombstones_of_group(group_id)
-            effects.records += _tombstones_of(core, group_id)
-        results.append(DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=error))
-    effects.response = results
+def delete_group(core: GroupCore, group_id: str, effects: Effects) -> bool:
+    """Deletes an empty group with its offsets; whether it has more offsets than one step forgets.
+
+    Then the group is still there, and the request goes on with another call. Raises KafkaError NON_EMPTY_GROUP and
+    GROUP_ID_NOT_FOUND.
+    """
+    _validate_delete(core, group_id)
+    tombstones = core.offsets.tombstones_of_group(group_id, OFFSETS_A_STEP + 1)
+    effects.records += tombstones[:OFFSETS_A_STEP]
+    if len(tombstones) > OFFSETS_A_STEP:
+        # Not the client's response, but something that an error of the log takes the place of.
+        effects.response = PORTION_DELETED
+        return True
+    effects.records += _tombstones_of(core, group_id)
+    effects.response = DeleteGroupsResponse.DeletableGroupResult(group_id=group_id)
+    return False
 
 
 def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:

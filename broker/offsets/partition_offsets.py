@@ -104,6 +104,12 @@ class PartitionOffsets(MutableMapping[int, CommittedOffset]):
         """The earliest time of a commit; there must be one. Costs 20 ns for each, where a look at each costs 2 us."""
         return min(self._rows[_COMMIT_TIME::_WORDS])
 
+    def last(self, most: int) -> list[int]:
+        """The last ``most`` partitions, the last one first."""
+        rows = self._rows
+        first = max(0, len(rows) - most * _WORDS)
+        return [word >> _PARTITION_SHIFT for word in reversed(rows[first::_WORDS])]
+
     def _find(self, partition: int) -> tuple[int, bool]:
         """Where the row of a partition begins, or would, and whether it is there."""
         rows = self._rows

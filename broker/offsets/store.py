@@ -7,6 +7,7 @@ Memory: :mod:`.partition_offsets`.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from ...protocol.messages.group_records import OffsetCommitValue
 from ..groups.records import CoordinatorRecord, offset_tombstone
@@ -56,14 +57,17 @@ class OffsetStore:
         """Whether an open transaction has offsets of the group."""
         return group_id in self._open_transactions
 
-    def tombstones_of_group(self, group_id: str) -> list[CoordinatorRecord]:
-        """Records that forget every offset of the group, those of open transactions too."""
+    def tombstones_of_group(self, group_id: str, most: int) -> list[CoordinatorRecord]:
+        """Records that forget offsets of the group, ``most`` at most; those of open transactions too."""
         doomed: dict[tuple[str, int], None] = {}
         offsets = [self.topics_of(group_id)]
         offsets += [self._pending[producer].get(group_id, {}) for producer in self._open_transactions.get(group_id, ())]
-        for topics in offsets:
-            for topic, partitions in topics.items():
-                doomed.update(((topic, partition), None) for partition in partitions)
+        for topic, partitions in chain.from_iterable(topics.items() for topics in offsets):
+            if len(doomed) >= most:
+                break
+            # From the last one on: to take rows away from the end moves no others.
+            for partition in partitions.last(most - len(doomed)):
+                doomed[topic, partition] = None
         return [offset_tombstone(group_id, topic, partition) for topic, partition in doomed]
 
     def tombstones_of_topics(self, topics: set[str]) -> Iterator[list[CoordinatorRecord]]:

@@ -4,12 +4,12 @@ Pure. Source: ``TransactionCoordinator.handleDescribeTransactions``, ``Transacti
 KIP-664, KIP-994.
 """
 
-import re
 from collections.abc import Collection, Generator
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
 from ...protocol.transaction_states import BY_LABEL, TransactionState
+from ..consumer_groups.regular_expressions import compile_pattern
 from .core import TransactionCore
 from .records import by_topic
 
@@ -56,10 +56,9 @@ class ListFilter:
         self.unknown_states = [name for name in state_names if name not in BY_LABEL]
         self.producer_ids = frozenset(producer_ids)
         self.duration_ms = duration_ms
-        try:
-            self.pattern = re.compile(pattern) if pattern else None
-        except re.error as malformed:
-            raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, str(malformed)) from None
+        self.pattern = compile_pattern(pattern) if pattern else None
+        if isinstance(self.pattern, str):
+            raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, self.pattern)
 
 
 def listed(

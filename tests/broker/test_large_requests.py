@@ -8,6 +8,7 @@ import pytest
 
 from odradek.protocol.codec import decode
 from odradek.protocol.codec_runtime import unsigned_varint
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
@@ -19,7 +20,12 @@ from odradek.protocol.messages.groups import (
 )
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.structure import Message
-from odradek.protocol.messages.transactions import DescribeTransactionsRequest
+from odradek.protocol.messages.transactions import (
+    AddPartitionsToTxnRequest,
+    DescribeTransactionsRequest,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
+)
 from odradek.testing.in_process import InProcessBroker
 from support.neighbour import Line, Neighbour
 from support.our_broker import OurBroker
@@ -53,6 +59,32 @@ def test_many_names_are_answered_in_their_order(tmp_path: Path) -> None:
         assert [group.group_id for group in described.groups] == asked
         states = ask(line, DescribeTransactionsRequest(asked), 0)
         assert len(states.transaction_states) == 5_000
+
+
+def test_many_partitions_of_transactions_are_answered_each(tmp_path: Path) -> None:
+    count = 1_500
+    with InProcessBroker(tmp_path) as broker:
+        line = Line(int(broker.bootstrap_servers.rpartition(":")[2]))
+        topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("none", list(range(count)))
+        added = ask(line, AddPartitionsToTxnRequest([], "t", 1, 0, [topic]), 3)
+        [result] = added.results_by_topic_v3_and_below
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert [(one.partition_index, one.partition_error_code) for one in result.results_by_partition] == [
+            (index, unknown) for index in range(count)
+        ]
+        marked_topic = WriteTxnMarkersRequest.WritableTxnMarkerTopic("none", list(range(count)))
+        marker = WriteTxnMarkersRequest.WritableTxnMarker(1, 0, False, [marked_topic], 0)
+        marked = ask(line, WriteTxnMarkersRequest([marker]), 1)
+        assert {one.error_code for one in marked.markers[0].topics[0].partitions} == {unknown}
+        partition = TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition
+        committed_topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(
+            "none", [partition(index, 0) for index in range(count)]
+        )
+        committed = ask(line, TxnOffsetCommitRequest("t", "g", 1, 0, topics=[committed_topic]), 3)
+        [answered] = committed.topics
+        assert [(one.partition_index, one.error_code) for one in answered.partitions] == [
+            (index, unknown) for index in range(count)
+        ]
 
 
 def frame_with_tags(count: int) -> bytes:

@@ -59,7 +59,7 @@ def test_deleted_topics_and_groups_lose_pending_offsets_too() -> None:
     core = _core((_commit(1), PRODUCER))
     [tombstones] = core.offsets.tombstones_of_topics({"t", "other"})
     assert [record.key for record in tombstones] == [_commit(1).key]
-    assert [record.key for record in core.offsets.tombstones_of_group("g")] == [_commit(1).key]
+    assert [record.key for record in core.offsets.tombstones_of_group("g", 10)] == [_commit(1).key]
     assert core.offsets.has_open_transactions("g")
 
 

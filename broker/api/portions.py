@@ -1,0 +1,54 @@
+"""Cuts a request for many partitions into portions that are served one after the other.
+
+Owns: where to cut. Never does: serving. Invariant: the portions together are the request, in its order. A portion is
+one batch of records: each is stored as a whole or not at all, but a crash may come between two of them. Kafka stores a
+request in one batch and refuses one that needs more than ``max.message.bytes``, some 10,000 offsets; its answer names
+an error for each partition in either case.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+
+class WithPartitions(Protocol):
+    """A topic of a request."""
+
+    @property
+    def partitions(self) -> Sequence[Any]:
+        """Its partitions."""
+
+
+Topic = TypeVar("Topic", bound=WithPartitions)
+
+PORTION = 128
+"""Topics and partitions of a portion: some 1 to 2 ms of work."""
+FEW = 256
+"""Up to this many a request is served whole."""
+
+
+def are_few(topics: Sequence[WithPartitions]) -> bool:
+    """Whether a request with these topics is served whole."""
+    return len(topics) <= FEW and len(topics) + sum([len(topic.partitions) for topic in topics]) <= FEW
+
+
+def portions(
+    topics: Sequence[Topic], with_partitions: Callable[[Topic, Sequence[Any]], Topic]
+) -> Iterator[list[Topic]]:
+    """The topics in portions; ``with_partitions`` makes a copy of a topic with a part of its partitions."""
+    portion: list[Topic] = []
+    room = PORTION
+    for topic in topics:
+        partitions = topic.partitions
+        start = 0
+        while True:
+            part = partitions[start : start + max(room - 1, 1)]
+            portion.append(topic if len(part) == len(partitions) else with_partitions(topic, part))
+            start += len(part)
+            room -= 1 + len(part)
+            if room <= 1:
+                yield portion
+                portion, room = [], PORTION
+            if start >= len(partitions):
+                break
+    if portion:
+        yield portion
