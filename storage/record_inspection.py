@@ -41,7 +41,7 @@ from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
 
 UNCOMPRESSED = "uncompressed"
 MAX_RECORD_ERRORS = 1000
-"""Records that one answer names as refused; Kafka names them all."""
+"""Refused records after which no further one is looked at; Kafka names them all."""
 
 
 class InspectedBatch(NamedTuple):
@@ -105,8 +105,6 @@ def inspect_batch(
     if writer is not None:
         chunks = writer.copy(chunks)
     refused: list[RefusedRecord] = []
-    refused_count = 0
-    has_wrong_time = False
     newest = NO_TIMESTAMP if header.records_count else header.max_timestamp
     lowest, highest = rules.accepted_times()
     needs_key = config.is_compacted
@@ -121,27 +119,26 @@ def inspect_batch(
         if not lowest <= timestamp <= highest or (needs_key and not has_key):
             found = rules.check(index, offset, timestamp, has_key)
             if found is not None:
-                refused_count += 1
-                has_wrong_time |= found.error_code is ErrorCode.INVALID_TIMESTAMP
-                if len(refused) < MAX_RECORD_ERRORS:
-                    refused.append(found)
+                refused.append(found)
+                if len(refused) == MAX_RECORD_ERRORS:
+                    break
         if not index % RECORDS_A_STEP:
             yield
     if refused:
-        raise _validation_error(refused, refused_count, has_wrong_time=has_wrong_time)
+        raise _validation_error(refused)
     if writer is None:
         return InspectedBatch(buffer, newest, config)
     return InspectedBatch(writer.finish(newest), newest, config)
 
 
-def _validation_error(refused: list[RefusedRecord], count: int, *, has_wrong_time: bool) -> RecordValidationError:
+def _validation_error(refused: list[RefusedRecord]) -> RecordValidationError:
     errors = [(record.batch_index, record.message) for record in refused]
-    if has_wrong_time:
+    if any(record.error_code is ErrorCode.INVALID_TIMESTAMP for record in refused):
         message = "One or more records have been rejected due to invalid timestamp"
         return RecordValidationError(ErrorCode.INVALID_TIMESTAMP, message, errors)
     return RecordValidationError(
         ErrorCode.INVALID_RECORD,
-        f"One or more records have been rejected due to {count} record errors in total, and only showing the "
+        f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
         f"first three errors at most: {errors[:3]}",
         errors,
     )

@@ -164,7 +164,7 @@ async def test_many_tiny_records_are_looked_at_beside_the_loop(
     finally:
         tracemalloc.stop()
     assert answer.error_code == code
-    assert len(answer.record_errors) == MAX_RECORD_ERRORS
+    assert len(answer.record_errors) == MAX_RECORD_ERRORS, "and no further record is looked at"
     assert peak < 2_000_000
     await path.close()
 
