@@ -20,6 +20,7 @@ from .group_commit import GroupCommit
 from .listening import BindError
 from .loop_timers import LoopTimers
 from .slices import SlicedWork, Slices
+from .worker_code import WorkerCode
 
 if TYPE_CHECKING:
     from .cleaner import LogCleaner
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DELETED_FILES_CHECK_MS = 10_000
-FIRST_CLEANING_MS = 1_000
 SEGMENTS_A_STEP = 4
 """Segments that retention removes in one step: their five files are renamed, 0.2 ms each."""
+WARM_UP_MS = 1_000
 LONGEST_FLUSH_CHECK_MS = 60_000
 """``log.flush.scheduler.interval.ms`` is for ever by default; recovery points move at least this often."""
 
@@ -58,6 +59,7 @@ class Background:
         self.cleaner: LogCleaner | None = None
         """The log cleaner, once it has begun to look for work."""
         self._metrics: MetricsEndpoint | None = None
+        self._worker_code = WorkerCode()
         self.metrics_port: int | None = None
         """Where the metrics are shown, if they are."""
 
@@ -74,8 +76,8 @@ class Background:
             first_ms,
         )
         self._every(flush_interval_ms, self._flush)
-        if config.get_boolean("log.cleaner.enable"):
-            self._timers.schedule(FIRST_CLEANING_MS, lambda: self._start_cleaner(current_config))
+        cleans = config.get_boolean("log.cleaner.enable")
+        self._timers.schedule(WARM_UP_MS, lambda: self._warm_up(current_config if cleans else None))
 
     async def show_metrics(self, config: ServerConfig) -> None:
         """Listens where ``odradek.metrics.listener`` says, if it does. Raises BindError."""
@@ -104,10 +106,21 @@ class Background:
         if self.cleaner is not None:
             await self.cleaner.stop()
 
+    def _warm_up(self, cleaner_config: Callable[[], ServerConfig] | None) -> None:
+        """Imports what requests need, then starts the cleaner if it is enabled (``cleaner_config``)."""
+        from . import warm_up  # not before the broker serves
+
+        def finished() -> None:
+            warm_up.log_the_end()
+            if cleaner_config is not None:
+                self._start_cleaner(cleaner_config)
+
+        warm_up.WarmUp(self._timers.schedule, self._worker_code, finished).step()
+
     def _start_cleaner(self, current_config: Callable[[], ServerConfig]) -> None:
         from .cleaner import LogCleaner  # not before the broker serves
 
-        self.cleaner = LogCleaner(self._directories, current_config, self._clock_ms)
+        self.cleaner = LogCleaner(self._directories, current_config, self._clock_ms, self._worker_code)
         self.cleaner.start()
 
     def _every(self, interval_ms: int, work: Callable[[], object], first_ms: int | None = None) -> None:

@@ -25,6 +25,7 @@ from ..storage.log_directory import LogDirectory
 from .cleaner_state import CleanerState, RoundStats, TopicPartition
 from .cleaner_worker import carry_out_round
 from .config.server_config import ServerConfig
+from .worker_code import WorkerCode
 
 logger = logging.getLogger(__name__)
 
@@ -38,13 +39,18 @@ class LogCleaner:
     """Cleans the compacted logs of all directories until it is stopped."""
 
     def __init__(
-        self, directories: Sequence[LogDirectory], config: Callable[[], ServerConfig], clock_ms: Callable[[], int]
+        self,
+        directories: Sequence[LogDirectory],
+        config: Callable[[], ServerConfig],
+        clock_ms: Callable[[], int],
+        worker_code: WorkerCode,
     ) -> None:
         """``config``: the broker's configuration as it is now; ``clock_ms``: milliseconds since the epoch."""
         self.state = CleanerState()
         self._directories = directories
         self._config = config
         self._clock_ms = clock_ms
+        self._worker_code = worker_code
         self._rounds: set[asyncio.Task[None]] = set()
         self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
         self._checkpointing = asyncio.Lock()
@@ -189,7 +195,7 @@ class LogCleaner:
         round_ = LiveRound(log, to_clean.offsets, now_ms, self._limits())
         is_done = False
         try:
-            outcome = await carry_out_round(round_)
+            outcome = await carry_out_round(round_, self._worker_code)
             for group in outcome.groups:
                 round_.stage(group)
                 await loop.run_in_executor(None, round_.sync)

@@ -15,13 +15,13 @@ from ..protocol.errors import ErrorCode, KafkaError
 from ..storage.compaction.live_round import LiveRound
 from ..storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
 from ..storage.compaction.pace import CleaningStoppedError, Pace
+from .worker_code import WorkerCode
 
 THREAD_BYTES = 1 << 20
 """Up to so many bytes of segments are cleaned on a thread: some 60 ms of work, less than a process needs to start."""
-WORKER_MODULE = "odradek.storage.compaction.worker"
 
 
-async def carry_out_round(round_: LiveRound) -> CleaningOutcome:
+async def carry_out_round(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
     """Does the slow part of a round; ended early by the round's interruption, or by cancelling.
 
     Raises CleaningStoppedError, KafkaError (damage), CorruptIndexError, OSError.
@@ -29,7 +29,7 @@ async def carry_out_round(round_: LiveRound) -> CleaningOutcome:
     order = round_.order
     if sum(size for base, size in order.segments if base < order.offsets.first_uncleanable_offset) <= THREAD_BYTES:
         return await _on_thread(round_)
-    return await _in_process(round_)
+    return await _in_process(round_, worker_code)
 
 
 async def _on_thread(round_: LiveRound) -> CleaningOutcome:
@@ -46,14 +46,15 @@ async def _on_thread(round_: LiveRound) -> CleaningOutcome:
         raise
 
 
-async def _in_process(round_: LiveRound) -> CleaningOutcome:
+async def _in_process(round_: LiveRound, worker_code: WorkerCode) -> CleaningOutcome:
     """Kills the process, and waits for its end, when it is not to go on."""
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER_MODULE, stdin=PIPE, stdout=PIPE)
+    arguments, modules = worker_code.command()
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, stdout=PIPE)
     stopped = asyncio.Event()
     round_.on_interrupt = stopped.set
     if round_.is_interrupted:
         stopped.set()
-    answer = asyncio.create_task(_ask(process, round_.order))
+    answer = asyncio.create_task(_ask(process, modules, round_.order))
     interruption = asyncio.create_task(stopped.wait())
     try:
         await asyncio.wait([answer, interruption], return_when=asyncio.FIRST_COMPLETED)
@@ -68,10 +69,10 @@ async def _in_process(round_: LiveRound) -> CleaningOutcome:
         await process.wait()
 
 
-async def _ask(process: asyncio.subprocess.Process, order: CleaningOrder) -> CleaningOutcome:
+async def _ask(process: asyncio.subprocess.Process, modules: bytes, order: CleaningOrder) -> CleaningOutcome:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(pickle.dumps(order))
+    process.stdin.write(modules + pickle.dumps(order))
     await process.stdin.drain()
     data = await process.stdout.read()  # the input stays open: its end would end the process
     if not data:

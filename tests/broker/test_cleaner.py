@@ -18,6 +18,7 @@ from odradek.broker.daemon import Daemon
 from odradek.broker.listening import BindError
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.log_metrics import LogMetrics
+from odradek.broker.worker_code import WorkerCode
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
@@ -56,7 +57,7 @@ def directory(tmp_path: Path) -> Iterator[LogDirectory]:
 
 @pytest.fixture
 async def cleaner(directory: LogDirectory, clock: Clock) -> AsyncIterator[LogCleaner]:
-    made = LogCleaner([directory], ServerConfig.load, clock)
+    made = LogCleaner([directory], ServerConfig.load, clock, WorkerCode())
     yield made
     await made.stop()
 
@@ -185,7 +186,7 @@ async def test_as_many_rounds_at_a_time_as_there_are_threads_now(directory: LogD
         return configs[now]
 
     logs = [topic(directory, name, clock) for name in "abc"]
-    cleaner = LogCleaner([directory], config, clock)
+    cleaner = LogCleaner([directory], config, clock, WorkerCode())
     cleaner.start()
     try:
         async with asyncio.timeout(60):

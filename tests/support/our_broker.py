@@ -24,6 +24,9 @@ def resident_bytes(pid: int) -> int:
 class OurBroker:
     """``odradek serve`` on ``directory``; may be stopped, killed and started again on the same data and port."""
 
+    program: tuple[str, ...] = ("-m", "odradek", "serve")
+    """What Python runs."""
+
     def __init__(
         self, directory: Path, configs: Mapping[str, str] | None = None, *, command_prefix: Sequence[str] = ()
     ) -> None:
@@ -77,9 +80,7 @@ class OurBroker:
         command = [
             *self._command_prefix,
             sys.executable,
-            "-m",
-            "odradek",
-            "serve",
+            *self.program,
             *overrides,
             "--ready-file",
             str(ready),
