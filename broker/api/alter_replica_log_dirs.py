@@ -8,7 +8,7 @@ The answer comes when the move has begun; DescribeLogDirs says how far it is. To
 lies ends a move to another. Source: KIP-113; ``ReplicaManager.alterReplicaLogDirs``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -36,7 +36,7 @@ def handle(
     request: AlterReplicaLogDirsRequest,
     context: RequestContext,
     reply: Callable[[AlterReplicaLogDirsResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Begins each move; of a partition that is named twice the last directory counts, as Kafka takes it."""
     wanted = {
         (topic.name, index): directory.path
@@ -46,6 +46,7 @@ def handle(
     }
     results: dict[str, TopicResult] = {}
     for (topic, index), path in wanted.items():
+        yield
         code = ErrorCode.NONE
         try:
             broker.replica_moves.alter(topic, index, path)

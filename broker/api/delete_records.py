@@ -7,7 +7,7 @@ Offset -1 means the high watermark. The answer names the new first offset.
 Source: KIP-107; ``ReplicaManager.deleteRecordsOnLocalLog``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -28,12 +28,13 @@ def handle(
     request: DeleteRecordsRequest,
     context: RequestContext,
     reply: Callable[[DeleteRecordsResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Deletes up to each partition's offset."""
     topics = []
     for topic in request.topics:
         answers = []
         for wanted in topic.partitions:
+            yield
             try:
                 low_watermark = _delete(broker.partitions, topic.name, wanted.partition_index, wanted.offset)
                 answers.append(Answer(wanted.partition_index, low_watermark, ErrorCode.NONE))

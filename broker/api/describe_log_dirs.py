@@ -20,6 +20,7 @@ from ...storage.file_names import METADATA_TOPIC
 from ...storage.log_directories import LogDirectories
 from ...storage.log_directory import LogDirectory
 from ..request import RequestContext
+from ..slices import StepsTo
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS
 
@@ -42,15 +43,18 @@ def handle(
     request: DescribeLogDirsRequest,
     context: RequestContext,
     reply: Callable[[DescribeLogDirsResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Answers for every directory of the configuration, in its order."""
     wanted: Wanted | None = None
     if request.topics is not None:
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
-    reply(DescribeLogDirsResponse(results=[_describe(broker.log_dirs, path, wanted) for path in broker.log_dirs.paths]))
+    response = DescribeLogDirsResponse()
+    for path in broker.log_dirs.paths:
+        response.results.append((yield from _describe(broker.log_dirs, path, wanted)))
+    reply(response)
 
 
-def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Result:
+def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> StepsTo[Result]:
     directory = log_dirs.by_path(path)
     if directory is None:
         return Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))
@@ -58,6 +62,9 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Re
         usable, total = directory.files.space(directory.path)
         topics: dict[str, Topic] = {}
         for topic, partition in _partitions(log_dirs, directory, wanted):
+            yield
+            if partition is None:
+                continue
             topics.setdefault(topic, Topic(topic)).partitions.append(partition)
     except OSError as error:
         directory.storage_error(error)
@@ -74,12 +81,17 @@ def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Re
 
 def _partitions(
     log_dirs: LogDirectories, directory: LogDirectory, wanted: Wanted | None
-) -> Iterator[tuple[str, Partition]]:
+) -> Iterator[tuple[str, Partition | None]]:
+    """Each partition, None for one that is not to be described; what goes away in between is left out."""
     for topic, index in sorted([*directory.logs, *directory.found]):
-        if topic != METADATA_TOPIC and (wanted is None or (topic, index) in wanted):
-            log = directory.logs.get((topic, index))
-            size = log_bytes(directory.files, directory.found[topic, index].path) if log is None else log.size_in_bytes
-            yield topic, Partition(index, size, 0, False)
+        if topic == METADATA_TOPIC or (wanted is not None and (topic, index) not in wanted):
+            yield topic, None
+            continue
+        log, found = directory.logs.get((topic, index)), directory.found.get((topic, index))
+        if log is not None:
+            yield topic, Partition(index, log.size_in_bytes, 0, False)
+        elif found is not None:
+            yield topic, Partition(index, log_bytes(directory.files, found.path), 0, False)
     for (topic, index), future in sorted(directory.futures.items()):
         if wanted is None or (topic, index) in wanted:
             holder = log_dirs.holder(topic, index)

@@ -5,7 +5,7 @@ Errors of each partition: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, K
 Source: KIP-664; ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.activeProducerState``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
@@ -13,10 +13,12 @@ from ...protocol.messages.transactions import DescribeProducersRequest, Describe
 from ...storage.producer_state import ProducerEntry
 from ..partitions import Partitions
 from ..request import RequestContext
+from ..slices import StepsTo
 from .needs import HasPartitions
 
 API_KEY = ApiKey.DESCRIBE_PRODUCERS
 NO_OFFSET = -1
+PRODUCERS_A_STEP = 200
 
 PartitionResponse = DescribeProducersResponse.PartitionResponse
 
@@ -26,26 +28,29 @@ def handle(
     request: DescribeProducersRequest,
     context: RequestContext,
     reply: Callable[[DescribeProducersResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Answers from the producer state of each partition."""
-    reply(
-        DescribeProducersResponse(
-            topics=[
-                DescribeProducersResponse.TopicResponse(
-                    topic.name, [_describe(broker.partitions, topic.name, index) for index in topic.partition_indexes]
-                )
-                for topic in request.topics
-            ]
-        )
-    )
+    response = DescribeProducersResponse()
+    for topic in request.topics:
+        described = DescribeProducersResponse.TopicResponse(topic.name)
+        response.topics.append(described)
+        for index in topic.partition_indexes:
+            described.partitions.append((yield from _describe(broker.partitions, topic.name, index)))
+    reply(response)
 
 
-def _describe(partitions: Partitions, topic: str, index: int) -> PartitionResponse:
+def _describe(partitions: Partitions, topic: str, index: int) -> StepsTo[PartitionResponse]:
+    yield
     try:
         producers = partitions.get(topic, index).log.producer_state.producers
     except KafkaError as error:
         return PartitionResponse(index, error.error_code, error.error_code.message)
-    return PartitionResponse(index, active_producers=[_producer(entry) for entry in producers.values()])
+    active = []
+    for count, entry in enumerate(list(producers.values()), 1):
+        if not count % PRODUCERS_A_STEP:
+            yield
+        active.append(_producer(entry))
+    return PartitionResponse(index, active_producers=active)
 
 
 def _producer(entry: ProducerEntry) -> DescribeProducersResponse.ProducerState:

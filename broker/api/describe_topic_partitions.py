@@ -7,7 +7,7 @@ the list, or a negative partition).
 Source: ``DescribeTopicPartitionsRequestHandler``, ``KRaftMetadataCache.describeTopicResponse``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -19,8 +19,13 @@ from ..metadata.partition_view import offline_replicas
 from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
 from ..request import RequestContext
+from ..slices import StepsTo
 
 API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
+
+NAMES_A_STEP = 500
+PARTITIONS_A_STEP = 100
+"""Partitions that one step describes: 4 us each."""
 
 Topic = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
 Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition
@@ -31,14 +36,17 @@ def handle(
     request: DescribeTopicPartitionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTopicPartitionsResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Answers one page."""
     image = broker.metadata.image
     cursor = request.cursor
     first = "" if cursor is None else cursor.topic_name
     everything = not request.topics
-    names = image.topics_by_name.keys() if everything else {topic.name for topic in request.topics}
-    names = {name for name in names if name >= first}
+    asked = list(image.topics_by_name) if everything else [topic.name for topic in request.topics]
+    names: set[str] = set()
+    for begin in range(0, len(asked), NAMES_A_STEP):
+        yield
+        names.update(name for name in asked[begin : begin + NAMES_A_STEP] if name >= first)
     bad_cursor = cursor is not None and (cursor.partition_index < 0 or (not everything and first not in names))
     if bad_cursor:
         reply(_refusal(request))
@@ -46,7 +54,8 @@ def handle(
     most = broker.metadata.controller.config.get_int("max.request.partition.size.limit")
     limit = max(min(most, request.response_partition_limit), 1)
     start = 0 if cursor is None else cursor.partition_index
-    reply(_page(image, sorted(names), everything, first, start, limit, context.listener_name))
+    yield
+    reply((yield from _page(image, sorted(names), everything, first, start, limit, context.listener_name)))
 
 
 def _refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
@@ -56,11 +65,12 @@ def _refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitions
 
 def _page(
     image: MetadataImage, names: list[str], everything: bool, first: str, start: int, limit: int, listener_name: str
-) -> DescribeTopicPartitionsResponse:
+) -> StepsTo[DescribeTopicPartitionsResponse]:
     """The topics of ``names`` from partition ``start`` of the topic ``first`` on."""
     response = DescribeTopicPartitionsResponse(next_cursor=None)
     remaining = limit
     for name in names:
+        yield
         if remaining == 0:
             response.next_cursor = DescribeTopicPartitionsResponse.Cursor(name, 0)
             break
@@ -79,7 +89,11 @@ def _page(
             continue
         begin = start if name == first else 0
         end = min(len(topic.partitions), begin + remaining)
-        partitions = [_partition(image, index, topic.partitions[index], listener_name) for index in range(begin, end)]
+        partitions = []
+        for index in range(begin, end):
+            if not index % PARTITIONS_A_STEP:
+                yield
+            partitions.append(_partition(image, index, topic.partitions[index], listener_name))
         response.topics.append(
             Topic(
                 name=name,

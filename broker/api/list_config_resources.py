@@ -16,6 +16,7 @@ from ..metadata.service import HasMetadata
 from ..request import RequestContext
 
 API_KEY = ApiKey.LIST_CONFIG_RESOURCES
+NAMES_A_STEP = 500
 LISTED = (
     ResourceType.TOPIC,
     ResourceType.BROKER,
@@ -30,7 +31,7 @@ def handle(
     request: ListConfigResourcesRequest,
     context: RequestContext,
     reply: Callable[[ListConfigResourcesResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Answers from the image."""
     if context.api_version == 0:
         types = [int(ResourceType.CLIENT_METRICS)]
@@ -41,16 +42,18 @@ def handle(
         response.error_code = ErrorCode.UNSUPPORTED_VERSION
         types = []
     for kind in types:
-        for name in _names(broker.metadata.image, kind, context.listener_name):
+        for count, name in enumerate(_names(broker.metadata.image, kind, context.listener_name)):
+            if not count % NAMES_A_STEP:
+                yield
             response.config_resources.append(ListConfigResourcesResponse.ConfigResource(name, kind))
     reply(response)
 
 
 def _names(image: MetadataImage, kind: int, listener_name: str) -> Iterator[str]:
     if kind == ResourceType.TOPIC:
-        yield from image.topics_by_name
+        yield from list(image.topics_by_name)
     elif kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER):
-        for broker, _ in image.alive_endpoints(listener_name):
+        for broker, _ in list(image.alive_endpoints(listener_name)):
             yield str(broker.broker_id)
     else:
-        yield from (name for resource_type, name in image.configs if resource_type == kind)
+        yield from [name for resource_type, name in image.configs if resource_type == kind]

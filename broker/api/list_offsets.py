@@ -10,7 +10,7 @@ Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffse
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
@@ -52,7 +52,7 @@ def handle(
     request: ListOffsetsRequest,
     context: RequestContext,
     reply: Callable[[ListOffsetsResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Looks up each partition's offset; answers at once, unless a time must be searched in batches."""
     asked = Counter((topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions)
     by_topic: dict[str, dict[int, Answer]] = {}
@@ -68,6 +68,7 @@ def handle(
     for topic in request.topics:
         answers = by_topic.setdefault(topic.name, {})
         for wanted in topic.partitions:
+            yield
             index = wanted.partition_index
             answer = answers[index] = Answer(partition_index=index)
             try:

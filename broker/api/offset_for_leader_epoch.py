@@ -7,7 +7,7 @@ the requested epoch and the first one's start, as Kafka does.
 Source: KIP-101, KIP-320; ``Partition.lastOffsetForLeaderEpoch``, ``LeaderEpochFileCache.endOffsetFor``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
@@ -26,11 +26,14 @@ def handle(
     request: OffsetForLeaderEpochRequest,
     context: RequestContext,
     reply: Callable[[OffsetForLeaderEpochResponse], None],
-) -> None:
+) -> Iterator[None]:
     """Answers each partition."""
     topics = []
     for topic in request.topics:
-        answers = [_answer(broker.partitions, topic.topic, wanted) for wanted in topic.partitions]
+        answers = []
+        for wanted in topic.partitions:
+            yield
+            answers.append(_answer(broker.partitions, topic.topic, wanted))
         topics.append(OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
     reply(OffsetForLeaderEpochResponse(topics=topics))
 
