@@ -37,7 +37,7 @@ from ..groups.records import CoordinatorRecord, decode_record, record_type_of
 from ..groups.states import GroupState
 from ..groups.timeouts import initial_join_due, join_due, member_expired, sync_due
 from ..groups.unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
-from ..offsets.expiration import expired_records
+from ..offsets.expiration import Expiration
 from ..offsets.store import OffsetStore
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class GroupCore:
     __slots__ = (
         "config",
         "consumer_groups",
+        "expiration",
         "group_configs",
         "groups",
         "memory",
@@ -92,6 +93,8 @@ class GroupCore:
         self.unserved_groups: dict[str, UnservedGroup] = {}
         """Share and streams groups of a real Kafka's log."""
         self.offsets = OffsetStore()
+        self.expiration: Expiration | None = None
+        """The look at all offsets that is under way."""
 
     def effects(self, now_ms: int) -> Effects:
         """An empty list of effects for an event at ``now_ms``."""
@@ -234,9 +237,15 @@ class GroupCore:
             case SyncDue():
                 sync_due(self, event, effects)
             case ExpirationDue():
-                effects.records += expired_records(self, effects.now_ms)
+                if self.expiration is None:
+                    self.expiration = Expiration(self, effects.now_ms)
+                records, goes_on = self.expiration.step()
+                effects.records += records
                 effects.atomic = False
-                effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
+                if not goes_on:
+                    self.expiration = None
+                delay_ms = 0 if goes_on else self.config.offsets_retention_check_interval_ms
+                effects.set_timer(EXPIRATION_KEY, delay_ms, ExpirationDue())
             case _:  # of a consumer group
                 from ..consumer_groups.life import handle_timer
 

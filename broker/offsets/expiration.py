@@ -13,8 +13,10 @@ An Empty group without offsets is forgotten too. Source: ``OffsetMetadataManager
 ``ClassicGroup.offsetExpirationCondition``.
 """
 
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Union
 
+from ...protocol.messages.group_records import OffsetCommitKey
 from ..groups.group import NO_TIMESTAMP, ClassicGroup
 from ..groups.records import CoordinatorRecord, group_tombstone, offset_tombstone
 from ..groups.states import GroupState
@@ -24,46 +26,99 @@ if TYPE_CHECKING:
     from ..consumer_groups.group import ConsumerGroup
     from .needs import HasOffsets
 
+STEP_US = 500
+GROUP_US = 1
+OFFSET_US = 2
+TOMBSTONE_US = 10
+OFFSETS_A_US = 50
+"""What it costs to look at a group, at an offset, at the oldest of many, and to forget one; measured."""
+
 AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
 
 
-def expired_records(core: "HasOffsets", now_ms: int) -> list[CoordinatorRecord]:
-    """The tombstones due at ``now_ms``."""
-    records: list[CoordinatorRecord] = []
-    for group in core.groups.values():
-        if _expire_offsets(core, group, now_ms, records) and group.state is GroupState.EMPTY:
-            records.append(group_tombstone(group.group_id))
-    for consumer_group in core.consumer_groups.values():
-        if _expire_offsets(core, consumer_group, now_ms, records) and not consumer_group.members:
-            from ..consumer_groups.records import group_tombstones
+class Expiration:
+    """One look at all offsets of a partition, in steps of 0.5 ms; what comes or goes in between is taken as it is."""
 
-            records += group_tombstones(consumer_group)
-    return records
+    def __init__(self, core: "HasOffsets", now_ms: int) -> None:
+        self._core = core
+        self._now_ms = now_ms
+        self._records: list[CoordinatorRecord] = []
+        self._cost_us = 0
+        self._steps = self._look()
 
+    def step(self) -> tuple[list[CoordinatorRecord], bool]:
+        """Tombstones that are due, to be replayed before the next step; whether there is a next step."""
+        self._records = []
+        self._cost_us = 0
+        goes_on = next(self._steps, False)
+        return self._records, goes_on
 
-def _expire_offsets(core: "HasOffsets", group: AnyGroup, now_ms: int, records: list[CoordinatorRecord]) -> bool:
-    """Adds the tombstones of one group; whether nothing of its offsets remains."""
-    offsets = core.offsets.topics_of(group.group_id)
-    if not offsets:
-        return not core.offsets.has_open_transactions(group.group_id)
-    if not _may_expire(group):
-        return False
-    all_expired = True
-    for topic, partitions in offsets.items():
-        if group.is_subscribed_to(topic):
-            all_expired = False
-            continue
-        if not partitions.brings_expiry and not _is_old(core, group, partitions.oldest_commit_ms, now_ms):
-            all_expired = False  # the usual case, for millions of offsets
-            continue
-        for partition, committed in partitions.items():
-            if _is_expired(core, group, committed, now_ms) and not core.offsets.has_pending(
-                group.group_id, topic, partition
-            ):
-                records.append(offset_tombstone(group.group_id, topic, partition))
-            else:
+    def _look(self) -> Iterator[bool]:
+        core = self._core
+        for group_id in list(core.groups):
+            group = core.groups.get(group_id)
+            if group is None:
+                continue
+            if (yield from self._expire_offsets(group)) and group.state is GroupState.EMPTY:
+                self._records.append(group_tombstone(group_id))
+        for group_id in list(core.consumer_groups):
+            consumer_group = core.consumer_groups.get(group_id)
+            if consumer_group is None:
+                continue
+            if (yield from self._expire_offsets(consumer_group)) and not consumer_group.members:
+                from ..consumer_groups.records import group_tombstones
+
+                self._records += group_tombstones(consumer_group)
+
+    def _ends_step(self, cost_us: int) -> bool:
+        """Whether the step is long enough by now."""
+        self._cost_us += cost_us
+        return self._cost_us >= STEP_US
+
+    def _expire_offsets(self, group: AnyGroup) -> Generator[bool, None, bool]:
+        """Adds the tombstones of one group; whether nothing of its offsets remains."""
+        core, now_ms, group_id = self._core, self._now_ms, group.group_id
+        if self._ends_step(GROUP_US):
+            yield True
+        offsets = core.offsets.topics_of(group_id)
+        if not offsets:
+            return not core.offsets.has_open_transactions(group_id)
+        if not _may_expire(group):
+            return False
+        all_expired = True
+        for topic in list(offsets):
+            partitions = core.offsets.topics_of(group_id).get(topic)
+            if partitions is None:
+                continue
+            if self._ends_step(len(partitions) // OFFSETS_A_US):
+                yield True
+            if group.is_subscribed_to(topic):
                 all_expired = False
-    return all_expired and not core.offsets.has_open_transactions(group.group_id)
+                continue
+            if not partitions.brings_expiry and not _is_old(core, group, partitions.oldest_commit_ms, now_ms):
+                all_expired = False  # the usual case, for millions of offsets
+                continue
+            for partition in list(partitions):
+                if self._ends_step(OFFSET_US):
+                    yield True
+                committed = partitions.get(partition)
+                if committed is None:
+                    continue
+                if _is_expired(core, group, committed, now_ms) and not core.offsets.has_pending(
+                    group_id, topic, partition
+                ):
+                    self._records.append(offset_tombstone(group_id, topic, partition))
+                    self._cost_us += TOMBSTONE_US
+                else:
+                    all_expired = False
+        return all_expired and not core.offsets.has_open_transactions(group_id) and self._forgets_all(group_id)
+
+    def _forgets_all(self, group_id: str) -> bool:
+        """Whether the group has no offset but those that this step forgets: commits may have come since it began."""
+        remaining = sum(map(len, self._core.offsets.topics_of(group_id).values()))
+        return remaining <= len(self._records) and remaining == sum(
+            1 for one in self._records if isinstance(one.key, OffsetCommitKey) and one.key.group == group_id
+        )
 
 
 def _may_expire(group: AnyGroup) -> bool:

@@ -292,7 +292,7 @@ def test_many_tombstones_are_appended_in_several_batches() -> None:
     portions = len(harness.log.batches)
     assert portions == 20
     harness.timers.advance(harness.config.offsets_retention_ms + harness.config.offsets_retention_check_interval_ms)
-    assert len(harness.log.batches) == portions + 3
+    assert len(harness.log.batches) > portions + 3, "in slices, not 1,000 to a batch"
     assert harness.core.groups == {}
     harness.start()
     assert harness.core.hard_state()["groups"] == {}
