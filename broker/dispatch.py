@@ -40,6 +40,7 @@ class Route:
     """How one version of one API is decoded, served and answered."""
 
     __slots__ = (
+        "_decode_steps",
         "_description",
         "_encode_steps",
         "api_key",
@@ -54,6 +55,7 @@ class Route:
 
     def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
         self._description = description
+        self._decode_steps: StepDecoder | None = None
         self._encode_steps: ResponseStepEncoder | None = None
         self.api_key: int = description.key
         self.version = version
@@ -70,7 +72,10 @@ class Route:
     @property
     def decode_steps(self) -> StepDecoder:
         """:attr:`decode` as a generator."""
-        return step_decoder(self._description.request_class(), self.version)
+        # Kept: every large Produce request is decoded by it.
+        if self._decode_steps is None:
+            self._decode_steps = step_decoder(self._description.request_class(), self.version)
+        return self._decode_steps
 
     @property
     def count(self) -> ElementCounter:

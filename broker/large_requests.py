@@ -51,7 +51,8 @@ class LargeRequests:
         Otherwise None: it is decoded and served in slices, or the connection is closed. Raises ProtocolError for a
         malformed header.
         """
-        correlation_id, client_id, position = route.decode_head(frame[:HEAD_BYTES])
+        head = frame if len(frame) <= HEAD_BYTES else frame[:HEAD_BYTES]
+        correlation_id, client_id, position = route.decode_head(head)
         if len(frame) > self._request_max_bytes and not route.takes_records:
             connection.refuse(
                 f"{route.name} version {route.version} has {len(frame)} bytes, more than "
