@@ -80,6 +80,9 @@ test-long-storage-scale: LONG = tests/scale/test_storage_scale.py
 ## test-long-group-scale: a group of 1,000 members, 5,000 groups, 10,000,000 committed offsets
 test-long-group-scale: LONG = tests/scale/test_group_scale.py
 
+## test-long-live-audit: 50 audits in a row of a real Kafka that writes, deletes and compacts
+test-long-live-audit: LONG = tests/faults/test_audit_of_live_kafka.py
+
 ## test-long-door: a directory three times from Kafka to Odradek and back, and the other way, stopped and killed
 test-long-door: LONG = tests/door
 
@@ -89,7 +92,7 @@ test-long-neighbours: LONG = tests/scale/test_neighbours.py
 ## test-long-mixed: ten minutes of members, transactions and topics made and deleted beside hostile clients
 test-long-mixed: LONG = tests/faults/test_mixed_load.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale door neighbours mixed)
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from .regular_files import open_regular
+
 Buffer = bytes | bytearray | memoryview
 
 CREATE = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
@@ -27,8 +29,8 @@ class Files:
     """The real file system. Every method raises OSError as the system call does; sizes and positions are bytes."""
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        """Opens a file; the descriptor."""
-        return os.open(path, flags, MODE)
+        """Opens a regular file; the descriptor. What else has its name (a FIFO, a device) is NotRegularFileError."""
+        return open_regular(path, flags, MODE)
 
     def close(self, descriptor: int) -> None:
         """Closes a descriptor."""

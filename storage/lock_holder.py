@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from .directory_lock import LOCK_FILE
+from .regular_files import open_regular
 
 FLOCK = {"linux": ("hhqqi", 0, 4), "darwin": ("qqihh", 3, 2)}
 """`struct flock` of each system: its layout, and which of its five fields are the lock's type and the process id."""
@@ -21,7 +22,7 @@ def lock_holder(directory: Path) -> int | None:
     Asks, and takes no lock: a broker that starts just now is not disturbed.
     """
     try:
-        descriptor = os.open(directory / LOCK_FILE, os.O_RDONLY)
+        descriptor = open_regular(directory / LOCK_FILE)
     except FileNotFoundError:
         return None
     try:

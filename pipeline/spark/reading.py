@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...protocol.records.batch import BATCH_HEADER_SIZE
 from ...storage.file_names import DELETED_SUFFIX
 from ...storage.transaction_index import AbortedTransaction
 from ..decode.batch_table import BatchTable, check_crcs
@@ -18,7 +17,7 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..file_access import identity, open_ranges
+from ..file_access import identity
 from ..log_directories import SegmentFile, indexed_positions
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
@@ -118,10 +117,7 @@ def _is_behind_the_log(damage: Damage, split: LogSplit) -> bool:
     """Whether it is the torn tail of an active segment, or the zeros of one that was preallocated."""
     if not split.is_active or damage.position + damage.size < split.end:
         return False
-    if damage.kind is not DamageKind.MAGIC:
-        return damage.kind is DamageKind.INCOMPLETE
-    with open_ranges(split.segment.path) as file:
-        return not any(file.read(damage.position, BATCH_HEADER_SIZE))
+    return damage.kind in (DamageKind.INCOMPLETE, DamageKind.ZEROS)
 
 
 def _fault(damage: Damage, split: LogSplit) -> _Fault:

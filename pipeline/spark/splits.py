@@ -136,7 +136,7 @@ def plan_partition(
     for index, segment in enumerate(found.segments):
         is_active = index + 1 == len(found.segments)
         following = END_OF_OFFSETS if is_active else found.segments[index + 1].base_offset
-        if segment.base_offset >= end or following <= first or segment.size == 0:
+        if segment.base_offset >= end or following <= first or (segment.size == 0 and segment.is_file):
             continue
         whole = LogSplit(
             str(directory),

@@ -78,8 +78,8 @@ def read_batches(partition: PartitionDirectory) -> Iterator[LogChunk | LogDamage
 
 
 def is_torn_tail(damage: Damage, segment: SegmentFile) -> bool:
-    """Whether the bytes are the beginning of a batch at the end of the file."""
-    return damage.kind is DamageKind.INCOMPLETE and damage.position + damage.size >= segment.size
+    """Whether the bytes are the beginning of a batch at the end of the file, or zeros there."""
+    return damage.kind in (DamageKind.INCOMPLETE, DamageKind.ZEROS) and damage.position + damage.size >= segment.size
 
 
 def damage_of(segment: SegmentFile, damage: Damage) -> LogDamage:

@@ -33,6 +33,7 @@ from ..file_names import (
 )
 from ..files import Files
 from ..meta_properties import read_partition_metadata
+from ..regular_files import fault_text, kind_of
 from .findings import Checked, Problem, Severity
 
 HALF_DONE = {
@@ -78,8 +79,12 @@ class _PartitionCheck:
         """All files."""
         sizes = {}
         for entry in self.files.list(self.task.directory):
-            if entry.is_file():
-                sizes[entry.name] = entry.stat().st_size
+            status = entry.stat(follow_symlinks=False)
+            if kind := kind_of(status.st_mode):
+                what = f"{kind} in the place of a file: it is not opened"
+                self._add(Severity.ERROR, self.task.directory / entry.name, None, what)
+            else:
+                sizes[entry.name] = status.st_size
         self.files_count, self.size = len(sizes), sum(sizes.values())
         self._check_names(sizes)
         logs = sorted(name for name in sizes if name.endswith(LOG_SUFFIX) and base_offset_of(name) is not None)
@@ -106,6 +111,8 @@ class _PartitionCheck:
                     self._add(worth, event.path, event.position, event.what)
         except FileNotFoundError:
             return  # retention or the cleaner of a running broker took it away
+        except OSError as error:
+            self._add(Severity.ERROR, Path(error.filename or self.task.directory), None, fault_text(error))
 
     # Segments --------------------------------------------------------------------
 
@@ -127,6 +134,8 @@ class _PartitionCheck:
                     self._add_damage(event, is_active=is_active)
         except FileNotFoundError:
             return  # retention or the cleaner of a running broker took it away
+        except OSError as error:
+            self._add(Severity.ERROR, path, None, fault_text(error))
         severity = Severity.IN_FLUX if is_active and task.is_running else Severity.ERROR
         options = index_dump.IndexOptions(verify_only=True)
         for suffix, dump in (
@@ -173,11 +182,16 @@ class _PartitionCheck:
             read_partition_metadata(self.files, directory)
         except CorruptCheckpointError as damage:
             self._add(Severity.ERROR, directory / PARTITION_METADATA, None, str(damage))
+        except OSError as error:
+            self._add(Severity.ERROR, directory / PARTITION_METADATA, None, fault_text(error))
         path = directory / LEADER_EPOCH_CHECKPOINT
         try:
             entries = read_epoch_checkpoint(self.files, path)
         except CorruptCheckpointError as damage:
             self._add(Severity.ERROR, path, None, f"{damage}; a start rebuilds it from the log")
+            return
+        except OSError as error:
+            self._add(Severity.ERROR, path, None, fault_text(error))
             return
         for (epoch, start), (later, later_start) in pairwise(entries):
             if later <= epoch or later_start < start:

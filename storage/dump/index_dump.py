@@ -19,6 +19,7 @@ from ...protocol.reference.disk import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TRA
 from ..errors import CorruptSnapshotError
 from ..file_names import LOG_SUFFIX, base_offset_of
 from ..producer_snapshots import decode_snapshot
+from ..regular_files import read_regular
 from ..transaction_index import CURRENT_VERSION
 from .events import EntryLine, Event, FileStart, Finding, Remark
 from .segment_scan import Damage, LogFile
@@ -49,7 +50,7 @@ DEFAULT = IndexOptions()
 def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     """The events of an ``.index``. Raises OSError."""
     yield FileStart(str(path), "offset-index", "", {})
-    data = path.read_bytes()
+    data = read_regular(path)
     if len(data) < OFFSET_INDEX_ENTRY.sizeof():
         yield Remark(f"{path} is empty.")
         yield from _odd_end(path, data, OFFSET_INDEX_ENTRY)
@@ -124,7 +125,7 @@ def _ends_an_append(log: LogFile, position: int, offset: int) -> bool:
 def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     """The events of a ``.timeindex``. Raises OSError."""
     yield FileStart(str(path), "time-index", "", {})
-    data = path.read_bytes()
+    data = read_regular(path)
     base_offset = base_offset_of(path.name)
     if base_offset is None:
         yield Finding(path, None, "a name that begins with the segment's base offset expected")
@@ -240,7 +241,7 @@ def _compare_times(
 def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Iterator[Event]:
     """The events of a ``.txnindex``. Raises OSError."""
     yield FileStart(str(path), "transaction-index", "", {})
-    data = path.read_bytes()
+    data = read_regular(path)
     last_offset = -1
     for number in range(len(data) // TRANSACTION_INDEX_ENTRY.sizeof()):
         entry = _entry(data, TRANSACTION_INDEX_ENTRY, number)
@@ -266,7 +267,7 @@ def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Itera
 def dump_producer_snapshot(path: Path, options: IndexOptions = DEFAULT) -> Iterator[Event]:
     """The events of a ``.snapshot``. Raises OSError."""
     yield FileStart(str(path), "producer-snapshot", "", {})
-    data = path.read_bytes()
+    data = read_regular(path)
     try:
         producers = decode_snapshot(data)
     except CorruptSnapshotError as error:

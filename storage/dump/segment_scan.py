@@ -20,6 +20,7 @@ from ...protocol.records.batch import (
     BatchHeader,
     crc_of,
 )
+from ..regular_files import open_regular
 
 WINDOW_SIZE = 1 << 20  # one read of the disk; 1 MiB is past where larger ones are faster
 SMALLEST_LENGTH = 14  # the least that a message of format 0 counts, Kafka's LegacyRecord.RECORD_OVERHEAD_V0
@@ -65,7 +66,7 @@ class LogFile:
     def __init__(self, path: Path) -> None:
         """Opens the file. Raises OSError."""
         self.path = path
-        self._file = os.open(path, os.O_RDONLY)
+        self._file = open_regular(path)
         self.size = os.fstat(self._file).st_size
         self._window = b""
         self._start = 0

@@ -138,7 +138,7 @@ class LiveLoad:
                 producer.commit_transaction()
 
     def _read(self, chance: random.Random) -> None:
-        configs = {"group.id": "live", "auto.offset.reset": "latest", "auto.commit.interval.ms": 100}
+        configs = {"group.id": "live", "auto.offset.reset": "latest", "auto.commit.interval.ms": 1500}
         consumer = Consumer({**self._servers, **configs})
         consumer.subscribe([RETAINED, COMPACTED])
         while not self._end.is_set():
