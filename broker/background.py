@@ -54,6 +54,7 @@ class Background:
         self._group_commit = group_commit
         self._slices = slices
         self._retaining: SlicedWork | None = None
+        self._writing: SlicedWork | None = None
         self._removing: asyncio.Future[None] | None = None
         self._is_stopped = Event()
         self.cleaner: LogCleaner | None = None
@@ -72,7 +73,7 @@ class Background:
         checkpoints = ("log.flush.offset.checkpoint.interval.ms", "log.flush.start.offset.checkpoint.interval.ms")
         self._every(
             min(config.get_int(key) for key in checkpoints),
-            lambda: self._in_each(lambda directory: directory.write_checkpoints()),
+            self._write_checkpoints,
             first_ms,
         )
         self._every(flush_interval_ms, self._flush)
@@ -99,6 +100,8 @@ class Background:
         self._is_stopped.set()
         if self._retaining is not None:
             self._retaining.cancel()
+        if self._writing is not None:
+            self._writing.cancel()
         if self._removing is not None:
             await asyncio.wait([self._removing])
         if self._metrics is not None:
@@ -130,10 +133,15 @@ class Background:
 
         self._timers.schedule(interval_ms if first_ms is None else first_ms, run)
 
-    def _in_each(self, work: Callable[[LogDirectory], object]) -> None:
-        for directory in self._directories:
+    def _write_checkpoints(self) -> None:
+        """Begins to write the checkpoints, in slices, if the last ones are written."""
+        if self._writing is None or self._writing.is_done:
+            self._writing = self._slices.start(self._checkpoint_steps(), _report)
+
+    def _checkpoint_steps(self) -> Iterator[None]:
+        for directory in list(self._directories):
             try:
-                work(directory)
+                yield from directory.checkpoints()
             except KafkaError as error:
                 logger.error("%s: %s", directory.path, error)
 

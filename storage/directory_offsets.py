@@ -6,7 +6,7 @@ gone is known, so that a new one of its name never begins there. Source: Kafka's
 """
 
 import logging
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .checkpoints import (
@@ -21,6 +21,9 @@ from .checkpoints import (
 from .file_names import METADATA_TOPIC
 from .files import Files
 from .log import Log
+
+KEYS_A_STEP = 100
+"""Partitions that one step of writing looks at: 2 us each."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +44,8 @@ class DirectoryOffsets:
         self.cleaner = offsets[CLEANER_OFFSET_CHECKPOINT]
         """Up to where each compacted partition has been cleaned; the cleaner writes it."""
         self._on_disk = {*self.recovery_points, *self.log_start_offsets}
+        self._draft: dict[str, dict[TopicPartition, int]] | None = None
+        """What :meth:`write_in_steps` is about to write."""
 
     def may_be_written(self, key: TopicPartition) -> bool:
         """Whether the files on disk may say something of a partition."""
@@ -48,30 +53,48 @@ class DirectoryOffsets:
 
     def forget(self, key: TopicPartition) -> None:
         """The partition is here no longer; the files say so when they are written next."""
-        for offsets in (self.recovery_points, self.log_start_offsets, self._high_watermarks, self.cleaner):
+        drafts = [] if self._draft is None else self._draft.values()
+        for offsets in (self.recovery_points, self.log_start_offsets, self._high_watermarks, self.cleaner, *drafts):
             offsets.pop(key, None)
 
-    def write(self, logs: Mapping[TopicPartition, Log], closed: Container[TopicPartition]) -> None:
-        """Writes down what the logs say, and what is known of partitions that lie here and are not open."""
-        self.recovery_points.update({key: log.recovery_point for key, log in logs.items()})
-        self._high_watermarks.update({key: log.high_watermark for key, log in logs.items()})
-        for key, log in logs.items():
-            if log.log_start_offset > log.segments.first.base_offset:
-                self.log_start_offsets[key] = log.log_start_offset
-            else:
-                self.log_start_offsets.pop(key, None)
+    def write(self, log_of: Callable[[TopicPartition], Log | None], keys: Sequence[TopicPartition]) -> Iterator[None]:
+        """Writes down what the logs of these partitions say, and what is known of those that are not open.
+
+        A step looks at some partitions; the last one writes what is still here then. Another write that begins in
+        between ends this one: it knows more. What is forgotten in between is left out.
+        """
+        sources = {
+            RECOVERY_POINT_CHECKPOINT: self.recovery_points,
+            LOG_START_OFFSET_CHECKPOINT: self.log_start_offsets,
+            REPLICATION_OFFSET_CHECKPOINT: self._high_watermarks,
+        }
+        draft: dict[str, dict[TopicPartition, int]] = {name: {} for name in sources}
+        self._draft = draft
+        for count, key in enumerate(keys, 1):
+            if not count % KEYS_A_STEP:
+                yield
+                if self._draft is not draft:
+                    return
+            if key[0] == METADATA_TOPIC:
+                continue
+            log = log_of(key)
+            if log is not None:
+                self._take(key, log)
+            for name, offsets in sources.items():
+                if key in offsets:
+                    draft[name][key] = offsets[key]
+        self._draft = None
         written: set[TopicPartition] = set()
-        for name, offsets in (
-            (RECOVERY_POINT_CHECKPOINT, self.recovery_points),
-            (LOG_START_OFFSET_CHECKPOINT, self.log_start_offsets),
-            (REPLICATION_OFFSET_CHECKPOINT, self._high_watermarks),
-        ):
-            here = {
-                key: offset
-                for key, offset in offsets.items()
-                if (key in logs or key in closed) and key[0] != METADATA_TOPIC
-            }
+        for name, here in draft.items():
             written.update(here)
             self._on_disk.update(here)
             write_offset_checkpoint(self._files, self._directory / name, here)
         self._on_disk = written
+
+    def _take(self, key: TopicPartition, log: Log) -> None:
+        self.recovery_points[key] = log.recovery_point
+        self._high_watermarks[key] = log.high_watermark
+        if log.log_start_offset > log.segments.first.base_offset:
+            self.log_start_offsets[key] = log.log_start_offset
+        else:
+            self.log_start_offsets.pop(key, None)

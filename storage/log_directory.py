@@ -74,11 +74,8 @@ class LogDirectory:
         """The broker epoch in the marker of the clean stop, -1 without."""
         self.failure: OSError | StorageError | None = None
         """Why the directory is offline."""
-        self.files = files
-        """The directory's file layer."""
+        self.files = self._files = files
         self.gate = ProduceGate()
-        """Of all logs here."""
-        self._files = files
         self._lock = lock
         self._sync_pool: ThreadPoolExecutor | None = None
         self._chance = chance
@@ -464,13 +461,18 @@ class LogDirectory:
 
     def write_checkpoints(self) -> None:
         """Writes down recovery points, log start offsets and high watermarks. Raises StorageError."""
+        list(self.checkpoints())
+
+    def checkpoints(self) -> Iterator[None]:
+        """The steps of `write_checkpoints`; the last one writes. Raises StorageError."""
         self.check_online()
+        keys = [*self.futures, *self.logs, *self.found_futures, *self.found]
         try:
-            self._offsets.write({**self.futures, **self.logs}, {*self.found_futures, *self.found})
+            for _ in self._offsets.write(lambda key: self.logs.get(key) or self.futures.get(key), keys):
+                yield
+                self.check_online()
         except OSError as error:
             raise self.storage_error(error) from error
-
-    # Stopping ----------------------------------------------------------------
 
     def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
         """Flushes and closes all logs, writes the checkpoints and the marker of a clean stop, unlocks.
@@ -493,7 +495,5 @@ class LogDirectory:
         """Lets everything go as a crash would: no marker, nothing written; unlocked."""
         for log in [*self.logs.values(), *self.futures.values()]:
             log.abandon()
-        self.logs = {}
-        self.futures = {}
-        self.found = {}
+        self.logs, self.futures, self.found = {}, {}, {}
         self._lock.release()

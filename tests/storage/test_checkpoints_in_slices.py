@@ -1,0 +1,71 @@
+"""The checkpoints of a directory with many partitions, in steps: what may happen in between."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.errors import StorageError
+from odradek.storage.log_config import LogConfig
+from odradek.storage.log_directory import LogDirectory
+
+NOW_MS = 1_795_000_000_000
+PARTITIONS = 250
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[LogDirectory]:
+    opened = LogDirectory.open(tmp_path)
+    for index in range(PARTITIONS):
+        opened.open_log("t", index, LogConfig(), NOW_MS, b"i" * 16)
+    try:
+        yield opened
+    finally:
+        opened.abandon()
+
+
+def written(directory: LogDirectory) -> set[int]:
+    """The partitions of which the recovery points are on disk."""
+    path = directory.path / RECOVERY_POINT_CHECKPOINT
+    return {index for _, index in read_offset_checkpoint(directory.files, path)}
+
+
+def test_checkpoints_are_written_by_the_last_of_many_steps(directory: LogDirectory) -> None:
+    steps = directory.checkpoints()
+    assert sum(1 for _ in steps) == PARTITIONS // 100
+    assert written(directory) == set(range(PARTITIONS))
+
+
+def test_what_is_deleted_in_between_is_not_written_down(directory: LogDirectory) -> None:
+    """A new partition of that name would begin at the old one's recovery point after a crash."""
+    steps = directory.checkpoints()
+    next(steps)
+    directory.delete_log("t", 0, NOW_MS)
+    directory.delete_log("t", 200, NOW_MS)
+    for _ in steps:
+        pass
+    assert written(directory) == set(range(PARTITIONS)) - {0, 200}
+
+
+def test_a_write_in_between_is_not_undone(directory: LogDirectory) -> None:
+    """The recovery point that a truncation has lowered must not rise again on disk."""
+    log = directory.logs["t", 0]
+    log.recovery_point = 7
+    steps = directory.checkpoints()
+    next(steps)
+    log.recovery_point = 3
+    directory.write_checkpoints()
+    for _ in steps:
+        pass
+    path = directory.path / RECOVERY_POINT_CHECKPOINT
+    assert read_offset_checkpoint(directory.files, path)["t", 0] == 3
+
+
+def test_a_directory_that_fails_in_between_is_not_written_to(directory: LogDirectory) -> None:
+    steps = directory.checkpoints()
+    next(steps)
+    directory.fail(OSError(5, "Input/output error"))
+    with pytest.raises(StorageError):
+        next(steps)
+    assert not (directory.path / RECOVERY_POINT_CHECKPOINT).exists()
