@@ -64,8 +64,6 @@ from .unread import Unread
 
 logger = logging.getLogger(__name__)
 
-OPEN_MAX = 10_240
-"""The most descriptors of a process on macOS, unless the system's settings were changed (syslimits.h)."""
 STOPPED_UNCLEANLY = "stopped, but not cleanly: {}. Nothing acknowledged is lost; the next start recovers that directory"
 IDLE_CHECK_MS = 5_000
 OPEN_AT_ONCE = 5

@@ -148,7 +148,7 @@ class RequestInService(RequestContext):
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         self._connection = None
-        if isinstance(connection, Connection):
+        if not isinstance(connection, _Unheard):
             connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection))
 
     def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:

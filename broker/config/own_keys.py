@@ -40,7 +40,7 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
         "odradek.groups.members.max.bytes": {
             "type": "LONG",
-            "default": str(96 << 20),
+            "default": str(64 << 20),
             "validator": {"kind": "range", "min": 1 << 20},
             "importance": "LOW",
             "what": "The same of all classic groups together; beyond it JoinGroup is answered COORDINATOR_NOT_AVAILABLE"

@@ -13,7 +13,7 @@ class GroupCoordinatorConfig:
     group_max_size: int = 2_147_483_647
     group_members_max_bytes: int = 16 << 20
     """``odradek.group.members.max.bytes``."""
-    groups_members_max_bytes: int = 96 << 20
+    groups_members_max_bytes: int = 64 << 20
     """``odradek.groups.members.max.bytes``."""
     new_member_join_timeout_ms: int = 300_000
     """How long a new member's parked JoinGroup is kept (not configurable in Kafka either)."""

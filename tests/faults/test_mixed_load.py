@@ -157,3 +157,10 @@ def test_well_behaved_clients_keep_their_places_for_ten_minutes(
     figures = mixed(tmp_path, 2, SECONDS, SHARE, seed)
     with capsys.disabled():
         print(f"\n{figures}, seed {seed}")
+
+
+@pytest.mark.ci
+def test_well_behaved_clients_keep_their_places(tmp_path: Path) -> None:
+    seed = int(os.environ.get("MIXED_LOAD_SEED", "1"))
+    print(f"MIXED_LOAD_SEED={seed} pytest -m ci tests/faults/test_mixed_load.py")
+    mixed(tmp_path, 1, 0.0, 0.02, seed)

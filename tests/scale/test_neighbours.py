@@ -2,7 +2,8 @@
 
 Judged is the processor time of the event loop between a question and its answer, which a busy machine changes little;
 waits by the clock are printed beside it and stand in docs/limits.md. ``make test-long-neighbours`` runs the rows at
-full size; NEIGHBOURS_SHARE makes them smaller.
+full size; NEIGHBOURS_SHARE makes them smaller. ``make test-ci`` runs a fifth of each request, with a higher bound:
+while the asking process waits for a processor, the loop's work for others counts too.
 """
 
 import os
@@ -21,6 +22,8 @@ MB = 10**6
 LOOP_MS = 50.0
 """The goal of docs/limits.md: others wait this long at most."""
 GROWTH_BYTES = 100 * MB
+CI_SHARE = 0.2
+CI_LOOP_MS = 150.0
 CONFIGS = {"group.initial.rebalance.delay.ms": "0", "socket.request.max.bytes": "104857600"}
 
 
@@ -35,10 +38,10 @@ def observed(broker: OurBroker, heavy: Callable[[], None]) -> Seen:
     return neighbour.seen
 
 
-def judge(seen: Seen) -> None:
+def judge(seen: Seen, loop_ms: float = LOOP_MS) -> None:
     """Holds what was seen against the goals."""
     assert seen.refused_heartbeats == 0, seen
-    assert seen.longest_cpu_ms <= LOOP_MS, seen
+    assert seen.longest_cpu_ms <= loop_ms, seen
     assert seen.memory_growth <= GROWTH_BYTES, seen
 
 
@@ -60,3 +63,10 @@ def test_others_go_on_beside_work_of_the_broker(row: str, tmp_path: Path, capsys
     with capsys.disabled():
         print(f"\n{row}: {seen}")
     judge(seen)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("row", ROWS)
+def test_others_go_on_beside_a_fifth_of_it(row: str, tmp_path: Path) -> None:
+    with OurBroker(tmp_path, CONFIGS) as broker:
+        judge(observed(broker, ROWS[row](broker.port, Scale(CI_SHARE))), CI_LOOP_MS)

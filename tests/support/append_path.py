@@ -6,7 +6,7 @@ not: it keeps what it was answered.
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from odradek.broker.record_work import RecordWork
 from odradek.broker.writer_threads import WriterThreads
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
@@ -141,6 +142,16 @@ class Caller:
         header_version = response_header_version(self._api_key, self._version)
         _, position = decoder(ResponseHeader, header_version)(frame, 0)
         self._future.set_result(decoder(api(self._api_key).response_class(), self._version)(frame, position)[0])
+
+    def answered_in_pieces(self, parts: "Sequence[Any]") -> None:
+        self.answered(parts)
+
+    def run(self, steps: "Iterator[object]", failed: "Callable[[Exception], None]") -> None:
+        try:
+            for _ in steps:
+                pass
+        except KafkaError as error:
+            failed(error)
 
     def refuse(self, reason: str) -> None:
         self._future.set_exception(ConnectionError(reason))
