@@ -9,10 +9,12 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engines import LOCAL
 from odradek.protocol.records.compression import CompressionType
 from support.audited_directory import NOW_MS, AuditedDirectory
-from support.bombs import BOMBS, batch_of, large_values, record, tiny_records
+from support.bombs import BOMBS, batch_of, large_values, one_record, record, tiny_records
 from support.peak_memory import JOBS, growth
 
 MOST_GROWTH = 150_000_000
+CASES = [(job, name) for job in JOBS for name in BOMBS if (job, name) != ("dump-log", one_record.__name__)]
+"""dump-log holds a record whole, up to the limit of a batch (128 MiB)."""
 CODECS = [codec for codec in CompressionType if codec is not CompressionType.NONE]
 
 
@@ -31,8 +33,7 @@ def with_bomb(root: Path, bomb: bytes) -> Path:
 
 @pytest.mark.ci
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
-@pytest.mark.parametrize("job", JOBS)
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize(("job", "name"), CASES)
 @pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name.lower())
 def test_a_bomb_costs_little(tmp_path: Path, job: str, name: str, codec: CompressionType) -> None:
     first = AuditedDirectory(tmp_path / "first")

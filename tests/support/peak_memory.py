@@ -15,8 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.compact.job import compact_directory
-from odradek.pipeline.compact.plan import CompactionOrder
 from odradek.pipeline.engines import LOCAL
 from odradek.pipeline.export.command import export
 from odradek.pipeline.spark.options import Mode, parse_options
@@ -24,7 +22,6 @@ from odradek.pipeline.spark.pruning import Pruning
 from odradek.pipeline.spark.reading import Reading, read_split
 from odradek.pipeline.spark.splits import plan_records
 from odradek.storage.commands import dump_log
-from odradek.storage.files import Files
 
 
 def audit_job(directory: Path) -> None:
@@ -48,12 +45,6 @@ def data_source_job(directory: Path) -> None:
                 pass
 
 
-def compact_job(directory: Path) -> None:
-    """A round of the cleaner, without changing anything."""
-    order = CompactionOrder(directory, 1 << 41, ("t",), configs={"cleanup.policy": "compact"}, is_dry_run=True)
-    compact_directory(order, Files())
-
-
 def dump_job(directory: Path) -> None:
     """Every record printed, to nowhere."""
     for path in sorted(directory.glob("t-0/*.log")):
@@ -65,7 +56,6 @@ JOBS: dict[str, Callable[[Path], None]] = {
     "audit": audit_job,
     "export": export_job,
     "kafkalog": data_source_job,
-    "compact": compact_job,
     "dump-log": dump_job,
 }
 
