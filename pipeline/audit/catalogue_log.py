@@ -146,7 +146,7 @@ LOG_CHECKS: dict[str, Check] = {
     ),
     "log-start-beyond-log": Check(
         Severity.ERROR,
-        "The log start offset's checkpoint is beyond the log's end: Kafka deletes the partition at its next start.",
+        "The log start offset's checkpoint is beyond the log's end: Kafka deletes all segments at its next start.",
         "Before the next start: delete the line from log-start-offset-checkpoint; find out why the log lost its end.",
     ),
     "checkpoint-unreadable": Check(
