@@ -92,7 +92,10 @@ test-long-neighbours: LONG = tests/scale/test_neighbours.py
 ## test-long-mixed: ten minutes of members, transactions and topics made and deleted beside hostile clients
 test-long-mixed: LONG = tests/faults/test_mixed_load.py
 
-LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed)
+## test-long-bombs: batches of few bytes that hold or claim gigabytes, in every codec, through every job
+test-long-bombs: LONG = tests/pipeline/test_bombs.py
+
+LONG_PARTS := $(addprefix test-long-,protocol reference java storage crash storage-scale cleaning compaction appends groups consumer-groups transactions client-assignors parity frames mutated fire disk group-scale live-audit door neighbours mixed bombs)
 $(LONG_PARTS): $(VENV)/.installed-dev
 	$(PYTEST) -m long $(LONG)
 

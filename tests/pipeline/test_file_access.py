@@ -109,7 +109,7 @@ def test_what_is_no_directory_or_can_not_be_reached_is_said(tmp_path: Path, monk
     with pytest.raises(LogDirectoryError, match="memory://odradek-nothing"):
         find_partitions(path_of("memory://odradek-nothing/data"))
     monkeypatch.setitem(__import__("sys").modules, "upath", None)
-    with pytest.raises(ObjectsMissingError, match=r"pip install 'odradek\[objects\]'"):
+    with pytest.raises(ObjectsMissingError, match="the extra 'objects' of odradek"):
         path_of("memory://anything")
     assert path_of(str(tmp_path)) == tmp_path
 

@@ -147,7 +147,7 @@ def test_spark_names_the_task_that_failed_and_what_an_executor_cannot_see(spark:
 
 def test_spark_without_pyspark_or_java_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
-    with pytest.raises(EngineMissingError, match=r"needs pyspark: pip install 'odradek\[spark\]'"):
+    with pytest.raises(EngineMissingError, match="needs Java 17 and pyspark: install odradek with the extra 'spark'"):
         list(run_tasks(SPARK, [1], double, "doubling"))
     assert issubclass(EngineMissingError, EngineError)
 
