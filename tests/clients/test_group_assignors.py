@@ -160,7 +160,7 @@ class Company:
     def generations(self) -> dict[tuple[str, str], int]:
         """The generation that each group is in, by the broker's log: of cooperative ones not every member is told."""
         log = self._broker.log()
-        return {(c, a): int(re.findall(rf"group {c}-{a}, generation (\d+):", log)[-1]) for c, a in self.groups}
+        return {(c, a): int(re.findall(rf"group '{c}-{a}', generation (\d+):", log)[-1]) for c, a in self.groups}
 
 
 @pytest.fixture
