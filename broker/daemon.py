@@ -391,7 +391,7 @@ class Daemon:
         config = self._config
         interval_ms = config.get_int("log.retention.check.interval.ms")
         partitions, groups = self.broker.partitions, self.broker.group_coordinator
-        warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms)
+        warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, self.broker.slices)
         self._disk_watch = DiskWatch(
             self._directories if self._log_dirs is None else self._log_dirs.all_online,
             timers,

@@ -4,7 +4,7 @@ Owns: when it looks. Never does: deciding (offsets/retention_risk.py), removing.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -16,10 +16,16 @@ from .disk_space import CAP_KEY
 from .loop_timers import LoopTimers
 from .offsets.retention_risk import GroupAtRisk, Removal, SaidBefore, TopicPartition, groups_at_risk, upcoming_removals
 from .partitions import Partitions
+from .slices import SlicedWork, Slices, StepsTo, outcome
 
 logger = logging.getLogger(__name__)
 
 FIRST_LOOK_MS = 5_000
+PARTITIONS_A_STEP = 16
+"""Partitions that one step looks at: 15 us each."""
+GROUPS_A_STEP = 100
+Committed = tuple[str, str, int, int]
+"""Group, topic, partition, committed offset."""
 PAUSE_UNDER_CAP_MS = 60_000
 """Under the cap a segment may go every second."""
 
@@ -34,13 +40,17 @@ class RetentionWarnings:
         timers: LoopTimers,
         clock_ms: Callable[[], int],
         check_interval_ms: int,
+        slices: Slices,
     ) -> None:
-        """``clock_ms``: ms since 1970; ``check_interval_ms``: log.retention.check.interval.ms."""
+        """``clock_ms``: ms since 1970; ``check_interval_ms``: log.retention.check.interval.ms; ``slices``: where it
+        looks, since a broker may have thousands of partitions and groups."""
         self._partitions = partitions
         self._groups = groups
         self._timers = timers
         self._clock_ms = clock_ms
         self._check_interval_ms = check_interval_ms
+        self._slices = slices
+        self._looking: SlicedWork | None = None
         self._said = SaidBefore()
         self._said_under_cap = SaidBefore(PAUSE_UNDER_CAP_MS)
 
@@ -50,7 +60,8 @@ class RetentionWarnings:
 
     def _run(self) -> None:
         self._timers.schedule(self._check_interval_ms, self._run)
-        self.look()
+        if self._looking is None or self._looking.is_done:
+            self._looking = self._slices.start(self._look(), _report)
 
     def going_under_cap(self, going: Mapping[Log, int]) -> None:
         """Warns of what the cap of the whole node takes next: of each log what lies before an offset."""
@@ -61,14 +72,17 @@ class RetentionWarnings:
             if log is not None and log in going:
                 removals[one.topic, one.index] = [Removal(going[log], None, by_cap=True)]
                 starts[one.topic, one.index] = log.log_start_offset
-        self._warn(removals, starts, self._said_under_cap)
+        committed = outcome(self._committed(removals)) if removals else []
+        self._warn(committed, removals, starts, self._said_under_cap)
 
-    def look(self) -> None:
+    def _look(self) -> StepsTo[None]:
         """Warns of what is new."""
         now_ms = self._clock_ms()
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
-        for one in self._partitions:
+        for count, one in enumerate(list(self._partitions), 1):
+            if not count % PARTITIONS_A_STEP:
+                yield
             log = one.open_log
             if log is None or log.failure is not None or not log.is_open:
                 continue
@@ -80,13 +94,19 @@ class RetentionWarnings:
             if upcoming:
                 removals[one.topic, one.index] = upcoming
                 starts[one.topic, one.index] = log.log_start_offset
-        self._warn(removals, starts, self._said)
+        if removals:
+            committed = yield from self._committed(removals)
+            self._warn(committed, removals, starts, self._said)
 
     def _warn(
-        self, removals: Mapping[TopicPartition, list[Removal]], starts: Mapping[TopicPartition, int], said: SaidBefore
+        self,
+        committed: Sequence[Committed],
+        removals: Mapping[TopicPartition, list[Removal]],
+        starts: Mapping[TopicPartition, int],
+        said: SaidBefore,
     ) -> None:
         now_ms = self._clock_ms()
-        risks = groups_at_risk(self._committed(removals), removals, starts) if removals else []
+        risks = groups_at_risk(committed, removals, starts)
         for risk in said.news(risks, now_ms):
             _say(risk, now_ms)
 
@@ -106,24 +126,33 @@ class RetentionWarnings:
             now_ms=now_ms,
         )
 
-    def _committed(self, removals: Mapping[TopicPartition, list[Removal]]) -> Iterator[tuple[str, str, int, int]]:
-        """(group, topic, partition, committed offset) of what is committed for the partitions in question."""
+    def _committed(self, removals: Mapping[TopicPartition, list[Removal]]) -> StepsTo[list[Committed]]:
+        """What is committed for the partitions in question."""
+        found: list[Committed] = []
         try:
             shards = self._groups.shards()
         except KafkaError:
-            return  # the broker stops
+            return found  # the broker stops
         wanted: dict[str, list[int]] = {}
         for topic, index in removals:
             wanted.setdefault(topic, []).append(index)
         for shard in shards:
             offsets = shard.core.offsets
-            for group_id in offsets.groups():
+            for count, group_id in enumerate(list(offsets.groups()), 1):
+                if not count % GROUPS_A_STEP:
+                    yield
                 of_group = offsets.topics_of(group_id)
                 for topic in wanted.keys() & of_group.keys():
                     for index in wanted[topic]:
                         committed = of_group[topic].get(index)
                         if committed is not None:
-                            yield group_id, topic, index, committed.offset
+                            found.append((group_id, topic, index, committed.offset))
+        return found
+
+
+def _report(error: Exception) -> None:
+    """A look failed: the next one comes with the next interval."""
+    logger.error("the groups that are about to lose records could not be looked for", exc_info=error)
 
 
 def _say(risk: GroupAtRisk, now_ms: int) -> None:
