@@ -154,7 +154,8 @@ def test_nothing_tells_to_install_the_name_from_an_index() -> None:
 
 def test_the_readme_says_near_its_top_what_it_is_not_and_how_it_is_installed() -> None:
     top, _, rest = (ROOT / "README.md").read_text().partition("## Two commands")
-    assert all(word in top for word in ("one broker", "without replication", "TLS", "ACLs", "Linux", "macOS"))
+    needed = ("It is for:", "one broker", "without replication", "TLS", "ACLs", "Linux", "macOS")
+    assert all(word in top for word in needed)
     assert top.count("\n- ") == 5
     install = rest.partition("## Install")[2].partition("\n## ")[0]
     assert re.findall(r"^    (\S.*?)(?: +#.*)?$", install, re.MULTILINE) == [
