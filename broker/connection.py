@@ -12,7 +12,7 @@ import asyncio
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +20,7 @@ from ..protocol.errors import ProtocolError
 from ..protocol.framing import FrameReader
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
-from .slices import SlicedWork, Steps
+from .slices import SlicedWork
 
 if TYPE_CHECKING:
     from .connections import Connections
@@ -180,7 +180,7 @@ class Connection(asyncio.BufferedProtocol):
             self._writer.write_in_pieces(parts)
         self.answered(None)
 
-    def run(self, steps: Steps, failed: Callable[[Exception], None]) -> None:
+    def run(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
         """Runs the request in service, or a part of it, in slices; it ends with the connection."""
         work = self._dispatcher.slices.start(steps, failed)
         if not work.is_done:

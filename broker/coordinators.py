@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.records.compression import CompressionType
+from ..protocol.steps import Steps
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
 from .consumer_groups.topics import GroupTopics
@@ -26,7 +27,6 @@ from .metadata.service import MetadataService
 from .partition import Partition
 from .partitions import Partitions
 from .random_ids import random_uuid_text
-from .slices import StepsTo
 from .transactions.config import TransactionCoordinatorConfig
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Coordinators:
         """Takes over configs that may change while the broker runs."""
         self.groups.reconfigure(GroupCoordinatorConfig(**group_settings(config, image)))
 
-    def topics_changed(self, image: MetadataImage, delta: MetadataDelta) -> StepsTo[None]:
+    def topics_changed(self, image: MetadataImage, delta: MetadataDelta) -> Steps[None]:
         """Tells consumer groups of topics that came, changed or went: they assign anew."""
         changed = {topic_id for topic_id, _ in delta.changed_partitions}
         names = {image.topics_by_id[topic_id].name for topic_id in changed if topic_id in image.topics_by_id}
@@ -114,7 +114,7 @@ class Coordinators:
         if names:
             yield from self.groups.topics_changed(names, bool(delta.created_topics))
 
-    def topics_deleted(self, topics: Iterable[TopicImage]) -> StepsTo[None]:
+    def topics_deleted(self, topics: Iterable[TopicImage]) -> Steps[None]:
         """Topics are no more: their offsets are forgotten, and nobody coordinates what has no log."""
         deleted = {topic.name: topic for topic in topics}
         for name, coordinator in self._by_topic.items():

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from ..protocol.steps import run_to_end
 from ..storage.disk_reserve import ReservedFiles
 from ..storage.errors import StorageError
 from ..storage.log_config import MAX_INT64, LogConfig
@@ -57,7 +58,7 @@ from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
 from .replica_moves import THROTTLE_KEY, ReplicaMoves
 from .retention_warnings import RetentionWarnings
-from .slices import Slices, monotonic_ms, outcome
+from .slices import Slices, monotonic_ms
 from .stall_watch import StallWatch
 from .stored_configs import log_bad_configs
 from .unread import Unread
@@ -237,7 +238,7 @@ class Daemon:
         )
         metadata.ensure_topic(OFFSETS_TOPIC, now_ms)
         for topic in metadata.image.topics_by_name.values():
-            outcome(hosting.host_topic(topic))
+            run_to_end(hosting.host_topic(topic))
         reactions = MetadataReactions(self.broker, hosting, self._cordon, clock_ms)
         metadata.prepare(reactions.host_drafts)
         metadata.subscribe(reactions.changed)

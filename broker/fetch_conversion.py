@@ -14,7 +14,7 @@ from ..protocol.errors import ErrorCode, KafkaError
 from ..protocol.records.compression import CompressionType, compression_name
 from ..protocol.records.down_conversion import ConvertedRecords, down_convert
 from ..protocol.records.errors import UnsupportedCompressionTypeError
-from ..protocol.records.steps import Steps
+from ..protocol.steps import Steps
 from ..storage.log import Log
 from ..storage.read_result import FileRegion
 from .fetch_read import (

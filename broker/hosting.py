@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..protocol.errors import ErrorCode, KafkaError
+from ..protocol.steps import Steps
 from ..storage.errors import CorruptCheckpointError, StorageError
 from ..storage.log import Log
 from ..storage.log_config import LogConfig
@@ -20,7 +21,6 @@ from .internal_topics import INTERNAL_TOPICS
 from .metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, PartitionImage, TopicImage
 from .partition import Partition
 from .partitions import Partitions
-from .slices import StepsTo
 from .writer_threads import WriterThreads
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Hosting:
             config = self._configs[topic] = self._log_config(topic)
         return config
 
-    def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> StepsTo[None]:
+    def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
         """Serves the partitions of a topic that this broker leads, in their leader epoch, and no others.
 
         ``indexes``: those to look at, None for all. Goes on after a partition that can't be opened, and raises its
@@ -138,7 +138,7 @@ class Hosting:
                 failed.append(partition)
         return failed
 
-    def drop_topic(self, topic: str, now_ms: int) -> StepsTo[None]:
+    def drop_topic(self, topic: str, now_ms: int) -> Steps[None]:
         """Serves a topic no longer; its files go after ``file.delete.delay.ms``.
 
         The new names are synced once, at the end: what a power failure takes back is a stray at the next start.
@@ -162,7 +162,7 @@ class Hosting:
         except KafkaError as error:
             logger.error("the deletion of %s is not durable: %s", topic, error)
 
-    def reconfigure_topic(self, topic: str) -> StepsTo[None]:
+    def reconfigure_topic(self, topic: str) -> Steps[None]:
         """Takes over the topic's configuration."""
         self._configs.pop(topic, None)
         for index in list(self._partitions.of_topic(topic)):
@@ -172,7 +172,7 @@ class Hosting:
             if log is not None:
                 log.update_config(self.config_of(topic))
 
-    def reconfigure_all(self) -> StepsTo[None]:
+    def reconfigure_all(self) -> Steps[None]:
         """Takes over the configuration of all topics (the broker's defaults have changed)."""
         for topic in self._partitions.topics():
             yield from self.reconfigure_topic(topic)

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 from ..protocol.errors import ErrorCode, KafkaError
-from ..protocol.records.steps import Result, Steps
+from ..protocol.steps import Result, Steps
 
 SLICE_S = 0.002
 """How long the thread works at a time."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ..protocol.errors import KafkaError
+from ..protocol.steps import Steps, run_to_end
 from ..storage.log import Log
 from ..storage.log_retention import SegmentFacts
 from .coordinator.group_coordinator import GroupCoordinator
@@ -16,7 +17,7 @@ from .disk_space import CAP_KEY
 from .loop_timers import LoopTimers
 from .offsets.retention_risk import GroupAtRisk, Removal, SaidBefore, TopicPartition, groups_at_risk, upcoming_removals
 from .partitions import Partitions
-from .slices import SlicedWork, Slices, StepsTo, outcome
+from .slices import SlicedWork, Slices
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +73,10 @@ class RetentionWarnings:
             if log is not None and log in going:
                 removals[one.topic, one.index] = [Removal(going[log], None, by_cap=True)]
                 starts[one.topic, one.index] = log.log_start_offset
-        committed = outcome(self._committed(removals)) if removals else []
+        committed = run_to_end(self._committed(removals)) if removals else []
         self._warn(committed, removals, starts, self._said_under_cap)
 
-    def _look(self) -> StepsTo[None]:
+    def _look(self) -> Steps[None]:
         """Warns of what is new."""
         now_ms = self._clock_ms()
         removals: dict[TopicPartition, list[Removal]] = {}
@@ -126,7 +127,7 @@ class RetentionWarnings:
             now_ms=now_ms,
         )
 
-    def _committed(self, removals: Mapping[TopicPartition, list[Removal]]) -> StepsTo[list[Committed]]:
+    def _committed(self, removals: Mapping[TopicPartition, list[Removal]]) -> Steps[list[Committed]]:
         """What is committed for the partitions in question."""
         found: list[Committed] = []
         try:

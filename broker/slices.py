@@ -2,34 +2,17 @@
 
 Owns: the work that has begun and is not done. Never does: I/O, deciding what the work is. Invariant: all work together
 takes two slices of a turn at most, one of them for work that has not had a slice yet, so that a small request does not
-wait for the large ones of other clients. A step is one `next()` of an iterator and must be short (below 1 ms).
+wait for the large ones of other clients. A step is one `next()` of an iterator and must take less than 1 ms; what it
+gives is ignored (``protocol/steps.py``).
 Source: Kafka gives each request a thread of its own instead (``num.io.threads``).
 """
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator
 
 SLICE_MS = 1.0
 """How long one piece of work holds the event loop at a time."""
-
-Steps = Iterator[object]
-"""Work as its steps; what the steps yield is not looked at."""
-
-Result = TypeVar("Result")
-StepsTo = Generator[None, None, Result]
-"""Work as its steps, with a result at the end."""
-
-
-def outcome(steps: StepsTo[Result]) -> Result:
-    """Takes all steps at once and gives the result: before the broker serves, and for what is known to be small."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
 
 
 class SlicedWork:
@@ -37,8 +20,8 @@ class SlicedWork:
 
     __slots__ = ("_failed", "_is_running", "_steps", "is_done")
 
-    def __init__(self, steps: Steps, failed: Callable[[Exception], None]) -> None:
-        self._steps: Steps | None = steps
+    def __init__(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
+        self._steps: Iterator[object] | None = steps
         self._failed = failed
         self._is_running = False
         self.is_done = False
@@ -110,7 +93,7 @@ class Slices:
         """How many pieces of work are not done; cancelled ones count until their turn comes."""
         return len(self._new) + len(self._begun)
 
-    def start(self, steps: Steps, failed: Callable[[Exception], None]) -> SlicedWork:
+    def start(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> SlicedWork:
         """Begins work: with a first slice at once if no other work is under way, else when its turn comes.
 
         ``failed`` gets the exception that a step raised; no further step is taken then.

@@ -27,8 +27,8 @@ from ..protocol.records.batch import (
 from ..protocol.records.checksum import crc32c
 from ..protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from ..protocol.records.first_record import check_beginning
-from ..protocol.records.steps import Steps, run_to_end
 from ..protocol.records.validation import validate_batch, validate_client_batch
+from ..protocol.steps import Steps, run_to_end
 from .log_config import LOG_APPEND_TIME, LogConfig
 from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_inspection
 from .transaction_markers import read_marker

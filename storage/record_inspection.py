@@ -32,10 +32,10 @@ from ..protocol.records.compression import (
     most_decompressed,
 )
 from ..protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from ..protocol.records.record import section_chunks
+from ..protocol.records.record import RECORDS_A_STEP, section_chunks
 from ..protocol.records.record_facts import facts_in
-from ..protocol.records.steps import RECORDS_A_STEP, Steps
 from ..protocol.records.validation import RecordRules, RefusedRecord
+from ..protocol.steps import Steps
 from .errors import RecordListTooLargeError, RecordValidationError
 from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Generator
 
 from ..protocol.records.batch import BatchHeader
 from ..protocol.records.errors import CorruptRecordError
+from ..protocol.records.record import RECORDS_A_STEP
 from ..protocol.records.record_facts import iterate_facts
-from ..protocol.records.steps import RECORDS_A_STEP, Steps
+from ..protocol.steps import Steps
 from .batch_scan import scan_headers
 from .errors import StorageError
 from .files import Files

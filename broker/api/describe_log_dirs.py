@@ -15,12 +15,12 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from ...protocol.steps import Steps
 from ...storage.directory_contents import log_bytes
 from ...storage.file_names import METADATA_TOPIC
 from ...storage.log_directories import LogDirectories
 from ...storage.log_directory import LogDirectory
 from ..request import RequestContext
-from ..slices import StepsTo
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS
 
@@ -54,7 +54,7 @@ def handle(
     reply(response)
 
 
-def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> StepsTo[Result]:
+def _describe(log_dirs: LogDirectories, path: Path, wanted: Wanted | None) -> Steps[Result]:
     directory = log_dirs.by_path(path)
     if directory is None:
         return Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=str(path))

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
+from ...protocol.steps import Steps
 from ...storage.producer_state import ProducerEntry
 from ..partitions import Partitions
 from ..request import RequestContext
-from ..slices import StepsTo
 from .needs import HasPartitions
 
 API_KEY = ApiKey.DESCRIBE_PRODUCERS
@@ -39,7 +39,7 @@ def handle(
     reply(response)
 
 
-def _describe(partitions: Partitions, topic: str, index: int) -> StepsTo[PartitionResponse]:
+def _describe(partitions: Partitions, topic: str, index: int) -> Steps[PartitionResponse]:
     yield
     try:
         producers = partitions.get(topic, index).log.producer_state.producers

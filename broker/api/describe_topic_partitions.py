@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
+from ...protocol.steps import Steps
 from ..internal_topics import is_internal
 from ..metadata.authorized_operations import TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
@@ -19,7 +20,6 @@ from ..metadata.partition_view import offline_replicas
 from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
 from ..request import RequestContext
-from ..slices import StepsTo
 
 API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
 
@@ -65,7 +65,7 @@ def _refusal(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitions
 
 def _page(
     image: MetadataImage, names: list[str], everything: bool, first: str, start: int, limit: int, listener_name: str
-) -> StepsTo[DescribeTopicPartitionsResponse]:
+) -> Steps[DescribeTopicPartitionsResponse]:
     """The topics of ``names`` from partition ``start`` of the topic ``first`` on."""
     response = DescribeTopicPartitionsResponse(next_cursor=None)
     remaining = limit

@@ -19,6 +19,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
+from ...protocol.steps import Steps
 from ..internal_topics import is_internal
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
@@ -26,7 +27,6 @@ from ..metadata.partition_view import offline_replicas
 from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
 from ..request import RequestContext
-from ..slices import StepsTo
 
 API_KEY = ApiKey.METADATA
 BY_ID_SINCE = 12
@@ -154,7 +154,7 @@ def _refusal(asked: Iterable[Asked], code: ErrorCode = ErrorCode.INVALID_REQUEST
 
 def _by_name(
     image: MetadataImage, names: Collection[str], created: Mapping[str, ErrorCode], context: RequestContext
-) -> StepsTo[list[Topic]]:
+) -> Steps[list[Topic]]:
     """The topics asked for by name: those that were there before, then those that were not."""
     answers: list[Topic] = []
     others: list[str] = []
@@ -178,7 +178,7 @@ def _by_name(
     return answers
 
 
-def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext) -> StepsTo[Topic]:
+def _describe(image: MetadataImage, topic: TopicImage, context: RequestContext) -> Steps[Topic]:
     indexes = sorted(topic.partitions)
     partitions: list[Partition] = []
     for first in range(0, len(indexes), PARTITIONS_A_STEP):

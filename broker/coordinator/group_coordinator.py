@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ...protocol.records.compression import CompressionType
+from ...protocol.steps import Steps
 from ..consumer_groups.topics import GroupTopics, no_topics
 from ..group_core.core import GroupCore
 from ..groups.config import GroupCoordinatorConfig
@@ -14,7 +15,6 @@ from ..groups.effects import Effects
 from ..groups.memory import GroupMemory
 from ..groups.records import CoordinatorRecord
 from ..internal_topics import OFFSETS_TOPIC
-from ..slices import StepsTo
 from .coordinator import Coordinator, LogOpener
 from .interfaces import Timers
 from .shard import CoordinatorShard, ShardState
@@ -62,7 +62,7 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
         """The groups and offsets of each partition that is served."""
         return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
 
-    def topics_changed(self, names: set[str], has_new: bool) -> StepsTo[None]:
+    def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
         """Topics were created, changed or deleted."""
         self._topics.changed(names, has_new)
         cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
@@ -73,7 +73,7 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
                 yield
                 topics_changed(core, names)
 
-    def topics_deleted(self, topics: set[str]) -> StepsTo[None]:
+    def topics_deleted(self, topics: set[str]) -> Steps[None]:
         """Forgets the offsets of topics that are no more (``OffsetMetadataManager.onPartitionsDeleted``)."""
         for shard in list(self._shards.values()):
             yield

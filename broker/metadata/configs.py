@@ -18,12 +18,12 @@ from ...protocol.messages.configs import (
 )
 from ...protocol.messages.metadata_records import ClearElrRecord, ConfigRecord
 from ...protocol.messages.structure import Message
+from ...protocol.steps import Steps
 from ..config.cross_checks import cordoned_entries
 from ..config.definition import server_keys, topic_keys
 from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.topic_config import validate_topic_configs
-from ..slices import StepsTo
 from .decision import NO_ERROR, ApiError, Controller, Decision, counted
 from .features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from .image import ConfigResource, MetadataImage, ResourceType
@@ -51,7 +51,7 @@ class ConfigOperation(NamedTuple):
 
 def incremental_alter_configs(
     image: MetadataImage, request: IncrementalAlterConfigsRequest, controller: Controller
-) -> StepsTo[Decision[IncrementalAlterConfigsResponse]]:
+) -> Steps[Decision[IncrementalAlterConfigsResponse]]:
     """Sets, deletes, extends and shortens single keys (KIP-339)."""
 
     def records_of(resource: IncrementalAlterConfigsRequest.AlterConfigsResource) -> list[Message]:
@@ -81,7 +81,7 @@ def incremental_alter_configs(
 
 def alter_configs(
     image: MetadataImage, request: AlterConfigsRequest, controller: Controller
-) -> StepsTo[Decision[AlterConfigsResponse]]:
+) -> Steps[Decision[AlterConfigsResponse]]:
     """Replaces all configs of each resource: what is not named is deleted (the older API)."""
 
     def records_of(resource: AlterConfigsRequest.AlterConfigsResource) -> list[Message]:
@@ -110,7 +110,7 @@ def alter_configs(
 
 def _each_resource(
     resources: Sequence[Any], records_of: Callable[[Any], list[Message]], serves: Callable[[ResourceType], bool]
-) -> StepsTo[list[tuple[ApiError, list[Message]]]]:
+) -> Steps[list[tuple[ApiError, list[Message]]]]:
     """The outcome of each resource, in the request's order."""
     counts = yield from counted([(resource.resource_type, resource.resource_name) for resource in resources])
     outcomes: list[tuple[ApiError, list[Message]]] = []

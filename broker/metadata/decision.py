@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
+from ...protocol.steps import Steps
 from ..config.server_config import ServerConfig
-from ..slices import StepsTo
 
 Response = TypeVar("Response")
 Named = TypeVar("Named", bound=Hashable)
@@ -65,7 +65,7 @@ class ApiError(NamedTuple):
 NO_ERROR = ApiError(ErrorCode.NONE)
 
 
-def counted(names: Sequence[Named]) -> StepsTo[Counter[Named]]:
+def counted(names: Sequence[Named]) -> Steps[Counter[Named]]:
     """How often each of the names of a request stands there."""
     counts: Counter[Named] = Counter()
     for first in range(0, len(names), NAMES_A_STEP):

@@ -13,7 +13,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata_records import PartitionChangeRecord
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
-from ..slices import StepsTo
+from ...protocol.steps import Steps
 from .decision import NO_ERROR, ApiError, Controller, Decision
 from .features import ELR_SUPPORTED
 from .image import NO_LEADER, LeaderRecoveryState, MetadataImage, PartitionImage, ResourceType, TopicImage
@@ -143,7 +143,7 @@ def elect_at_start(image: MetadataImage, controller: Controller, *, clean: bool)
 
 def elect_leaders(
     image: MetadataImage, request: ElectLeadersRequest, version: int
-) -> StepsTo[Decision[ElectLeadersResponse]]:
+) -> Steps[Decision[ElectLeadersResponse]]:
     """Elects the preferred leader, or an unclean one, of the partitions asked for; null means all.
 
     Of all partitions only those are answered that needed an election.

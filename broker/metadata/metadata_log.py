@@ -17,13 +17,13 @@ from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.errors import CorruptRecordError
+from ...protocol.steps import Steps
 from ...storage.files import Files
 from ...storage.log import Log
 from ...storage.log_config import LogConfig
 from ...storage.log_directory import LogDirectory
 from ...storage.read_result import in_memory
 from ..config.server_config import ServerConfig
-from ..slices import StepsTo
 from .features import record_version
 from .format import (
     QUORUM_STATE,
@@ -331,7 +331,7 @@ class MetadataLog:
         self._log.append_as_follower(batch, now_ms)
         self._log.flush()
 
-    def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> StepsTo[int]:
+    def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[int]:
         """Appends records in one batch (more only if one can't hold them), flushes; the first one's offset.
 
         The steps encode; the last one alone writes, so that other appends may come between. Raises KafkaError if the
@@ -354,7 +354,7 @@ class MetadataLog:
         self.bytes_since_snapshot += size
         return first_offset
 
-    def _builders(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> StepsTo[list[BatchBuilder]]:
+    def _builders(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[list[BatchBuilder]]:
         """The records, encoded, in as few batches as hold them; offsets are given when they are appended."""
         builders = [BatchBuilder(partition_leader_epoch=self._state.leader_epoch)]
         for count, record in enumerate(records, 1):

@@ -6,7 +6,7 @@ from itertools import islice
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import PartitionRecord
-from ..slices import StepsTo
+from ...protocol.steps import Steps
 from .decision import Controller
 from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from .image import DIRECTORY_UNASSIGNED, MetadataImage
@@ -26,7 +26,7 @@ class Placer:
         self._shortage_in = controller.shortage_in
         self._chosen: dict[bytes, int] = {}
 
-    def prepare(self) -> StepsTo[None]:
+    def prepare(self) -> Steps[None]:
         """Counts the partitions of each directory, if a broker has several to choose from."""
         if all(len(broker.directories) < 2 for broker in self._image.brokers.values()):
             return
@@ -37,7 +37,7 @@ class Placer:
                     for directory in partition.directories:
                         self._chosen[directory] = self._chosen.get(directory, 0) + 1
 
-    def place(self, first_index: int, count: int, replication_factor: int) -> StepsTo[list[list[int]]]:
+    def place(self, first_index: int, count: int, replication_factor: int) -> Steps[list[list[int]]]:
         """The replicas of ``count`` partitions from ``first_index`` on; active brokers lead.
 
         Raises KafkaError INVALID_REPLICATION_FACTOR with the sentences of Kafka's placer.
@@ -82,7 +82,7 @@ class Placer:
                 f"partitions, which have {replication_factor} replica(s)."
             )
 
-    def all_active(self, placed: Sequence[Sequence[int]]) -> StepsTo[bool]:
+    def all_active(self, placed: Sequence[Sequence[int]]) -> Steps[bool]:
         """Whether each partition has a replica that can be in sync from the start."""
         for count, replicas in enumerate(placed):
             if not count % PLACED_A_STEP:

@@ -14,7 +14,7 @@ from ...protocol.messages.topics import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
-from ..slices import StepsTo
+from ...protocol.steps import Steps
 from .decision import ApiError, Controller, Decision
 from .elections import allows_unclean, electable
 from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
@@ -27,7 +27,7 @@ Answer = AlterPartitionReassignmentsResponse
 
 def alter_reassignments(
     image: MetadataImage, request: AlterPartitionReassignmentsRequest, controller: Controller
-) -> StepsTo[Decision[Answer]]:
+) -> Steps[Decision[Answer]]:
     """Begins, changes or (replicas null) ends the reassignment of each partition; each stands or falls alone."""
     if not request.topics:
         return Decision(Answer())  # which Kafka answers without a look (QuorumController)

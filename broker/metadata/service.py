@@ -21,11 +21,11 @@ from typing import Protocol
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ...protocol.steps import Steps, run_to_end
 from ...storage.log_directory import LogDirectory
 from ...storage.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
-from ..slices import Steps, StepsTo, outcome
 from .decision import Controller, Decision, Response
 from .directories import Replica, assignment_records, cordoned_records
 from .elections import elect_at_start
@@ -89,7 +89,7 @@ class MetadataService:
         """The offset of our RegisterBroker record; -1 before :meth:`start`."""
         self.refusal: str | None = None
         """Why clients may change nothing, None where they may."""
-        self.run: Callable[[Steps, Callable[[Exception], None]], object] = run_at_once
+        self.run: Callable[[Iterator[object], Callable[[Exception], None]], object] = run_at_once
         """Takes the steps of what is asked for, and calls back with what a step raised: ``Slices.start`` once the
         broker serves, all steps at once before."""
         self.turns = Turns()
@@ -212,7 +212,7 @@ class MetadataService:
         if METADATA_VERSION not in self.image.features:
             # A directory that Kafka's own tool has formatted begins as that tool was told.
             records = bootstrap_records(self.controller.config, self.log.bootstrap_records())
-            outcome(self._written(records, LATEST_METADATA_VERSION, now_ms, MetadataDelta()))
+            run_to_end(self._written(records, LATEST_METADATA_VERSION, now_ms, MetadataDelta()))
             self._check_feature_levels()
 
     def seed(self, records_for: Callable[[int], Sequence[Message]], now_ms: int) -> None:
@@ -233,7 +233,7 @@ class MetadataService:
         try:
             records = stop_records(self.image, self.controller)
             if records:
-                outcome(self._written(records, self.image.metadata_version, now_ms, MetadataDelta()))
+                run_to_end(self._written(records, self.image.metadata_version, now_ms, MetadataDelta()))
         except KafkaError as error:
             logger.warning("could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error)
         if self.log.records_since_snapshot > MAX_RECORDS_AFTER_STOP and not self._unpublished:
@@ -276,7 +276,7 @@ class MetadataService:
 
     # Changes -----------------------------------------------------------------
 
-    def change(self, decide: Callable[[], StepsTo[Decision[Response]]], now_ms: int, done: Done[Response]) -> None:
+    def change(self, decide: Callable[[], Steps[Decision[Response]]], now_ms: int, done: Done[Response]) -> None:
         """Decides when the changes asked for before are done, carries it out, and calls ``done``.
 
         It goes on when the client is gone. The error is POLICY_VIOLATION for more records than Kafka writes for one
@@ -290,7 +290,7 @@ class MetadataService:
         self.turns.take(partial(self.run, self._change(decide, now_ms, done), failed))
 
     def _change(
-        self, decide: Callable[[], StepsTo[Decision[Response]]], now_ms: int, done: Done[Response]
+        self, decide: Callable[[], Steps[Decision[Response]]], now_ms: int, done: Done[Response]
     ) -> Iterator[None]:
         result: Response | KafkaError
         try:
@@ -323,7 +323,7 @@ class MetadataService:
 
         self.turns.take(partial(self.run, steps(), broken))
 
-    def carry_out(self, decision: Decision[Response], now_ms: int) -> StepsTo[Response]:
+    def carry_out(self, decision: Decision[Response], now_ms: int) -> Steps[Response]:
         """Commits a decision's records and gives its response; the caller has the turn. Raises KafkaError."""
         if self.refusal is not None and decision.records:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, self.refusal)
@@ -339,9 +339,9 @@ class MetadataService:
         The caller has the turn, or no other change can depend on these records. Raises KafkaError if the disk refuses.
         """
         if records:
-            outcome(self._commit(records, self.image.metadata_version, now_ms))
+            run_to_end(self._commit(records, self.image.metadata_version, now_ms))
 
-    def _commit(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> StepsTo[None]:
+    def _commit(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[None]:
         image, delta = self.image, MetadataDelta()
         yield from self._written(records, metadata_version, now_ms, delta, self._preparers)
         for subscriber in self._subscribers:
@@ -354,7 +354,7 @@ class MetadataService:
         now_ms: int,
         delta: MetadataDelta,
         preparers: Sequence[Subscriber] = (),
-    ) -> StepsTo[None]:
+    ) -> Steps[None]:
         """Until the records are in the log and in the image. Raises KafkaError."""
         image = self.image
         yield from self.log.append(records, metadata_version, now_ms)
@@ -410,7 +410,7 @@ class MetadataService:
 
         self.change(partial(self._auto_created, names), now_ms, answer)
 
-    def _auto_created(self, names: Sequence[str]) -> StepsTo[Decision[CreateTopicsResponse]]:
+    def _auto_created(self, names: Sequence[str]) -> Steps[Decision[CreateTopicsResponse]]:
         config = self.controller.config
         missing = [name for name in names if name not in self.image.topics_by_name]
         request = CreateTopicsRequest([auto_created(name, config) for name in missing])
@@ -426,8 +426,8 @@ class MetadataService:
             return
         if self.turns.is_taken:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} can't be created yet")
-        decision = outcome(self._auto_created([name]))
-        outcome(self.carry_out(decision, now_ms))
+        decision = run_to_end(self._auto_created([name]))
+        run_to_end(self.carry_out(decision, now_ms))
         for topic in decision.response.topics:
             if topic.error_code:
                 logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
@@ -443,7 +443,7 @@ class MetadataService:
         return next(self._producer_ids)
 
 
-def run_at_once(steps: Steps, failed: Callable[[Exception], None]) -> None:
+def run_at_once(steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
     """Takes all steps; what one raises goes to the caller."""
     for _ in steps:
         pass

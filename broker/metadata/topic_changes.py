@@ -14,7 +14,7 @@ from ...protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from ..slices import StepsTo
+from ...protocol.steps import Steps
 from .decision import NO_ERROR, ApiError, Controller, Decision, counted
 from .image import MetadataImage, TopicImage
 from .placement import PLACED_A_STEP, Placer
@@ -26,7 +26,7 @@ DELETION_DISABLED_SINCE = 3
 
 def delete_topics(
     image: MetadataImage, request: DeleteTopicsRequest, version: int, controller: Controller
-) -> StepsTo[Decision[DeleteTopicsResponse]]:
+) -> Steps[Decision[DeleteTopicsResponse]]:
     """Deletes topics by name or, from version 6 on, by id; what is asked for twice is refused."""
     decision: Decision[DeleteTopicsResponse] = Decision(DeleteTopicsResponse())
     results = decision.response.responses
@@ -72,7 +72,7 @@ def _found(
     image: MetadataImage,
     counts: Counter[tuple[str | None, bytes]],
     results: list[DeleteTopicsResponse.DeletableTopicResult],
-) -> StepsTo[dict[bytes, TopicImage]]:
+) -> Steps[dict[bytes, TopicImage]]:
     """The topics to delete by id; adds the refusals of those that can't be found, or are named twice over."""
     by_id: dict[bytes, TopicImage] = {}
     twice = {topic_id for (_, topic_id), count in counts.items() if count > 1}
@@ -109,7 +109,7 @@ def _deletion(name: str | None, topic_id: bytes, error: ApiError) -> DeleteTopic
 
 def create_partitions(
     image: MetadataImage, request: CreatePartitionsRequest, controller: Controller
-) -> StepsTo[Decision[CreatePartitionsResponse]]:
+) -> Steps[Decision[CreatePartitionsResponse]]:
     """Adds partitions to topics; ``validate_only`` answers the same without records.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, where one is to grow beyond what one request may.
@@ -153,7 +153,7 @@ def _addition(name: str, error: ApiError) -> CreatePartitionsResponse.CreatePart
 
 def _new_partitions(
     image: MetadataImage, topic: CreatePartitionsRequest.CreatePartitionsTopic, placer: Placer
-) -> StepsTo[list[PartitionRecord]]:
+) -> Steps[list[PartitionRecord]]:
     """The records of one topic's new partitions. Raises KafkaError."""
     found = image.topics_by_name.get(topic.name)
     if found is None:
@@ -188,7 +188,7 @@ def _new_partitions(
 
 def _assigned(
     topic: CreatePartitionsRequest.CreatePartitionsTopic, existing: int, additional: int, factor: int, placer: Placer
-) -> StepsTo[list[list[int]]]:
+) -> Steps[list[list[int]]]:
     assignments = topic.assignments or []
     if len(assignments) != additional:
         raise KafkaError(

@@ -11,9 +11,9 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import TopicRecord
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ...protocol.steps import Steps
 from ..config.definition import server_keys, topic_keys
 from ..config.describe import ConfigSource, describe_topic
-from ..slices import StepsTo
 from .configs import ConfigOperation, OperationType, alter_resource
 from .decision import NAMES_A_STEP, ApiError, Controller, Decision, counted
 from .image import METADATA_TOPIC, MetadataImage, ResourceType
@@ -29,7 +29,7 @@ Config = CreateTopicsResponse.CreatableTopicConfigs
 
 def create_topics(
     image: MetadataImage, request: CreateTopicsRequest, controller: Controller
-) -> StepsTo[Decision[CreateTopicsResponse]]:
+) -> Steps[Decision[CreateTopicsResponse]]:
     """Creates what can be created; ``validate_only`` answers the same without records.
 
     Raises KafkaError POLICY_VIOLATION, for all topics of the request, where they ask for too many partitions together.
@@ -64,7 +64,7 @@ def create_topics(
     return decision
 
 
-def _check_total(request: CreateTopicsRequest, controller: Controller) -> StepsTo[None]:
+def _check_total(request: CreateTopicsRequest, controller: Controller) -> Steps[None]:
     """Refuses what would be too large before anything is made of it (``validateTotalNumberOfPartitions``)."""
     total = 0
     default = controller.config.get_int("num.partitions")
@@ -96,7 +96,7 @@ class NewTopics:
         """Unified name -> an existing topic."""
         self._configs: dict[tuple[tuple[str, str], ...], list[Config]] = {}
 
-    def prepare(self, names: Iterable[str]) -> StepsTo[None]:
+    def prepare(self, names: Iterable[str]) -> Steps[None]:
         """Looks at the existing topics, if one of the new names might collide with one of theirs."""
         yield from self._placer.prepare()
         if not any(map(may_collide, names)):
@@ -106,7 +106,7 @@ class NewTopics:
                 yield
             self._existing.setdefault(unified(name), name)
 
-    def create(self, topic: CreateTopicsRequest.CreatableTopic) -> StepsTo[tuple[Result, list[Message]]]:
+    def create(self, topic: CreateTopicsRequest.CreatableTopic) -> Steps[tuple[Result, list[Message]]]:
         """The answer for one topic and its records: Topic, Configs, Partitions. Raises KafkaError."""
         image, controller, placer = self._image, self._controller, self._placer
         if topic.name in image.topics_by_name:
@@ -179,7 +179,7 @@ def _topic_configs(
 
 def _replicas(
     topic: CreateTopicsRequest.CreatableTopic, controller: Controller, placer: Placer
-) -> StepsTo[dict[int, list[int]]]:
+) -> Steps[dict[int, list[int]]]:
     """Partition index -> replicas. Raises KafkaError."""
     if topic.assignments:
         return (yield from _assigned_replicas(topic, placer))
@@ -206,7 +206,7 @@ def _replicas(
     return dict(enumerate(placed))
 
 
-def _assigned_replicas(topic: CreateTopicsRequest.CreatableTopic, placer: Placer) -> StepsTo[dict[int, list[int]]]:
+def _assigned_replicas(topic: CreateTopicsRequest.CreatableTopic, placer: Placer) -> Steps[dict[int, list[int]]]:
     manual = "A manual partition assignment was specified, but"
     if topic.replication_factor != USE_DEFAULT:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{manual} replication factor was not set to -1.")

@@ -16,11 +16,11 @@ from itertools import chain
 from struct import Struct
 from typing import NamedTuple
 
+from ..steps import Steps
 from .batch import LOG_APPEND_TIME_FLAG, NO_TIMESTAMP, BatchHeader, Buffer, iterate_headers
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, CompressionType, Compressor, compressor
 from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError, UnsupportedCompressionTypeError
-from .record import iterate_records
-from .steps import RECORDS_A_STEP, Steps
+from .record import RECORDS_A_STEP, iterate_records
 
 MAGIC_V0 = 0
 MAGIC_V1 = 1

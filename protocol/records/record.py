@@ -17,6 +17,8 @@ from .errors import InvalidRecordError
 from .varint import decode_varint, decode_varlong, wrap_int64
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
+RECORDS_A_STEP = 512
+"""Records that are looked at in one step of long work (:mod:`..steps`)."""
 
 _MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 _MIN_INT64 = -0x8000000000000000

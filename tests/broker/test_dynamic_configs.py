@@ -24,10 +24,10 @@ from odradek.broker.metadata.configs import alter_configs, incremental_alter_con
 from odradek.broker.metadata.elections import allows_unclean
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import run_to_end
 from support.metadata_images import Topic
 
 Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
@@ -155,8 +155,8 @@ def alter(
     metadata = daemon.broker.metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
     request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
-    decision = outcome(incremental_alter_configs(metadata.image, request, metadata.controller))
-    (answer,) = outcome(metadata.carry_out(decision, NOW_MS)).responses
+    decision = run_to_end(incremental_alter_configs(metadata.image, request, metadata.controller))
+    (answer,) = run_to_end(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
 
 
@@ -166,15 +166,15 @@ def replace(daemon: Daemon, configs: dict[str, str]) -> tuple[ErrorCode, str | N
     resource = AlterConfigsRequest.AlterConfigsResource
     changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]
     request = AlterConfigsRequest([resource(ResourceType.BROKER, "1", changes)])
-    decision = outcome(alter_configs(metadata.image, request, metadata.controller))
-    (answer,) = outcome(metadata.carry_out(decision, NOW_MS)).responses
+    decision = run_to_end(alter_configs(metadata.image, request, metadata.controller))
+    (answer,) = run_to_end(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
 
 
 async def create(daemon: Daemon) -> None:
     metadata = daemon.broker.metadata
     request = CreateTopicsRequest([Topic("t", 1, 1)])
-    outcome(metadata.carry_out(outcome(create_topics(metadata.image, request, metadata.controller)), 1))
+    run_to_end(metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1))
 
 
 async def cleaner_looks(daemon: Daemon) -> None:

@@ -20,7 +20,7 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import down_convert
 from odradek.protocol.records.record import Record
-from odradek.protocol.records.steps import run_to_end
+from odradek.protocol.steps import run_to_end
 from odradek.storage.log import AppendOrigin, Log
 from odradek.storage.log_config import LogConfig
 

@@ -23,7 +23,7 @@ from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records
-from odradek.protocol.records.steps import Steps
+from odradek.protocol.steps import Steps
 from odradek.storage.log_config import MAX_INT64, LogConfig
 from odradek.storage.read_result import in_memory
 from odradek.storage.record_inspection import MAX_RECORD_ERRORS

@@ -17,13 +17,13 @@ from functools import partial
 from odradek.broker.consumer_groups.group import ConsumerGroup, ConsumerGroupState
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.metadata.image import PartitionImage, TopicImage
-from odradek.broker.slices import outcome
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import consumer_groups, groups
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
+from odradek.protocol.steps import run_to_end
 from support.group_harness import START_MS, Harness
 from support.simulated_consumer import (
     SESSION_MS,
@@ -333,19 +333,19 @@ class ConsumerGroupSimulator:
             topic_id = self.random.randbytes(16)
             partitions = {index: _partition() for index in range(self.random.randint(1, 7))}
             image.topics_by_name[name] = image.topics_by_id[topic_id] = TopicImage(name, topic_id, partitions)
-            outcome(self.harness.coordinator.topics_changed({name}, True))
+            run_to_end(self.harness.coordinator.topics_changed({name}, True))
         elif self.random.random() < 0.5 and len(topic.partitions) < 12:
             partitions = {**topic.partitions, len(topic.partitions): _partition()}
             image.topics_by_name[name] = image.topics_by_id[topic.topic_id] = TopicImage(
                 name, topic.topic_id, partitions
             )
-            outcome(self.harness.coordinator.topics_changed({name}, False))
+            run_to_end(self.harness.coordinator.topics_changed({name}, False))
         else:
             del image.topics_by_name[name], image.topics_by_id[topic.topic_id]
             self.harness.log.release()
             self.harness.log.fail_next = None
-            outcome(self.harness.coordinator.topics_deleted({name}))
-            outcome(self.harness.coordinator.topics_changed({name}, False))
+            run_to_end(self.harness.coordinator.topics_deleted({name}))
+            run_to_end(self.harness.coordinator.topics_changed({name}, False))
             self._forget_offsets(lambda key: key[1] == topic.topic_id)
 
     def _disk(self) -> None:

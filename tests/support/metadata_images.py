@@ -7,9 +7,9 @@ from odradek.broker.metadata.decision import Controller, Decision, Response
 from odradek.broker.metadata.image import Endpoint, MetadataDelta, MetadataImage
 from odradek.broker.metadata.registration import bootstrap_records, registration_records
 from odradek.broker.metadata.replay import replay
-from odradek.broker.slices import StepsTo, outcome
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import Steps, run_to_end
 
 NODE_ID = 1
 DIRECTORY = bytes(range(16, 32))
@@ -60,8 +60,8 @@ def started(core: Controller, *other_brokers: int, directories: tuple[bytes, ...
     return image
 
 
-def carry_out(image: MetadataImage, steps: StepsTo[Decision[Response]]) -> Response:
+def carry_out(image: MetadataImage, steps: Steps[Decision[Response]]) -> Response:
     """Replays a decision's records; its response."""
-    decision = outcome(steps)
+    decision = run_to_end(steps)
     apply(image, decision.records)
     return decision.response

@@ -1,6 +1,6 @@
 """Searches by time in a log, done at once."""
 
-from odradek.protocol.records.steps import run_to_end
+from odradek.protocol.steps import run_to_end
 from odradek.storage.log import Log
 from odradek.storage.read_result import TimestampAndOffset
 

@@ -12,7 +12,6 @@ from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.registration import registration_records
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.request import RequestContext
-from odradek.broker.slices import outcome
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import (
@@ -35,6 +34,7 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from odradek.protocol.steps import run_to_end
 from support.metadata_images import ENDPOINT, Topic, apply
 from support.metadata_service import NOW_MS, open_service
 
@@ -54,7 +54,7 @@ class Asked:
         context = RequestContext(handler.API_KEY, version, "client", "127.0.0.1", listener, 1, NOW_MS)
         steps = handler.handle(self, request, context, answers.append)
         if steps is not None:
-            outcome(steps)
+            run_to_end(steps)
         [answer] = answers
         return decode(type(answer), version, encode(answer, version))[0]
 

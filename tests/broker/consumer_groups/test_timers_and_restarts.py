@@ -9,7 +9,6 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.broker.metadata.image import PartitionImage, TopicImage
 from odradek.broker.offsets.transactional_commit import TransactionalTopicCommit, commit_transactional_offsets
-from odradek.broker.slices import outcome
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -36,6 +35,7 @@ from odradek.protocol.messages.groups import (
 )
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest
 from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.steps import run_to_end
 from parity.consumer_members import subscription
 from support.group_harness import Harness
 
@@ -238,7 +238,7 @@ def add_topic(world: World, name: str, partitions: int) -> None:
     image.topics_by_name[name] = topic
     image.topics_by_id[topic.topic_id] = topic
     image.last_offset += 1
-    outcome(world.harness.coordinator.topics_changed({name}, has_new=True))
+    run_to_end(world.harness.coordinator.topics_changed({name}, has_new=True))
 
 
 def test_new_topics_are_matched_by_a_later_heartbeat(world: World) -> None:
@@ -263,7 +263,7 @@ def test_new_partitions_are_assigned_with_the_next_heartbeat(world: World) -> No
     topic = world.harness.image.topics_by_name["t"]
     topic.partitions[4] = topic.partitions[0]
     assert world.heartbeat("a").assignment is None
-    outcome(world.harness.coordinator.topics_changed({"t"}, has_new=False))
+    run_to_end(world.harness.coordinator.topics_changed({"t"}, has_new=False))
     world.heartbeat("a")
     assert world.owned["a"] == {T: [0, 1, 2, 3, 4]}
 

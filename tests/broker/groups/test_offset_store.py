@@ -6,7 +6,7 @@ from odradek.broker.groups.records import CoordinatorRecord, offset_commit_recor
 from odradek.broker.offsets.fetch import TopicFetch, fetch_offsets
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import OffsetCommitValue
-from support.steps import finish
+from odradek.protocol.steps import run_to_end
 
 PRODUCER = 7
 NOBODY = -1
@@ -17,7 +17,7 @@ def _commit(offset: int) -> CoordinatorRecord:
 
 
 def _fetched(core: GroupCore, require_stable: bool) -> tuple[int, int]:
-    [topic] = finish(fetch_offsets(core, "g", [TopicFetch("t", bytes(16), [0])], require_stable))
+    [topic] = run_to_end(fetch_offsets(core, "g", [TopicFetch("t", bytes(16), [0])], require_stable))
     return topic.partitions[0].committed_offset, topic.partitions[0].error_code
 
 
@@ -69,5 +69,5 @@ def test_an_offset_of_a_topic_that_was_created_anew_is_none() -> None:
     )
     core = _core((record, NOBODY))
     for topic_id, expected in ((b"a" * 16, 5), (b"b" * 16, -1), (bytes(16), 5)):
-        [topic] = finish(fetch_offsets(core, "g", [TopicFetch("t", topic_id, [0])], False))
+        [topic] = run_to_end(fetch_offsets(core, "g", [TopicFetch("t", topic_id, [0])], False))
         assert topic.partitions[0].committed_offset == expected

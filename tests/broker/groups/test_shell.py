@@ -15,7 +15,6 @@ from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord, group_tombstone, offset_commit_record
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint
 from odradek.broker.request import RequestContext
-from odradek.broker.slices import outcome
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -37,6 +36,7 @@ from odradek.protocol.messages.group_records import (
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.steps import run_to_end
 from support.group_harness import START_MS, Harness, MemoryLog, VirtualTimers, image_with_topics
 
 
@@ -278,7 +278,7 @@ def test_offsets_of_deleted_topics_are_forgotten() -> None:
     partition = messages.OffsetCommitRequest.OffsetCommitRequestPartition(0, 5)
     topics = [messages.OffsetCommitRequest.OffsetCommitRequestTopic(name, partitions=[partition]) for name in "tu"]
     harness.ask("a", ApiKey.OFFSET_COMMIT, 8, messages.OffsetCommitRequest("g", topics=topics))
-    outcome(harness.coordinator.topics_deleted({"t"}))
+    run_to_end(harness.coordinator.topics_deleted({"t"}))
     assert list(harness.core.offsets.topics_of("g")) == ["u"]
     harness.start()
     assert list(harness.core.offsets.topics_of("g")) == ["u"]

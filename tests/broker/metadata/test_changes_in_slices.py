@@ -13,9 +13,10 @@ from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topic_changes import create_partitions, delete_topics
 from odradek.broker.metadata.topics import create_topics
 from odradek.broker.metadata.turns import Turns
-from odradek.broker.slices import Slices, StepsTo, outcome
+from odradek.broker.slices import Slices
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
+from odradek.protocol.steps import Steps, run_to_end
 from support.metadata_images import Topic
 from support.metadata_service import NOW_MS, open_service
 
@@ -54,13 +55,13 @@ def serve(service: MetadataService) -> CountedLoop:
     return loop
 
 
-def creation(service: MetadataService, name: str, partitions: int) -> Callable[[], StepsTo[Decision[object]]]:
+def creation(service: MetadataService, name: str, partitions: int) -> Callable[[], Steps[Decision[object]]]:
     """Decides to create a topic."""
     request = CreateTopicsRequest([Topic(name, partitions, 1)])
     return lambda: create_topics(service.image, request, service.controller)  # type: ignore[return-value]
 
 
-def deletion(service: MetadataService, name: str) -> Callable[[], StepsTo[Decision[object]]]:
+def deletion(service: MetadataService, name: str) -> Callable[[], Steps[Decision[object]]]:
     """Decides to delete a topic."""
     request = DeleteTopicsRequest(topic_names=[name])
     return lambda: delete_topics(service.image, request, 5, service.controller)  # type: ignore[return-value]
@@ -83,7 +84,7 @@ def test_large_topic_takes_many_turns_and_is_whole_when_it_is_seen(tmp_path: Pat
 
 def test_partitions_are_added_all_or_none_to_readers(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
-        outcome(service.carry_out(outcome(creation(service, "t", 2)()), NOW_MS))
+        run_to_end(service.carry_out(run_to_end(creation(service, "t", 2)()), NOW_MS))
         loop = serve(service)
         request = CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic("t", 1_000, None)])
         service.change(lambda: create_partitions(service.image, request, service.controller), NOW_MS, lambda _: None)
@@ -137,7 +138,7 @@ def test_topics_are_served_before_they_are_seen_and_dropped_after(tmp_path: Path
 def test_change_that_fails_is_answered_and_the_next_one_goes_on(tmp_path: Path, failure: Exception) -> None:
     answers: list[object] = []
 
-    def fail() -> StepsTo[Decision[object]]:
+    def fail() -> Steps[Decision[object]]:
         yield
         raise failure
 

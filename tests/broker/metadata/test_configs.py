@@ -6,11 +6,11 @@ from odradek.broker.metadata.configs import alter_configs, incremental_alter_con
 from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.metadata_records import ClearElrRecord, ConfigRecord, FeatureLevelRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import run_to_end
 from support.metadata_images import Topic, apply, carry_out, controller, started
 
 Changed = IncrementalAlterConfigsRequest.AlterConfigsResource
@@ -52,17 +52,17 @@ def test_append_and_subtract_start_from_the_default() -> None:
 def test_unchanged_value_writes_no_record_but_for_brokers() -> None:
     core, image = with_topic()
     request = IncrementalAlterConfigsRequest([Changed(TOPIC, "t", [Change("segment.ms", SET, "70000")])])
-    assert outcome(incremental_alter_configs(image, request, core)).records == []
+    assert run_to_end(incremental_alter_configs(image, request, core)).records == []
     resource = Changed(BROKER, "1", [Change("log.cleaner.threads", SET, "2")])
     assert change(core, image, resource) == [(0, None)]
-    again = outcome(incremental_alter_configs(image, IncrementalAlterConfigsRequest([resource]), core))
+    again = run_to_end(incremental_alter_configs(image, IncrementalAlterConfigsRequest([resource]), core))
     assert again.records == [ConfigRecord(BROKER, "1", "log.cleaner.threads", "2")]
 
 
 def test_validate_only_writes_nothing() -> None:
     core, image = with_topic()
     request = IncrementalAlterConfigsRequest([Changed(TOPIC, "t", [Change("retention.ms", SET, "5")])], True)
-    decision = outcome(incremental_alter_configs(image, request, core))
+    decision = run_to_end(incremental_alter_configs(image, request, core))
     assert [one.error_code for one in decision.response.responses] == [0]
     assert not decision.records
 
@@ -198,7 +198,7 @@ def test_min_insync_replicas_clears_eligible_leader_replicas() -> None:
             Changed(BROKER, "", [Change("min.insync.replicas", SET, "2")]),
         ]
     )
-    assert outcome(incremental_alter_configs(image, request, core)).records == [
+    assert run_to_end(incremental_alter_configs(image, request, core)).records == [
         ConfigRecord(TOPIC, "t", "min.insync.replicas", "2"),
         ClearElrRecord("t"),
         ConfigRecord(BROKER, "", "min.insync.replicas", "2"),
@@ -207,14 +207,14 @@ def test_min_insync_replicas_clears_eligible_leader_replicas() -> None:
     apply(image, [FeatureLevelRecord("eligible.leader.replicas.version", 0)])
     assert not any(
         isinstance(record, ClearElrRecord)
-        for record in outcome(incremental_alter_configs(image, request, core)).records
+        for record in run_to_end(incremental_alter_configs(image, request, core)).records
     )
 
 
 def test_old_api_replaces_everything() -> None:
     core, image = with_topic()
     request = AlterConfigsRequest([Altered(TOPIC, "t", [AlteredConfig("retention.ms", "5")])])
-    decision = outcome(alter_configs(image, request, core))
+    decision = run_to_end(alter_configs(image, request, core))
     assert decision.records == [
         ConfigRecord(TOPIC, "t", "retention.ms", "5"),
         ConfigRecord(TOPIC, "t", "segment.ms", None),
@@ -235,7 +235,7 @@ def test_old_api_refuses() -> None:
             Altered(BROKER, "1", [AlteredConfig("node.id", "2")]),
         ]
     )
-    decision = outcome(alter_configs(image, request, core))
+    decision = run_to_end(alter_configs(image, request, core))
     assert [one.error_code for one in decision.response.responses] == [
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.INVALID_REQUEST,

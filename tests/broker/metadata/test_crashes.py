@@ -15,7 +15,6 @@ from odradek.broker.metadata.image import MetadataDelta, MetadataImage, Resource
 from odradek.broker.metadata.replay import publish, replay_aside
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ConfigRecord,
@@ -24,6 +23,7 @@ from odradek.protocol.messages.metadata_records import (
 )
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import run_to_end
 from odradek.storage.log_directory import LogDirectory
 from support.metadata_images import ENDPOINT, Topic, numbered_uuids
 from support.simulated_disk import SimulatedDisk
@@ -140,7 +140,7 @@ class History:
             records.append(ConfigRecord(ResourceType.GROUP, "g", "k", str(self._chance.randrange(99))))
         else:
             wanted = [Topic(f"t{self._chance.randrange(15)}", self._chance.choice((1, 4)), 1)]
-            records += outcome(create_topics(image, CreateTopicsRequest(wanted), self._service.controller)).records
+            records += run_to_end(create_topics(image, CreateTopicsRequest(wanted), self._service.controller)).records
         after = image.copy()
         delta = MetadataDelta()
         for record in records:

@@ -7,7 +7,6 @@ from odradek.broker.metadata.elections import elect_at_start, elect_leaders
 from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage
 from odradek.broker.metadata.registration import registration_records, stop_records
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -16,6 +15,7 @@ from odradek.protocol.messages.metadata_records import (
     PartitionChangeRecord,
 )
 from odradek.protocol.messages.topics import CreateTopicsRequest, ElectLeadersRequest
+from odradek.protocol.steps import run_to_end
 from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, started
 
 Electing = ElectLeadersRequest.TopicPartitions
@@ -149,9 +149,8 @@ def test_unknown_partitions_and_types() -> None:
         ("t", 7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "No such partition as t-7"),
         ("nowhere", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "No such topic as nowhere"),
     ]
-    assert (
-        outcome(elect_leaders(image, ElectLeadersRequest(7, None), 2)).response.error_code == ErrorCode.INVALID_REQUEST
-    )
+    decision = run_to_end(elect_leaders(image, ElectLeadersRequest(7, None), 2))
+    assert decision.response.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_preferred_leader_that_is_not_there() -> None:

@@ -9,8 +9,8 @@ import pytest
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.daemon import Daemon
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import DirectoryLockedError
 from odradek.storage.files import Files
 from odradek.storage.meta_properties import read_meta_properties
@@ -39,8 +39,8 @@ def run(work: Callable[[Daemon], Awaitable[None]], *overrides: str, kill: bool =
 async def create(daemon: Daemon) -> None:
     metadata = daemon.broker.metadata
     request = CreateTopicsRequest([Topic("t", 2, 1)])
-    response = outcome(
-        metadata.carry_out(outcome(create_topics(metadata.image, request, metadata.controller)), 1_795_000_000_000)
+    response = run_to_end(
+        metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1_795_000_000_000)
     )
     assert not response.topics[0].error_code
 

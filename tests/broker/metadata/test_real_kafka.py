@@ -8,10 +8,10 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.broker.storage_tool.format import format_directories
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import run_to_end
 from odradek.storage.log_directory import LogDirectory
 from support.door_metadata import metadata_records
 from support.metadata_images import Topic, numbered_uuids
@@ -28,8 +28,8 @@ COMPACTED = CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", "compact"
 
 
 def create(service: MetadataService, *topics: CreateTopicsRequest.CreatableTopic) -> None:
-    decision = outcome(create_topics(service.image, CreateTopicsRequest(list(topics)), service.controller))
-    response = outcome(service.carry_out(decision, NOW_MS))
+    decision = run_to_end(create_topics(service.image, CreateTopicsRequest(list(topics)), service.controller))
+    response = run_to_end(service.carry_out(decision, NOW_MS))
     assert [topic.error_code for topic in response.topics] == [0] * len(topics)
 
 

@@ -16,7 +16,6 @@ from odradek.broker.metadata.registration import bootstrap_records
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
@@ -37,6 +36,7 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
+from odradek.protocol.steps import run_to_end
 from support.metadata_images import ENDPOINT, Topic, apply, controller
 from support.metadata_service import NOW_MS, open_service
 
@@ -45,7 +45,9 @@ METADATA = "__cluster_metadata-0"
 
 def create(service: MetadataService, *names: str, partitions: int = 2) -> None:
     request = CreateTopicsRequest([Topic(name, partitions, 1) for name in names])
-    response = outcome(service.carry_out(outcome(create_topics(service.image, request, service.controller)), NOW_MS))
+    response = run_to_end(
+        service.carry_out(run_to_end(create_topics(service.image, request, service.controller)), NOW_MS)
+    )
     assert [topic.error_code for topic in response.topics] == [0] * len(names)
 
 
@@ -166,9 +168,9 @@ def test_producer_ids_are_never_given_out_twice(tmp_path: Path) -> None:
 def test_more_records_than_kafka_writes_for_one_request_are_refused(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         request = CreateTopicsRequest([Topic("t", 10_000, 1)])
-        decision = outcome(create_topics(service.image, request, service.controller))
+        decision = run_to_end(create_topics(service.image, request, service.controller))
         with pytest.raises(KafkaError) as raised:
-            outcome(service.carry_out(decision, NOW_MS))
+            run_to_end(service.carry_out(decision, NOW_MS))
         assert raised.value.error_code is ErrorCode.POLICY_VIOLATION
         assert "t" not in service.image.topics_by_name
 

@@ -6,7 +6,6 @@ from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_changes import create_partitions, delete_topics
 from odradek.broker.metadata.topics import create_topics
-from odradek.broker.slices import outcome
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
@@ -22,6 +21,7 @@ from odradek.protocol.messages.topics import (
     CreateTopicsResponse,
     DeleteTopicsRequest,
 )
+from odradek.protocol.steps import run_to_end
 from support.metadata_images import DIRECTORY, Topic, apply, carry_out, controller, directory_of, started
 
 Assignment = CreateTopicsRequest.CreatableReplicaAssignment
@@ -52,7 +52,7 @@ def test_records_are_topic_configs_partitions() -> None:
     core = controller()
     image = started(core)
     topic = Topic("t", 2, 1, configs=[Config("cleanup.policy", "compact"), Config("segment.ms", "70000")])
-    decision = outcome(create_topics(image, CreateTopicsRequest([topic]), core))
+    decision = run_to_end(create_topics(image, CreateTopicsRequest([topic]), core))
     topic_id = decision.response.topics[0].topic_id
     assert decision.records == [
         TopicRecord("t", topic_id),
@@ -97,7 +97,7 @@ def test_minus_one_means_the_defaults() -> None:
 def test_validate_only_answers_the_same_and_writes_nothing() -> None:
     core = controller()
     request = CreateTopicsRequest([Topic("t", 2, 1), Topic("bad name", 1, 1)], validate_only=True)
-    decision = outcome(create_topics(started(core), request, core))
+    decision = run_to_end(create_topics(started(core), request, core))
     assert [result.error_code for result in decision.response.topics] == [0, ErrorCode.INVALID_TOPIC_EXCEPTION]
     assert not decision.records
 
@@ -285,7 +285,7 @@ def test_before_directory_ids_none_are_written() -> None:
     core = controller()
     image = started(core)
     apply(image, [FeatureLevelRecord("metadata.version", 16)])
-    decision = outcome(create_topics(image, CreateTopicsRequest([Topic("t", 1, 1)]), core))
+    decision = run_to_end(create_topics(image, CreateTopicsRequest([Topic("t", 1, 1)]), core))
     [partition] = [record for record in decision.records if isinstance(record, PartitionRecord)]
     assert partition.directories == []
 
@@ -343,7 +343,7 @@ def test_what_is_asked_for_twice_is_not_deleted() -> None:
             Named(None, b"y" * 16),
         ]
     )
-    decision = outcome(delete_topics(image, request, 6, core))
+    decision = run_to_end(delete_topics(image, request, 6, core))
     assert not decision.records
     assert {one.error_code for one in decision.response.responses} == {ErrorCode.INVALID_REQUEST}
     assert [one.error_message for one in decision.response.responses] == [
@@ -358,7 +358,7 @@ def test_what_is_asked_for_twice_is_not_deleted() -> None:
 @pytest.mark.parametrize(("version", "code"), [(2, ErrorCode.INVALID_REQUEST), (3, ErrorCode.TOPIC_DELETION_DISABLED)])
 def test_deletion_can_be_switched_off(version: int, code: ErrorCode) -> None:
     core = controller("delete.topic.enable=false")
-    decision = outcome(delete_topics(started(core), DeleteTopicsRequest(topic_names=["a", "b"]), version, core))
+    decision = run_to_end(delete_topics(started(core), DeleteTopicsRequest(topic_names=["a", "b"]), version, core))
     assert [(one.name, one.error_code) for one in decision.response.responses] == [("a", code), ("b", code)]
 
 
@@ -425,7 +425,7 @@ def test_additions_named_twice_and_validate_only() -> None:
         (ErrorCode.INVALID_REQUEST, "Duplicate topic name."),
         (0, None),
     ]
-    decision = outcome(
+    decision = run_to_end(
         create_partitions(image, CreatePartitionsRequest([More("a", 3, None)], validate_only=True), controller())
     )
     assert [one.error_code for one in decision.response.results] == [0]

@@ -24,12 +24,12 @@ from odradek.protocol.records.control import (
     encode_end_transaction_batch,
 )
 from odradek.protocol.records.record import Record, decode_records, iterate_records
-from odradek.protocol.records.steps import run_to_end
 from odradek.protocol.records.validation import (
     read_produced_header,
     validate_batch,
     validate_client_batch,
 )
+from odradek.protocol.steps import run_to_end
 from odradek.storage.append_plan import AppendOrigin, check_batch, plan_append
 from odradek.storage.log_config import LogConfig
 from odradek.storage.record_inspection import inspect_batch

@@ -11,7 +11,7 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.down_conversion import ConvertedRecords, down_convert
 from odradek.protocol.records.record import Record
-from odradek.protocol.records.steps import run_to_end
+from odradek.protocol.steps import run_to_end
 from support.java import OLD_KAFKA_VERSION, java_or_skip
 from support.random_records import random_records
 from support.record_batches import JavaRecordBatches
