@@ -103,13 +103,14 @@ $(LONG_PARTS): $(VENV)/.installed-dev
 test-large: $(VENV)/.installed-dev
 	$(PYTEST) -s -m long tests/scale/test_pipeline_scale.py
 
-## check: lint, format, types, import layers
+## check: lint, format, types, import layers, the floor plan of each package
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p odradek
 	MYPYPATH=tests:bench $(BIN)/mypy --strict --explicit-package-bases tests bench
 	$(BIN)/lint-imports
+	$(BIN)/python tests/tools/floor_plan.py
 
 ## format: let ruff format and sort what it can
 format: $(VENV)/.installed-dev

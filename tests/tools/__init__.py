@@ -1,0 +1,1 @@
+"""Tools of `make check` that no package on an index offers."""
