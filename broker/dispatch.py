@@ -32,6 +32,8 @@ from .slices import Slices
 from .stall_report import RequestSeen
 
 API_KEY_AND_VERSION = Struct(">hh")
+KIND = Struct(">I")
+"""API key and version as one number, by which routes are found."""
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +114,7 @@ class RequestInService(RequestContext):
         client_id: str | None,
         now_ms: int,
         owns_frame: bool,
+        in_slices: bool,
     ) -> None:
         self._connection: Connection | _Unheard | None = connection
         self._route = route
@@ -124,7 +127,7 @@ class RequestInService(RequestContext):
         self.connection_id = connection.connection_id
         self.now_ms = now_ms
         self.owns_frame = owns_frame
-        self.in_slices = False
+        self.in_slices = in_slices
 
     @property
     def name(self) -> str:
@@ -219,6 +222,7 @@ class Dispatcher:
         self._broker = broker
         self._time_s = broker.timers.time_s
         self._routes: dict[int, Route] = {}
+        """By :data:`KIND`."""
         self._instead: dict[int, Handler] = {}
         self._last: RequestInService | None = None
 
@@ -236,10 +240,10 @@ class Dispatcher:
         if len(frame) < API_KEY_AND_VERSION.size:
             connection.refuse(f"a frame of {len(frame)} bytes is no request")
             return
-        api_key, version = API_KEY_AND_VERSION.unpack_from(frame)
-        route = self._routes.get(api_key << 16 | version & 0xFFFF) or self._route(api_key, version)
+        (kind,) = KIND.unpack_from(frame)
+        route = self._routes.get(kind) or self._route(kind)
         if route is None:
-            connection.refuse(describe_unserved(api_key, version))
+            connection.refuse(describe_unserved(*API_KEY_AND_VERSION.unpack_from(frame)))
             return
         client_id = None
         try:
@@ -255,35 +259,33 @@ class Dispatcher:
         except ProtocolError as error:
             connection.refuse(FaultyFrame(frame, error, client_id))
             return
+        self._serve(connection, route, correlation_id, client_id, request, owned)
+
+    def _serve(
+        self,
+        connection: Connection,
+        route: Route,
+        correlation_id: int,
+        client_id: str | None,
+        request: Any,
+        owned: bool,
+        is_large: bool = False,
+    ) -> None:
+        """Serves a decoded request, in slices if its handler asks for them. ``is_large``: it has reserved memory."""
         connection.last_used_ms = self._time_s() * 1000
         now_ms = time_ns() // 1_000_000
-        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned)
+        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
         self._last = in_service
         try:
             steps = route.handle(self._broker, request, in_service, in_service)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its own request, and nothing else
             _failed(connection, in_service, request, error)
             return
+        if is_large:
+            steps = _with_memory(connection, in_service, steps)
         if steps is not None:
             in_service.in_slices = True
             connection.run(steps, partial(_failed, connection, in_service, request))
-
-    def _serve_large(
-        self, connection: Connection, route: Route, correlation_id: int, client_id: str | None, request: Any
-    ) -> Iterator[object]:
-        """Serves a request that was decoded in slices, in slices too."""
-        connection.last_used_ms = self._time_s() * 1000
-        in_service = RequestInService(connection, route, correlation_id, client_id, time_ns() // 1_000_000, True)
-        in_service.in_slices = True
-        try:
-            steps = route.handle(self._broker, request, in_service, in_service)
-            if steps is not None:
-                yield from steps
-        except Exception as error:  # noqa: BLE001 - as in dispatch()
-            _failed(connection, in_service, request, error)
-        if not in_service.is_answered:
-            # It waits for others, perhaps for minutes: what it keeps is bounded by what it waits in.
-            connection.release_memory()
 
     @property
     def slices(self) -> Slices:
@@ -295,10 +297,11 @@ class Dispatcher:
     def _large(self) -> LargeRequests:
         config = self._broker.config
         budget = MemoryBudget(config.get_int(TOTAL_BYTES_KEY))
-        return LargeRequests(budget, config.get_int(MAX_BYTES_KEY), self._serve_large)
+        return LargeRequests(budget, config.get_int(MAX_BYTES_KEY), self._serve)
 
-    def _route(self, api_key: int, version: int) -> Route | None:
-        """The route of an (API, version) used for the first time, or None where it is not served."""
+    def _route(self, kind: int) -> Route | None:
+        """The route of a :data:`KIND` that is used for the first time, or None if it is not served."""
+        api_key, version = API_KEY_AND_VERSION.unpack(KIND.pack(kind))
         if api_key not in ANNOUNCED:
             return None
         lowest, highest = served_versions(api_key)
@@ -310,8 +313,19 @@ class Dispatcher:
             return Route(description, version, _skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
-        self._routes[api_key << 16 | version & 0xFFFF] = route
+        self._routes[kind] = route
         return route
+
+
+def _with_memory(
+    connection: Connection, in_service: RequestInService, steps: Iterator[object] | None
+) -> Iterator[object]:
+    """The steps of a request that has reserved memory, which it keeps until they are taken and it is answered."""
+    if steps is not None:
+        yield from steps
+    if not in_service.is_answered:
+        # It waits for others, perhaps for minutes: what it keeps is bounded by what it waits in.
+        connection.release_memory()
 
 
 def _failed(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:

@@ -32,14 +32,14 @@ ELEMENT_BYTES = 400
 MAX_BYTES_KEY = "odradek.request.decoded.max.bytes"
 TOTAL_BYTES_KEY = "odradek.request.decoded.total.bytes"
 
-Served = Callable[[Connection, "Route", int, str | None, Any], Iterator[object]]
-"""Serves a decoded request in steps: ``(connection, route, correlation id, client id, request)``."""
+Serve = Callable[[Connection, "Route", int, str | None, Any, bool, bool], None]
+"""Serves a decoded request: ``(connection, route, correlation id, client id, request, owns its frame, is large)``."""
 
 
 class LargeRequests:
     """Decodes large frames."""
 
-    def __init__(self, budget: MemoryBudget, request_max_bytes: int, serve: Served) -> None:
+    def __init__(self, budget: MemoryBudget, request_max_bytes: int, serve: Serve) -> None:
         """``budget``: for all requests together. ``request_max_bytes``: what one request may take of it."""
         self._budget = budget
         self._request_max_bytes = min(request_max_bytes, budget.total_bytes)
@@ -94,7 +94,7 @@ class LargeRequests:
 
     def _decode(self, large: "LargeRequest") -> Iterator[object]:
         request, _ = yield from large.route.decode_steps(large.frame, large.position)
-        yield from self._serve(large.connection, large.route, large.correlation_id, large.client_id, request)
+        self._serve(large.connection, large.route, large.correlation_id, large.client_id, request, True, True)
 
 
 class LargeRequest:
