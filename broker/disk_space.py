@@ -1,8 +1,9 @@
 """When a disk is low or full, and what its owner may lose for that: rules, no disk.
 
-Owns: the states and the marks between them, with hysteresis; which segments go under the cap. Never does: I/O, reading
-a clock. Invariants: clients' records are refused below the lowest mark; nothing that a topic's own limits keep is
-picked for removal unless the owner has set a cap for the whole node. Source: our own; a full disk halts Kafka's broker.
+Pure. Owns: the states and the marks between them, with hysteresis; which segments go under the cap. Never does: I/O,
+reading a clock. Invariants: clients' records are refused below the lowest mark; nothing that a topic's own limits keep
+is picked for removal unless the owner has set a cap for the whole node. Source: our own; a full disk halts Kafka's
+broker.
 """
 
 import heapq

@@ -1,8 +1,8 @@
 """Reads what a Fetch request wants: one pass over its partitions under the limits of bytes.
 
-Owns: nothing. Never does: waiting (:mod:`.fetch_wait` does), answering. Invariant: at least one whole batch is returned
-for the first partition that has one, however small the limits, so that a consumer always gets on (KIP-74).
-Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
+Pure but for the given logs. Owns: nothing. Never does: waiting (:mod:`.fetch_wait` does), answering. Invariant: at
+least one whole batch is returned for the first partition that has one, however small the limits, so that a consumer
+always gets on (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Incremental fetch sessions: the broker remembers what a consumer fetches and answers only what changed.
 
-Owns: the cache of sessions and what each client was last told. Never does: I/O, reading logs, a clock.
+Pure. Owns: the cache of sessions and what each client was last told. Never does: I/O, reading logs, a clock.
 Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist; a session belongs to requests
 with topic ids or to requests with names, never both. Source: KIP-227, KIP-516; ``FetchSession.scala`` and
 ``FetchManager``.

@@ -1,7 +1,7 @@
 """A Fetch request that waits for data: long polling.
 
-Owns: its registration with the partitions and its timer. Never does: polling. Invariant: completes exactly once, by
-enough appended bytes, by a change of a partition, or by its timer. Source: ``DelayedFetch``.
+Pure. Owns: its registration with the partitions and its timer. Never does: polling. Invariant: completes exactly once,
+by enough appended bytes, by a change of a partition, or by its timer. Source: ``DelayedFetch``.
 """
 
 from collections.abc import Callable, Iterable

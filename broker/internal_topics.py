@@ -1,4 +1,4 @@
-"""The topics that belong to the broker itself. Source: ``org.apache.kafka.common.internals.Topic``."""
+"""The topics that belong to the broker itself. Source: ``org.apache.kafka.common.internals.Topic``. Pure."""
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"

@@ -1,9 +1,9 @@
 """What a log line may hold, and how many lines one place in the code may write.
 
-Owns: the escaping and cutting of text that clients send, the budget of each log call. Never does: I/O, reading a clock.
-Invariants: a line holds printable characters only, so no client can forge a second one; a log call writes at most
-`BURST_BYTES` at once and `BYTES_A_SECOND` on average, whatever makes it write; memory is bounded by the number of log
-calls in the code. What is left out is counted, and the count is written.
+Pure. Owns: the escaping and cutting of text that clients send, the budget of each log call. Never does: I/O, reading a
+clock. Invariants: a line holds printable characters only, so no client can forge a second one; a log call writes at
+most `BURST_BYTES` at once and `BYTES_A_SECOND` on average, whatever makes it write; memory is bounded by the number of
+log calls in the code. What is left out is counted, and the count is written.
 """
 
 import re

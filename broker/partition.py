@@ -1,8 +1,8 @@
 """A partition that this broker leads: its log, and who waits for it to grow.
 
-Owns: the log, the leader epoch, the waiting fetches. Never does: deciding what a request means. Invariant: with one
-replica the high watermark is the log end offset, but for what is to be synced first (docs/durability.md). Source:
-``Partition.scala``.
+Pure but for the given log. Owns: the log, the leader epoch, the waiting fetches. Never does: deciding what a request
+means. Invariant: with one replica the high watermark is the log end offset, but for what is to be synced first
+(docs/durability.md). Source: ``Partition.scala``.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The partitions of this broker by topic name and id.
 
-Owns: which partitions there are. Never does: files (the log directory does), deciding which ought to be (the metadata
-does). Source: ``ReplicaManager``.
+Pure but for log lines. Owns: which partitions there are. Never does: files (the log directory does), deciding which
+ought to be (the metadata does). Source: ``ReplicaManager``.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """When sessions may expire after a stall: the rules, without a clock.
 
-Owns: how long the broker was stalled, and whether expirations are held back. Never does: I/O, reading a clock.
+Pure. Owns: how long the broker was stalled, and whether expirations are held back. Never does: I/O, reading a clock.
 Invariants: time in which the broker could not read does not count for a session; after a stall nothing expires before
 what lay in the sockets was read and a grace has passed, so that heartbeats under way arrive; a member that is gone
 still expires, because holds together last `HOLD_MAX_MS` at most. Kafka has no such rule: its sessions end after a pause

@@ -1,4 +1,4 @@
-"""What a handler knows of a request besides its body."""
+"""What a handler knows of a request besides its body. Pure."""
 
 from typing import Protocol, TypeVar
 

@@ -1,6 +1,6 @@
 """What ran while the event loop stood still, in words.
 
-Owns: the wording of the warning. Never does: I/O, reading a clock, looking at threads.
+Pure. Owns: the wording of the warning. Never does: I/O, reading a clock, looking at threads.
 """
 
 from typing import NamedTuple

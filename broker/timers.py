@@ -1,9 +1,9 @@
 """Timers of the broker: one queue for all, driven by one timer of the event loop.
 
-Owns: what is due when. Never does: reading a clock of its own (the shell gives one), keeping cancelled callbacks alive.
-Deadlines are rounded up to a tick, so that thousands of sessions share few wake-ups: setting a timer costs a dictionary
-look-up and an append, cancelling or postponing one an assignment. Who was postponed stays in its bucket, and goes to
-that of its deadline when the first is due: a session that fifteen heartbeats renew moves once. Source: Kafka's
+Pure. Owns: what is due when. Never does: reading a clock of its own (the shell gives one), keeping cancelled callbacks
+alive. Deadlines are rounded up to a tick, so that thousands of sessions share few wake-ups: setting a timer costs a
+dictionary look-up and an append, cancelling or postponing one an assignment. Who was postponed stays in its bucket, and
+goes to that of its deadline when the first is due: a session that fifteen heartbeats renew moves once. Source: Kafka's
 hierarchical timing wheel (``SystemTimer``), for the same reason; here one level of buckets in a heap does, since the
 heap holds ticks and not timers.
 """

@@ -1,7 +1,7 @@
 """Where the producer's records wait: batches by partition, what may be sent now, what a failure does to the order.
 
-Owns: the queues of batches, the sequence numbers of idempotence, the memory bound. Never does: I/O, clocks (every call
-takes ``now_ms``), encoding, futures' results (a batch carries its callers' futures as opaque values).
+Pure. Owns: the queues of batches, the sequence numbers of idempotence, the memory bound. Never does: I/O, clocks (every
+call takes ``now_ms``), encoding, futures' results (a batch carries its callers' futures as opaque values).
 
 Invariants: batches of a partition are sent in the order of their records; after a failure nothing more of that
 partition is sent until all of its batches in flight are answered, then the oldest goes first, so that retries with

@@ -1,6 +1,6 @@
 """Makes the source of functions that count what decoding a message would make, without making it.
 
-Owns: the form of these counters. Never does: I/O, compiling. Invariant of what it makes: the count is that of the
+Pure. Owns: the form of these counters. Never does: I/O, compiling. Invariant of what it makes: the count is that of the
 elements of all arrays and of all tagged fields, as far as the bytes are well-formed, and at least ``most + 1`` if there
 are more than ``most``; nothing is allocated for them. Malformed bytes end the count: the decoder then refuses them at
 the same place. So memory for a request is reserved before its decoding begins.

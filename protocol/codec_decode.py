@@ -1,9 +1,9 @@
 """Makes the source of the function that decodes one version of a message.
 
-Owns: the form of decoders. Never does: I/O, compiling. Invariants of what it makes: no slice, list or number is made
-from a length before it was compared with the bytes left; malformed bytes raise ProtocolError and nothing else;
-structures are never recursive. Neighbouring fields of fixed size, and the length that follows them, are unpacked in
-one call; a message is made without ``__init__``, its slots assigned directly (each measured as the fastest way).
+Pure. Owns: the form of decoders. Never does: I/O, compiling. Invariants of what it makes: no slice, list or number is
+made from a length before it was compared with the bytes left; malformed bytes raise ProtocolError and nothing else;
+structures are never recursive. Neighbouring fields of fixed size, and the length that follows them, are unpacked in one
+call; a message is made without ``__init__``, its slots assigned directly (each measured as the fastest way).
 """
 
 from codecs import utf_8_decode

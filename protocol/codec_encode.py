@@ -1,8 +1,8 @@
 """Makes the source of the functions that encode one version of a message.
 
-Owns: the form of encoders. Never does: I/O, compiling. Invariants of what it makes: a value that the version cannot
-carry, null where there is none, a number out of range, all raise ProtocolError; a tagged field is written only when it
-differs from its default, and by rising tag. Neighbouring fields of fixed size are packed in one call.
+Pure. Owns: the form of encoders. Never does: I/O, compiling. Invariants of what it makes: a value that the version
+cannot carry, null where there is none, a number out of range, all raise ProtocolError; a tagged field is written only
+when it differs from its default, and by rising tag. Neighbouring fields of fixed size are packed in one call.
 """
 
 from struct import error

@@ -1,7 +1,8 @@
 """What the generated codecs call: varints, tagged fields, and the wording of refusals.
 
-Owns: the slow and rare parts of decoding and encoding, written once. Never does: I/O. Invariant: nothing here reads
-behind the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``, ``RawTaggedFieldWriter``.
+Pure. Owns: the slow and rare parts of decoding and encoding, written once. Never does: I/O. Invariant: nothing here
+reads behind the buffer's end, and no varint is longer than 5 bytes. Source: Kafka's ``ByteUtils``,
+``RawTaggedFieldWriter``.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """What the makers of decoders and encoders share: wire formats of fixed size, least sizes, and lines of source.
 
-Owns: the source text while it grows. Never does: I/O, compiling.
+Pure. Owns: the source text while it grows. Never does: I/O, compiling.
 """
 
 from typing import Any, Final

@@ -1,7 +1,7 @@
 """Makes the source of decoders and encoders that work in steps: generators that yield every STEP_ELEMENTS elements.
 
-Owns: what they do otherwise than the plain functions. Never does: I/O, compiling. Invariants of what it makes: a step
-handles STEP_ELEMENTS elements (structures, strings, tagged fields) or NUMBERS_A_STEP numbers of an array at most;
+Pure. Owns: what they do otherwise than the plain functions. Never does: I/O, compiling. Invariants of what it makes: a
+step handles STEP_ELEMENTS elements (structures, strings, tagged fields) or NUMBERS_A_STEP numbers of an array at most;
 messages and bytes are those of the plain functions, except that unknown tagged fields are skipped when decoding. No
 request handler reads them, and a frame may hold one for every three bytes.
 

@@ -1,6 +1,7 @@
 """What Kafka 4.3.1 says for each error code, and which errors a client may retry.
 
-Owns: the texts of Kafka's class ``Errors``; they go over the wire in ``error_message`` fields. Taken from its jar.
+Pure. Owns: the texts of Kafka's class ``Errors``; they go over the wire in ``error_message`` fields. Taken from its
+jar.
 """
 
 MESSAGES: dict[int, str] = {

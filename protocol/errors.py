@@ -1,7 +1,8 @@
 """Kafka's error codes, and the two exceptions that everything above the codec speaks.
 
-Owns: the codes of Apache Kafka 4.3.1 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the names
-and numbers are Kafka's; texts and what may be retried stand in :mod:`.error_messages`, imported when first asked for.
+Pure. Owns: the codes of Apache Kafka 4.3.1 (its class ``Errors``) by number and name. Never does: I/O. Invariant: the
+names and numbers are Kafka's; texts and what may be retried stand in :mod:`.error_messages`, imported when first asked
+for.
 """
 
 from enum import IntEnum

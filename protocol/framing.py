@@ -1,8 +1,8 @@
 """Cuts a byte stream into Kafka's frames: an int32 size, then that many bytes.
 
-Owns: the bytes of a frame that has not wholly arrived. Never does: I/O, decoding. Invariant: no size is believed before
-it is held against the limit, and no memory is taken for a frame beyond it. Source: Kafka's protocol guide, "Common
-Request and Response Structure", and ``NetworkReceive``.
+Pure. Owns: the bytes of a frame that has not wholly arrived. Never does: I/O, decoding. Invariant: no size is believed
+before it is held against the limit, and no memory is taken for a frame beyond it. Source: Kafka's protocol guide,
+"Common Request and Response Structure", and ``NetworkReceive``.
 
 What a frame costs: one that lies wholly in the bytes received is a view of them (no copy). One that ends in a later
 read is copied once. Of a large one only the part that was received together with its size is copied; the rest is read

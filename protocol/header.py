@@ -1,9 +1,10 @@
 """The headers before requests and responses, and whole frames of both.
 
-Owns: which version of the header goes with which version of an API. Never does: I/O. Invariants: a request's header is
-flexible (version 2) from the API's first flexible version on, a response's (version 1) too, but for ApiVersions, whose
-responses always carry header version 0: a client must be able to read the answer to a version that the broker does not
-know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and ``responseHeaderVersion``.
+Pure. Owns: which version of the header goes with which version of an API. Never does: I/O. Invariants: a request's
+header is flexible (version 2) from the API's first flexible version on, a response's (version 1) too, but for
+ApiVersions, whose responses always carry header version 0: a client must be able to read the answer to a version that
+the broker does not know (KIP-511). Source: KIP-482, Kafka's ``ApiMessageType.requestHeaderVersion`` and
+``responseHeaderVersion``.
 """
 
 from collections.abc import Callable, Generator

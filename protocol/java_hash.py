@@ -1,7 +1,8 @@
 """Java's hash codes and the order in which its hash maps walk through strings: answers of Kafka depend on both.
 
-Owns: ``String.hashCode``, the bucket rule of ``HashMap``. Never does: I/O. Invariant: within a bucket the order of
-insertion stays, through growth too. Source: ``java.lang.String``, ``java.util.HashMap`` (16 buckets, load factor 0.75).
+Pure. Owns: ``String.hashCode``, the bucket rule of ``HashMap``. Never does: I/O. Invariant: within a bucket the order
+of insertion stays, through growth too. Source: ``java.lang.String``, ``java.util.HashMap`` (16 buckets, load factor
+0.75).
 """
 
 from collections.abc import Iterable

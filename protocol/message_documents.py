@@ -1,8 +1,8 @@
 """Messages of the table as the JSON that Kafka's own tools print.
 
-Owns: the rules of Kafka's generated ``*JsonConverter`` classes (which fields a version shows, how bytes and ids look)
-and of Jackson's text. Never does: I/O, decoding of records. Invariant: `kafka_json(document(m, v))` is what Kafka's
-converter prints for the same message, unknown tagged fields apart, which have no place there.
+Pure. Owns: the rules of Kafka's generated ``*JsonConverter`` classes (which fields a version shows, how bytes and ids
+look) and of Jackson's text. Never does: I/O, decoding of records. Invariant: `kafka_json(document(m, v))` is what
+Kafka's converter prints for the same message, unknown tagged fields apart, which have no place there.
 """
 
 import base64

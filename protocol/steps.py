@@ -1,6 +1,6 @@
 """Long work as a generator, which whoever runs it may interrupt after each step.
 
-A step takes less than 1 ms. What the generator yields is ignored; what it returns is the result.
+A step takes less than 1 ms. What the generator yields is ignored; what it returns is the result. Pure.
 """
 
 from collections.abc import Generator

@@ -1,6 +1,6 @@
 """The states of a transaction: numbers in the records of ``__transaction_state``, names for people and in answers.
 
-Which may follow which is the coordinator's (:mod:`..broker.transactions.states`). Source: ``TransactionState``.
+Which may follow which is the coordinator's (:mod:`..broker.transactions.states`). Source: ``TransactionState``. Pure.
 """
 
 from enum import IntEnum

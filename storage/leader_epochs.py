@@ -2,9 +2,9 @@
 
     leader-epoch-checkpoint    text lines: version (0), number of entries, then `<epoch> <start offset>` for each
 
-Owns: the entries and their file. On disk at the latest when the recovery point moves: what lies behind it is found
-again in the batches. Invariant: epochs and start offsets rise together. Source: Kafka's LeaderEpochFileCache; KIP-101,
-KIP-279.
+Pure but for the given file layer. Owns: the entries and their file. On disk at the latest when the recovery point
+moves: what lies behind it is found again in the batches. Invariant: epochs and start offsets rise together. Source:
+Kafka's LeaderEpochFileCache; KIP-101, KIP-279.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,8 @@
 """The configuration of one log: Kafka's topic keys as typed values.
 
-Owns: names, units and Kafka's defaults. Never does: parsing text or knowing the server's synonyms (`broker.config`
-does). Sizes are bytes, times ms; -1 means no limit where Kafka says so. Source: Kafka's LogConfig and TopicConfig.
+Pure. Owns: names, units and Kafka's defaults. Never does: parsing text or knowing the server's synonyms
+(`broker.config` does). Sizes are bytes, times ms; -1 means no limit where Kafka says so. Source: Kafka's LogConfig and
+TopicConfig.
 """
 
 from dataclasses import dataclass

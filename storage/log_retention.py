@@ -1,6 +1,6 @@
 """Which segments retention removes, and files that wait to be removed.
 
-Pure but for `RemovalQueue.remove_due`. Only whole segments go, from the oldest on, and only those wholly below the high
+Pure but for the given file layer. Only whole segments go, from the oldest on, and only those wholly below the high
 watermark. Source: Kafka's UnifiedLog.deleteOldSegments; LocalLog.deleteSegmentFiles.
 """
 

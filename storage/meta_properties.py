@@ -4,7 +4,7 @@
     partition.metadata     `version: 0` and `topic_id: ` with the id in the same base64url
     .kafka_cleanshutdown   `{"version":0,"brokerEpoch":N}`; written last at a clean stop, removed once logs are loaded
 
-Pure but for the given file layer. Source: Kafka's MetaProperties (KIP-866), PartitionMetadataFile,
+Pure but for log lines and the given file layer. Source: Kafka's MetaProperties (KIP-866), PartitionMetadataFile,
 CleanShutdownFileHandler (KIP-966).
 """
 

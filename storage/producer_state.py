@@ -1,8 +1,8 @@
 """What a partition knows of its idempotent and transactional producers: sequences, epochs, open transactions.
 
-Owns: the last five batches of each producer, the transactions that are undecided, or decided beyond the high watermark.
-Never does: I/O (`producer_snapshots` keeps the files). `check` refuses and changes nothing; `apply` changes, after the
-batch is in the log. Invariant: `apply` over all batches of a log, from any snapshot on, gives the same state.
+Pure. Owns: the last five batches of each producer, the transactions that are undecided, or decided beyond the high
+watermark. Never does: I/O (`producer_snapshots` keeps the files). `check` refuses and changes nothing; `apply` changes,
+after the batch is in the log. Invariant: `apply` over all batches of a log, from any snapshot on, gives the same state.
 Source: Kafka's ProducerStateManager, ProducerAppendInfo, ProducerStateEntry; KIP-98.
 """
 

@@ -1,6 +1,6 @@
 """What lies in the log directories of a dead broker, as plain facts for the plan.
 
-Owns: nothing. Never does: I/O, deciding. Source: the names and files of Kafka's log directories, 2.8 to 4.x.
+Pure. Owns: nothing. Never does: I/O, deciding. Source: the names and files of Kafka's log directories, 2.8 to 4.x.
 """
 
 from dataclasses import dataclass, field

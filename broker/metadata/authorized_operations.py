@@ -1,6 +1,6 @@
 """What a client may do, as the bits that answers carry: everything, as long as nobody is refused anything.
 
-Source: AclEntry.supportedOperations, Utils.to32BitField; KIP-430.
+Source: AclEntry.supportedOperations, Utils.to32BitField; KIP-430. Pure.
 """
 
 from enum import IntEnum

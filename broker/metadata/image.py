@@ -1,9 +1,9 @@
 """The metadata image: what the records of ``__cluster_metadata-0`` say, as data that handlers read.
 
-Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, and every other record kept as
-it was. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record. What there
-are thousands of is a tuple: a start makes each partition several times.
-Invariant: ``topics_by_name`` and ``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
+Pure. Owns: topics, partitions, configs, registrations, feature levels, producer ids, quotas, and every other record
+kept as it was. Never does: I/O, reading a clock, changing by itself: :mod:`.replay` changes it, record by record. What
+there are thousands of is a tuple: a start makes each partition several times. Invariant: ``topics_by_name`` and
+``topics_by_id`` hold the same topics. Source: Kafka's MetadataImage and its parts.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """Reading metadata records out of snapshots and of the log, whole transactions only, with every damage named.
 
-Owns: what counts (a transaction that never ended doesn't), and the error that says where reading stopped. Never does:
-writing, interpreting a record beyond its frame. Invariant: what is yielded had a right CRC and is a record of Kafka's.
-Source: RecordsBatchReader, MetadataBatchLoader; KIP-630, KIP-868.
+Owns: what counts (a transaction that never ended doesn't), and the error that says where reading stopped. Pure but for
+the given file layer. Never does: writing, interpreting a record beyond its frame. Invariant: what is yielded had a
+right CRC and is a record of Kafka's. Source: RecordsBatchReader, MetadataBatchLoader; KIP-630, KIP-868.
 """
 
 from collections.abc import Callable, Iterator

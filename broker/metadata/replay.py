@@ -1,8 +1,8 @@
 """Replaying metadata records: the only way the image changes, for loading, serving and real Kafka's records alike.
 
-Owns: what each record type does. Never does: I/O, reading a clock, deciding. Invariant: every record type of Kafka
-4.3.1 has an entry in the tables below; a record that contradicts the image raises MetadataCorruption, as a controller
-of Kafka's stops. Source: the ``replay`` methods of Kafka's Delta classes.
+Pure. Owns: what each record type does. Never does: I/O, reading a clock, deciding. Invariant: every record type of
+Kafka 4.3.1 has an entry in the tables below; a record that contradicts the image raises MetadataCorruption, as a
+controller of Kafka's stops. Source: the ``replay`` methods of Kafka's Delta classes.
 """
 
 from collections.abc import Callable

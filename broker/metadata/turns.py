@@ -1,7 +1,7 @@
 """Who may change the metadata: one at a time, in the order in which they asked.
 
-Owns: the queue. Never does: I/O, waiting. Invariant: who has the turn gives it back once, whatever happens. Source: the
-event queue of Kafka's QuorumController, which handles one event after the other on one thread.
+Pure. Owns: the queue. Never does: I/O, waiting. Invariant: who has the turn gives it back once, whatever happens.
+Source: the event queue of Kafka's QuorumController, which handles one event after the other on one thread.
 """
 
 from collections import deque

@@ -3,7 +3,7 @@
     SCRAM-SHA-256=[name=alice,password=alice-secret]
     SCRAM-SHA-512=[name=alice,iterations=8192,salt="N3E=",saltedpassword="YCE="]
 
-Pure but for the salt, which is passed in. Source: Kafka's ScramParser, ScramFormatter; RFC 5802.
+Pure: the salt is passed in. Source: Kafka's ScramParser, ScramFormatter; RFC 5802.
 """
 
 import base64

@@ -1,3 +1,4 @@
 """The transaction coordinator's decisions: transactional ids, their producers and the transactions they have open.
-Pure.
+
+Pure: no socket, task, file or clock.
 """

@@ -2,7 +2,7 @@
 
 A key is its type as int16 (0), then TransactionLogKey; a value its version as int16, then TransactionLogValue; no value
 is a tombstone. Value version 1 (with the tagged fields of KIP-890) is written where transaction.version is finalised at
-1 or more. Pure. Source: ``TransactionLog``, ``TransactionCoordinatorRecordSerde``.
+1 or more. Pure but for log lines. Source: ``TransactionLog``, ``TransactionCoordinatorRecordSerde``.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Whom the reconciliation of a consumer group waits for, from what ConsumerGroupDescribe says of its members.
 
 Owns: reading epochs and assignments (KIP-848). Never does: classic groups, whose description says nothing about it.
-Invariant: pure. Source: ``ConsumerGroupMember``, ``CurrentAssignmentBuilder``.
+Pure. Source: ``ConsumerGroupMember``, ``CurrentAssignmentBuilder``.
 """
 
 from __future__ import annotations

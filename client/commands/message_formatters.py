@@ -8,7 +8,7 @@
     TransactionLogMessageFormatter    transactional ids, from __transaction_state, as JSON
     ShareGroupStateMessageFormatter   share groups, from __share_group_state, as JSON
 
-Pure but for the lines of LoggingMessageFormatter. Source: ``org.apache.kafka.tools.consumer``.
+LoggingMessageFormatter prints; the others do no I/O. Source: ``org.apache.kafka.tools.consumer``.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """How commands print: Kafka's columns, or JSON.
 
-Pure but for ``click.echo``.
+Everything is printed by ``click.echo``.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """What one reading of a table is about: a partition's directory, or a log directory itself.
 
-Pure but for `plan_*`, which list directories. Tasks are picklable and travel to executors.
+`plan_*` list directories; nothing else does I/O. Tasks are picklable and travel to executors.
 """
 
 from collections.abc import Callable, Iterator, Sequence

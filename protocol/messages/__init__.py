@@ -1,6 +1,6 @@
 """The message classes, one for each message of the table, in modules by family.
 
-Importing this package imports none of them. Generated from the message table by
+Pure. Importing this package imports none of them. Generated from the message table by
 ``python -m odradek.protocol.generate``; do not edit.
 """
 

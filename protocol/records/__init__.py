@@ -1,1 +1,4 @@
-"""Record batches of format version 2: headers, records, building, compression, control records. Bytes in, bytes out."""
+"""Record batches of format version 2: headers, records, building, compression, control records. Bytes in, bytes out.
+
+Pure.
+"""

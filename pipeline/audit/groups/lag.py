@@ -1,6 +1,6 @@
 """What only all directories together say of groups: how far they are behind, and since when.
 
-Pure but for `answers`, which asks the replicas. The moment as of which all holds is `--at`, else
+`answers` asks the replicas; nothing else does I/O. The moment as of which all holds is `--at`, else
 `--now`, else the latest time of a record, or when the directories were last in use if that is earlier: a snapshot reads
 the same whenever it is looked at, and wherever it was copied to.
 """

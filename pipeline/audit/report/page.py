@@ -1,7 +1,8 @@
 """The page of an audit: one HTML file that needs nothing else, opens at once and stays below a few MB.
 
-Pure: the audit's result in, text out. Summary, plots and numbers are HTML and SVG, there without scripts; the map of
-partitions and the long tables are drawn by page.js out of the JSON inside. A policy in the page forbids every request.
+The audit's result in, text out; style and script are read from this package. Summary, plots and numbers are HTML and
+SVG, there without scripts; the map of partitions and the long tables are drawn by page.js out of the JSON inside. A
+policy in the page forbids every request.
 """
 
 from html import escape

@@ -1,6 +1,6 @@
 """What an audit says on the terminal: the verdict, findings by name with what to do, who lags, where the page is.
 
-Pure but for the console that it prints to. The worst comes first.
+It prints to the given console and does no other I/O. The worst comes first.
 """
 
 from collections.abc import Sequence
