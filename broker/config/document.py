@@ -1,4 +1,4 @@
-"""The generated part of docs/configuration.md: the keys that have an effect here, their types, defaults and rules.
+"""The generated part of docs/configuration.md: the keys with an effect, with their types, defaults and rules.
 
 ``python -m odradek.broker.config.document docs/configuration.md`` writes it between the two marks of that page.
 """
@@ -17,8 +17,8 @@ END = "<!-- end of generated -->"
 
 
 def effective_table() -> str:
-    """The keys with effect as a Markdown table, alphabetical."""
-    lines = ["| key | type | default | takes | may change | what it does |", "|---|---|---|---|---|---|"]
+    """The keys with an effect as a Markdown table, in alphabetical order."""
+    lines = ["| key | type | default | values | dynamic | what it does |", "|---|---|---|---|---|---|"]
     for key in sorted(EFFECTIVE):
         definition = server_keys()[key]
         default = OUR_DEFAULTS.get(key, definition.default)
@@ -33,7 +33,7 @@ def effective_table() -> str:
 
 
 def with_table(page: str) -> str:
-    """A page with the table put between its marks. Raises ValueError where a mark is missing."""
+    """The page with the table between its marks. Raises ValueError if a mark is missing."""
     before, found_begin, rest = page.partition(BEGIN)
     _, found_end, after = rest.partition(END)
     if not (found_begin and found_end):

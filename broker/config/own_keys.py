@@ -1,8 +1,8 @@
-"""The configuration keys that are ours and not Kafka's: what Kafka has no key for.
+"""Odradek's own configuration keys, for settings that Kafka does not have.
 
-Owns: their facts, in the shape of ``data/server-keys.json``. Never does: redefining a key of Kafka's. Invariant: every
-name begins with ``odradek.``, so that no later Kafka can take it, and every key has an effect. A real Kafka passes over
-them in a file (it logs unknown keys), so one file serves both.
+Owns: their definitions, in the format of ``data/server-keys.json``. Never does: redefine a key of Kafka. Invariant:
+every name begins with ``odradek.``, so that no later Kafka uses it, and every key has an effect. Kafka ignores these
+keys in a file (it logs unknown keys), so one file works for both.
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default": "false",
             "validator": None,
             "importance": "HIGH",
-            "what": "Whether acks=all, and a commit of offsets, is answered only when its records are on disk, as"
-            " survives a power failure; consumers see records once they are. One sync serves all that wait.",
+            "what": "Whether acks=all and offset commits are answered only after their records are synced to disk, so"
+            " that they survive a power failure. Consumers see only synced records. Waiting requests share a sync.",
         },
         "odradek.fetch.check.crcs": {
             "type": "BOOLEAN",
             "default": "false",
             "validator": None,
             "importance": "MEDIUM",
-            "what": "Whether every batch is checked (CRC, offsets, leader epoch) before a Fetch sends it: a damaged one"
+            "what": "Whether every batch is checked (CRC, offsets, leader epoch) before a Fetch sends it. A damaged one"
             " is answered with CORRUPT_MESSAGE and named in the log. Records are then read into memory, not sent by"
             " sendfile.",
         },
@@ -35,16 +35,16 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default": str(16 << 20),
             "validator": {"kind": "range", "min": 1 << 16},
             "importance": "LOW",
-            "what": "The most that the members of one classic group may hold: what they send in JoinGroup, and 1 KiB"
-            " each. Beyond it JoinGroup is answered GROUP_MAX_SIZE_REACHED (docs/limits.md).",
+            "what": "The maximum memory for the members of one classic group: what they send in JoinGroup, and 1 KiB"
+            " each. Above it JoinGroup is answered with GROUP_MAX_SIZE_REACHED (docs/limits.md).",
         },
         "odradek.groups.members.max.bytes": {
             "type": "LONG",
             "default": str(64 << 20),
             "validator": {"kind": "range", "min": 1 << 20},
             "importance": "LOW",
-            "what": "The same of all classic groups together; beyond it JoinGroup is answered COORDINATOR_NOT_AVAILABLE"
-            " until there is room.",
+            "what": "The same for all classic groups together. Above it JoinGroup is answered with"
+            " COORDINATOR_NOT_AVAILABLE until there is room.",
         },
         "odradek.log.dirs.max.bytes": {
             "type": "LONG",
@@ -52,38 +52,38 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "validator": {"kind": "range", "min": -1},
             "importance": "HIGH",
             "what": "The most that all files of all log.dirs may take together. Near it the oldest segments of topics"
-            " with cleanup.policy=delete are deleted, whatever their own retention says; -1 no cap.",
+            " with cleanup.policy=delete are deleted, whatever their own retention says; -1: no cap.",
         },
         "odradek.log.dirs.min.free.bytes": {
             "type": "LONG",
             "default": "-1",
             "validator": {"kind": "range", "min": -1},
             "importance": "MEDIUM",
-            "what": "With less than this free on the file system of a log directory, producers are refused with a"
-            " retriable error until there is room; -1 is 64 MiB, or a sixteenth of a smaller file system.",
+            "what": "If less than this is free on the file system of a log directory, producers are refused with a"
+            " retriable error until there is space. -1: 64 MiB, or a sixteenth of a file system below 1 GiB.",
         },
         "odradek.metrics.listener": {
             "type": "STRING",
             "default": "",
             "validator": {"kind": "address"},
             "importance": "LOW",
-            "what": "host:port where Prometheus reads the metrics (docs/metrics.md), port 0 any free one; nothing for"
-            " no metrics.",
+            "what": "host:port where Prometheus reads the metrics (docs/metrics.md); port 0 is any free port; empty: no"
+            " metrics.",
         },
         "odradek.produce.check.records": {
             "type": "BOOLEAN",
             "default": "false",
             "validator": None,
             "importance": "MEDIUM",
-            "what": "Whether every record of every batch is looked at before it is appended, as Kafka does: lengths,"
-            " offsets, timestamps. Otherwise only the first record is, unless the topic needs more.",
+            "what": "Whether every record of every batch is checked before it is appended, as Kafka does: lengths,"
+            " offsets, timestamps. If false, only the first record is checked, unless the topic requires more.",
         },
         "odradek.request.decoded.max.bytes": {
             "type": "LONG",
             "default": str(16 << 20),
             "validator": {"kind": "range", "min": 1 << 20},
             "importance": "LOW",
-            "what": "The most memory that the elements of one request may take, 400 bytes each; a request with more"
+            "what": "The maximum memory for the elements of one request, counted as 400 bytes each. A request with more"
             " closes its connection (docs/limits.md).",
         },
         "odradek.request.decoded.total.bytes": {
@@ -91,17 +91,17 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default": str(64 << 20),
             "validator": {"kind": "range", "min": 1 << 20},
             "importance": "LOW",
-            "what": "The memory that the elements of all large requests may take together; further ones wait in turn.",
+            "what": "The maximum memory for the elements of all large requests together; further ones wait in turn.",
         },
     }
 )
-"""Key -> its facts (``definition.KeyDefinition``), and in ``what`` one sentence for docs/configuration.md.
+"""Key -> its definition (``definition.KeyDefinition``); ``what`` is the sentence for docs/configuration.md.
 
     "odradek.example.bytes": {
         "type": "LONG",
         "default": "-1",
         "validator": {"kind": "range", "min": -1},
         "importance": "MEDIUM",
-        "what": "How many bytes examples may take; -1 any number.",
+        "what": "The most bytes that examples may take; -1: no limit.",
     },
 """
