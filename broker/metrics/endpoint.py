@@ -1,16 +1,18 @@
 """A small HTTP server on the event loop that shows the metrics: GET /metrics, nothing else.
 
-Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most and comes
-within seconds, or its connection is closed. Source: Prometheus' exposition formats (by prometheus_client).
+Owns: its listener. Never does: threads, TLS, keeping connections. Invariants: a request is a few KiB at most and is
+answered within seconds, or its connection is closed; one turn of the event loop makes one piece of all answers, and an
+answer that its client does not read is made no further. Source: Prometheus' exposition formats (by prometheus_client).
 """
 
 import asyncio
 import contextlib
 import logging
+from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
+
+from .pieces import Source, encoded
 
 logger = logging.getLogger(__name__)
 
@@ -21,10 +23,11 @@ MAX_WAIT_S = 10.0
 class MetricsEndpoint:
     """Listens from `start` to `stop`."""
 
-    def __init__(self, collector: Collector) -> None:
-        """``collector`` is asked for its metrics at each request."""
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(collector)
+    def __init__(self, source: Source) -> None:
+        """``source`` is asked for its metrics at each request."""
+        self._source = source
+        self._turn = asyncio.Lock()
+        """Held by the answer that is continued in this turn of the event loop."""
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> int:
@@ -43,8 +46,7 @@ class MetricsEndpoint:
         try:
             async with asyncio.timeout(MAX_WAIT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(self._answer(head.decode("latin-1").split("\r\n")))
-                await writer.drain()
+                await self._send(self._answer(head.decode("latin-1").split("\r\n")), writer)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ConnectionError):
             pass  # nobody is there to be told
         finally:
@@ -52,19 +54,39 @@ class MetricsEndpoint:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    def _answer(self, head: list[str]) -> bytes:
+    async def _send(self, parts: Iterator[bytes], writer: asyncio.StreamWriter) -> None:
+        while True:
+            async with self._turn:
+                part = next(parts, None)
+                await asyncio.sleep(0)  # the others' turn, before a further part of any answer is made
+            if part is None:
+                return
+            writer.write(part)
+            await writer.drain()
+
+    def _answer(self, head: list[str]) -> Iterator[bytes]:
         words = head[0].split(" ")
         if len(words) != 3 or words[1].partition("?")[0] != "/metrics":
-            return _response("404 Not Found", "text/plain; charset=utf-8", b"the metrics are at /metrics\n")
+            yield _response("404 Not Found", b"the metrics are at /metrics\n")
+            return
         if words[0] != "GET":
-            return _response("405 Method Not Allowed", "text/plain; charset=utf-8", b"GET only\n")
+            yield _response("405 Method Not Allowed", b"GET only\n")
+            return
         accepted = next((line.partition(":")[2] for line in head[1:] if line.lower().startswith("accept:")), "")
         encode, content_type = choose_encoder(accepted)
-        return _response("200 OK", content_type, encode(self._registry))
+        # HTTP/1.0 knows no chunks: there the end of the connection ends the answer.
+        in_chunks = words[2] != "HTTP/1.0"
+        coding = "Transfer-Encoding: chunked\r\n" if in_chunks else ""
+        yield f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n{coding}Connection: close\r\n\r\n".encode()
+        for piece in encoded(self._source, encode):
+            if piece:
+                yield b"%x\r\n%b\r\n" % (len(piece), piece) if in_chunks else piece
+        if in_chunks:
+            yield b"0\r\n\r\n"
 
 
-def _response(status: str, content_type: str, body: bytes) -> bytes:
-    fields = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+def _response(status: str, body: bytes) -> bytes:
+    fields = f"Content-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return f"HTTP/1.1 {status}\r\n{fields}".encode() + body
 
 

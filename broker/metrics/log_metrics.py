@@ -5,20 +5,31 @@ Names are those that the usual rules of the JMX exporter give Kafka's MBeans (`k
 the broker's parts when somebody asks. Source: Kafka's UnifiedLog, LogCleaner and LogCleanerManager (newGauge).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
+from ...storage.log import Log
 from ...storage.log_directory import LogDirectory
 from ..cleaner_state import CleanerState
+from .pieces import Sample, in_pieces
 from .space_metrics import space_metrics
 
 PARTITION_LABELS = ("topic", "partition")
 
 
-class LogMetrics(Collector):
-    """Collects when it is asked."""
+LOG_GAUGES: Sequence[tuple[str, str, Callable[[Log], int]]] = (
+    ("kafka_log_log_size", "Bytes of a partition's segments.", lambda log: log.size_in_bytes),
+    ("kafka_log_log_logstartoffset", "The log start offset.", lambda log: log.log_start_offset),
+    ("kafka_log_log_logendoffset", "The log end offset.", lambda log: log.log_end_offset),
+    ("kafka_log_log_numlogsegments", "Segments.", lambda log: len(log.segments)),
+)
+"""Name, meaning and value of what each log has."""
+
+
+class LogMetrics:
+    """Collects when it is asked, in pieces."""
 
     def __init__(
         self,
@@ -31,8 +42,8 @@ class LogMetrics(Collector):
         self._cleaner = cleaner
         self._clock_ms = clock_ms
 
-    def collect(self) -> Iterable[Metric]:
-        """All metrics with their values of now."""
+    def pieces(self) -> Iterator[Metric]:
+        """All metrics with their values of now. Metrics of one name that follow each other are one family."""
         yield from self._of_logs()
         yield from space_metrics(self._directories)
         state = self._cleaner()
@@ -40,19 +51,14 @@ class LogMetrics(Collector):
             yield from self._of_cleaner(state)
             yield from self._of_uncleanable(state)
 
-    def _of_logs(self) -> Iterable[Metric]:
-        size = GaugeMetricFamily("kafka_log_log_size", "Bytes of a partition's segments.", labels=PARTITION_LABELS)
-        start = GaugeMetricFamily("kafka_log_log_logstartoffset", "The log start offset.", labels=PARTITION_LABELS)
-        end = GaugeMetricFamily("kafka_log_log_logendoffset", "The log end offset.", labels=PARTITION_LABELS)
-        segments = GaugeMetricFamily("kafka_log_log_numlogsegments", "Segments.", labels=PARTITION_LABELS)
-        for directory in self._directories:
-            for (topic, partition), log in sorted(directory.logs.items()):
-                labels = (topic, str(partition))
-                size.add_metric(labels, log.size_in_bytes)
-                start.add_metric(labels, log.log_start_offset)
-                end.add_metric(labels, log.log_end_offset)
-                segments.add_metric(labels, len(log.segments))
-        return size, start, end, segments
+    def _of_logs(self) -> Iterator[Metric]:
+        # In the order of the dictionary: Prometheus needs no other, and sorting 20,000 partitions takes 10 ms.
+        logs = [item for directory in self._directories for item in directory.logs.items()]
+        for name, what, value in LOG_GAUGES:
+            yield from in_pieces(
+                partial(GaugeMetricFamily, name, what, labels=PARTITION_LABELS),
+                (Sample((topic, str(partition)), value(log)) for (topic, partition), log in logs),
+            )
 
     def _of_cleaner(self, state: CleanerState) -> Iterable[Metric]:
         last = state.last_round
@@ -107,11 +113,16 @@ class LogMetrics(Collector):
             refusals = [refusal for refusal in state.uncleanable.values() if refusal.directory == path]
             count.add_metric((path,), len(refusals))
             waiting.add_metric((path,), sum(refusal.cleanable_bytes for refusal in refusals))
-        attempts = GaugeMetricFamily(
-            "odradek_log_cleaner_uncleanable_attempts",
-            "How often it was tried to clean a partition that can't be cleaned, and why it can't.",
-            labels=(*PARTITION_LABELS, "reason"),
+        yield from (count, waiting)
+        yield from in_pieces(
+            partial(
+                GaugeMetricFamily,
+                "odradek_log_cleaner_uncleanable_attempts",
+                "How often it was tried to clean a partition that can't be cleaned, and why it can't.",
+                labels=(*PARTITION_LABELS, "reason"),
+            ),
+            [
+                Sample((topic, str(partition), refusal.reason), refusal.attempts)
+                for (topic, partition), refusal in state.uncleanable.items()
+            ],
         )
-        for (topic, partition), refusal in sorted(state.uncleanable.items()):
-            attempts.add_metric((topic, str(partition), refusal.reason), refusal.attempts)
-        return count, waiting, attempts

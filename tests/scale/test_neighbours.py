@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.heavy_background import BACKGROUND
+from support.heavy_background import BACKGROUND, SCRAPE
 from support.heavy_background import CONFIGS as BACKGROUND_CONFIGS
 from support.heavy_requests import ROWS, Scale
 from support.neighbour import Neighbour, Seen
@@ -70,3 +70,9 @@ def test_others_go_on_beside_work_of_the_broker(row: str, tmp_path: Path, capsys
 def test_others_go_on_beside_a_fifth_of_it(row: str, tmp_path: Path) -> None:
     with OurBroker(tmp_path, CONFIGS) as broker:
         judge(observed(broker, ROWS[row](broker.port, Scale(CI_SHARE))), CI_LOOP_MS)
+
+
+@pytest.mark.ci
+def test_others_go_on_beside_a_fifth_of_a_scrape(tmp_path: Path) -> None:
+    with OurBroker(tmp_path, BACKGROUND_CONFIGS) as broker:
+        judge(observed(broker, BACKGROUND[SCRAPE](broker, Scale(CI_SHARE))), CI_LOOP_MS)

@@ -3,9 +3,11 @@
 Each of :data:`BACKGROUND` is one line of the second table in docs/limits.md.
 """
 
+import re
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Callable
 
 from odradek.protocol.header import encode_request
@@ -22,6 +24,7 @@ CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.backoff.ms": "100",
     "metadata.log.max.record.bytes.between.snapshots": "10000",
+    "odradek.metrics.listener": "127.0.0.1:0",
 }
 
 Background = Callable[[OurBroker, Scale], Prepared]
@@ -116,10 +119,28 @@ def _audit(broker: OurBroker, scale: Scale) -> Prepared:
     return audit
 
 
+def _scrape(broker: OurBroker, scale: Scale) -> Prepared:
+    heavy = Heavy(broker.port)
+    for number in range(4):
+        heavy.ask(create([f"measured-{number}"], scale.of(5_000)), 5)
+    found = re.search(r"metrics at (http\S+)", broker.log())
+    assert found is not None, "the broker says where its metrics are"
+    url = found[1]
+
+    def scrape() -> None:
+        for _ in range(3):
+            with urllib.request.urlopen(url) as answer:
+                assert answer.read().count(b"kafka_log_log_size{") >= 4 * scale.of(5_000)
+
+    return scrape
+
+
+SCRAPE = "three scrapes of the metrics of 20,000 partitions"
 BACKGROUND: dict[str, Background] = {
     "deletion of a topic of 20 GB": _deletion,
     "retention of 5 GB while it is written": _retention,
     "writing and compacting 1.2 GB": _compaction,
     "creation of 15,000 partitions with metadata snapshots": _snapshot,
     "an audit of the same directory, 2 GB": _audit,
+    SCRAPE: _scrape,
 }
