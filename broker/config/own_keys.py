@@ -35,15 +35,16 @@ OWN_KEYS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default": str(16 << 20),
             "validator": {"kind": "range", "min": 1 << 16},
             "importance": "LOW",
-            "what": "The maximum memory for the members of one classic group: what they send in JoinGroup, and 1 KiB"
-            " each. Above it JoinGroup is answered with GROUP_MAX_SIZE_REACHED (docs/limits.md).",
+            "what": "The maximum memory for the members of one group: what they send in JoinGroup or"
+            " ConsumerGroupHeartbeat, the partitions that they own, and 1 KiB each. Above it these requests are"
+            " answered with GROUP_MAX_SIZE_REACHED (docs/limits.md).",
         },
         "odradek.groups.members.max.bytes": {
             "type": "LONG",
             "default": str(64 << 20),
             "validator": {"kind": "range", "min": 1 << 20},
             "importance": "LOW",
-            "what": "The same for all classic groups together. Above it JoinGroup is answered with"
+            "what": "The same for all groups together. Above it a request that needs more is answered with"
             " COORDINATOR_NOT_AVAILABLE until there is room.",
         },
         "odradek.log.dirs.max.bytes": {

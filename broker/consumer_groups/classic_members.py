@@ -43,7 +43,13 @@ from .fencing import fence
 from .group import ConsumerGroup
 from .heartbeat import reconcile
 from .member import ClassicMemberMetadata, ConsumerGroupMember, MemberState
-from .membership import existing_member, existing_static_member, refuse_if_full, subscribe_static_member
+from .membership import (
+    existing_member,
+    existing_static_member,
+    refuse_if_full,
+    refuse_without_memory,
+    subscribe_static_member,
+)
 from .migration import Installation, downgrade, may_downgrade_replacing
 from .reconciliation import OwnedPartitions
 from .subscription import (
@@ -92,6 +98,7 @@ def join(core: "HasConsumerGroups", group: ConsumerGroup, joining: Joining) -> N
         client_host=f"/{joining.context.client_host}",
         classic=ClassicMemberMetadata(joining.request.session_timeout_ms, tuple(joining.protocols)),
     )
+    refuse_without_memory(core, group, updated)
     owned = by_topic_id(subscription.owned_partitions, core.topics)
     updated, install = _step(core, group, member, updated, owned, effects)
     _answer_when_stored(group, joining, updated, install)

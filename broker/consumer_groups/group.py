@@ -10,8 +10,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ..groups.memory import GroupMemory
 from .assignors.interface import Assignment, TopicId
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
+from .memory import member_bytes, names_bytes
 
 INITIAL_EPOCH = 1
 NO_EPOCH = -1
@@ -73,7 +75,9 @@ class ConsumerGroup:
         "group_epoch",
         "group_id",
         "has_subscription_metadata",
+        "member_bytes",
         "members",
+        "memory",
         "metadata_hash",
         "partition_epochs",
         "refresh_deadline",
@@ -86,8 +90,12 @@ class ConsumerGroup:
         "target_assignment",
     )
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, memory: GroupMemory) -> None:
+        """``memory`` counts the bytes of the members of this group and of others."""
         self.group_id = group_id
+        self.memory = memory
+        self.member_bytes = 0
+        """The bytes of the members and of the topics that regular expressions match."""
         self.group_epoch = INITIAL_EPOCH
         self.metadata_hash = 0
         self.assignment_epoch = INITIAL_EPOCH
@@ -107,6 +115,10 @@ class ConsumerGroup:
         self.refresh_deadline = REFRESH_NOW
         self.rejoin_timeouts: set[str] = set()
         """Members of the classic protocol that were told to join again, and have the rebalance timeout for it."""
+
+    def __del__(self) -> None:
+        # A group ends by a tombstone, with its partition, or when it becomes a classic group.
+        self.memory.used_bytes -= self.member_bytes
 
     def __repr__(self) -> str:
         return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
@@ -241,6 +253,7 @@ class ConsumerGroup:
         if old is not None:
             self._uncount(old)
         self.members[member.member_id] = member
+        self._hold(member_bytes(member))
         _count_names(self.subscribed_topics, member.subscribed_topic_names, 1)
         _count(self.subscribed_regexes, member.subscribed_topic_regex, 1)
         _count(self.server_assignors, member.server_assignor, 1)
@@ -263,7 +276,12 @@ class ConsumerGroup:
         if old.instance_id is not None and self.static_members.get(old.instance_id) == member_id:
             del self.static_members[old.instance_id]
 
+    def _hold(self, more: int) -> None:
+        self.member_bytes += more
+        self.memory.used_bytes += more
+
     def _uncount(self, member: ConsumerGroupMember) -> None:
+        self._hold(-member_bytes(member))
         _count_names(self.subscribed_topics, member.subscribed_topic_names, -1)
         _count(self.subscribed_regexes, member.subscribed_topic_regex, -1)
         _count(self.server_assignors, member.server_assignor, -1)
@@ -296,9 +314,12 @@ class ConsumerGroup:
     def put_resolved(self, regex: str, resolved: ResolvedRegularExpression | None) -> None:
         """Takes in the topics of a regular expression, or forgets them."""
         self._count_matches(self.subscribed_topics, regex, -1)
-        self.resolved.pop(regex, None)
+        old = self.resolved.pop(regex, None)
+        if old is not None:
+            self._hold(-names_bytes(old.topics))
         if resolved is not None:
             self.resolved[regex] = resolved
+            self._hold(names_bytes(resolved.topics))
             self._count_matches(self.subscribed_topics, regex, 1)
 
 

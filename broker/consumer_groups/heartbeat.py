@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from ..groups.effects import ConsumerRebalanceDue, ConsumerSessionExpired, Effects, consumer_session_key, rebalance_key
+from ..groups.memory import GroupMemory
 from ..groups.records import CoordinatorRecord
 from ..groups.states import GroupState
 from ..request import RequestContext
@@ -19,7 +20,14 @@ from .assignors.interface import TopicId
 from .fencing import leave
 from .group import ConsumerGroup
 from .member import ConsumerGroupMember, MemberState, PartitionEpochs
-from .membership import check_epoch, existing_member, existing_static_member, refuse_if_full, subscribe_static_member
+from .membership import (
+    check_epoch,
+    existing_member,
+    existing_static_member,
+    refuse_if_full,
+    refuse_without_memory,
+    subscribe_static_member,
+)
 from .migration import upgraded
 from .reconciliation import NO_INDEXES, OwnedPartitions, Reconciliation
 from .records import current_record
@@ -66,6 +74,7 @@ def consumer_group_heartbeat(
         # Nothing has changed: all further steps would find that out, one after the other.
         changed = updated
     else:
+        refuse_without_memory(core, group, updated)
         changed = _step(core, group, member, updated, owned, effects)
     set_session_timer(core, group.group_id, changed.member_id, effects)
     response = ConsumerGroupHeartbeatResponse(
@@ -91,7 +100,7 @@ def _group_of(
     if classic is None or classic.state is GroupState.DEAD:
         if not joins:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-        return ConsumerGroup(group_id)
+        return ConsumerGroup(group_id, GroupMemory())
     if not joins:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
     return upgraded(core, classic, effects, records)

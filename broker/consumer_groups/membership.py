@@ -8,9 +8,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ..groups.memory import limit_reached
 from ..groups.records import CoordinatorRecord
 from .group import NO_ASSIGNMENT, ConsumerGroup
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember
+from .memory import NAME_BYTES, member_bytes
 from .reconciliation import OwnedPartitions
 from .records import current_record, member_record, member_tombstones, target_record
 
@@ -28,6 +30,38 @@ def refuse_if_full(core: "HasConsumerGroups", group: ConsumerGroup, member_id: s
             ErrorCode.GROUP_MAX_SIZE_REACHED,
             f"The consumer group has reached its maximum capacity of {max_size} members.",
         )
+
+
+def refuse_without_memory(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
+    """Checks that there is memory for a member as its request describes it.
+
+    Raises KafkaError GROUP_MAX_SIZE_REACHED, which ends a client, if the group itself has reached
+    ``odradek.group.members.max.bytes``, and COORDINATOR_NOT_AVAILABLE, after which a client tries again, if all groups
+    together have reached ``odradek.groups.members.max.bytes``. A member that asks for no more than it has is never
+    refused. What the coordinator assigns is counted, but refuses no request of the member that gets it.
+    """
+    # A static member that comes back has the place of the one that had its instance id.
+    stored = group.members.get(updated.member_id) or group.members.get(
+        group.static_members.get(updated.instance_id or "", "")
+    )
+    growth = member_bytes(updated) - (0 if stored is None else member_bytes(stored))
+    regex = updated.subscribed_topic_regex
+    if regex and regex not in group.subscribed_regexes:
+        # What the new expressions match is known only when they have been resolved. Until then all topics are counted.
+        unresolved = 1 + max(0, len(group.subscribed_regexes) - len(group.resolved))
+        growth += unresolved * core.topics.count * NAME_BYTES
+    refusal = limit_reached(core.config, group.member_bytes, core.memory, growth)
+    if refusal is None:
+        return
+    error, key = refusal
+    logger.warning(
+        "group %r: a request of client id %r for a member of %d bytes is refused: the limit is %s",
+        group.group_id,
+        updated.client_id,
+        member_bytes(updated),
+        key,
+    )
+    raise KafkaError(error, f"There is no memory for this member of the group: the limit is {key}.")
 
 
 def existing_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:

@@ -56,7 +56,7 @@ def upgraded(
     """The consumer group that a classic one becomes by ``records``. Raises KafkaError GROUP_ID_NOT_FOUND."""
     records.append(group_tombstone(classic.group_id))
     if classic.state is GroupState.EMPTY:
-        return ConsumerGroup(classic.group_id)
+        return ConsumerGroup(classic.group_id, GroupMemory())
     _validate_upgrade(core, classic)
     try:
         group = _consumer_group(classic, core.topics)
@@ -93,7 +93,8 @@ def _validate_upgrade(core: "HasConsumerGroups", classic: ClassicGroup) -> None:
 
 
 def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup:
-    group = ConsumerGroup(classic.group_id)
+    # It exists until its records make the group that is kept, so it is not counted in the memory of all groups.
+    group = ConsumerGroup(classic.group_id, GroupMemory())
     generation_id = classic.generation_id
     group.group_epoch = generation_id
     group.assignment_epoch = generation_id

@@ -47,7 +47,7 @@ def replay(core: "HasConsumerGroups", key: Any, value: Any) -> None:
             return
         if key.group_id in core.stored_groups or key.group_id in core.unserved_groups:
             raise ProtocolError(f"Group {key.group_id!r} is not a consumer group")
-        group = ConsumerGroup(key.group_id)
+        group = ConsumerGroup(key.group_id, core.memory)
         core.consumer_groups[key.group_id] = group
         # A simple group, which offsets brought into being: it becomes this one.
         core.groups.pop(key.group_id, None)

@@ -33,6 +33,11 @@ class GroupTopics:
         if has_new:
             self.version_with_new_topics = self.version
 
+    @property
+    def count(self) -> int:
+        """The number of topics."""
+        return len(self._image().topics_by_name)
+
     def names(self) -> Iterator[str]:
         """The names of all topics."""
         return iter(self._image().topics_by_name)

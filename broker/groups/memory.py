@@ -1,11 +1,13 @@
-"""The memory that members of classic groups hold, and its limits.
+"""The memory that members of groups hold, and its limits.
 
-Owns: the count of bytes, and whether a JoinGroup has room. Never does: I/O. Invariant: a group's bytes are counted for
-as long as the group object lives. Kafka bounds the number of members (``group.max.size``) and, since a group is stored
-as one record, what its members send for the chosen protocol (``max.message.bytes`` of ``__consumer_offsets``, 1 MiB).
-It does not bound what waits for a rebalance; the two limits here are ours.
+Owns: the count of bytes, and whether a request has room. Never does: I/O. Invariant: a group's bytes are counted for
+as long as the group object lives. Kafka bounds the number of members (``group.max.size``) and, since a classic group is
+stored as one record, what its members send for the chosen protocol (``max.message.bytes`` of ``__consumer_offsets``,
+1 MiB). It does not bound what waits for a rebalance, nor what members of consumer groups send; the two limits here are
+ours. The bytes of consumer groups are in :mod:`..consumer_groups.memory`.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
@@ -31,8 +33,13 @@ class GroupMemory:
 
 
 def bytes_of(protocols: "Protocols") -> int:
-    """What a member with these protocols holds."""
-    return MEMBER_BYTES + sum(len(name) + len(metadata) for name, metadata in protocols)
+    """The bytes of a classic member with these protocols."""
+    return MEMBER_BYTES + protocol_bytes(protocols)
+
+
+def protocol_bytes(protocols: Iterable[tuple[str, bytes]]) -> int:
+    """The bytes of the protocols that a member sent in JoinGroup."""
+    return sum(len(name) + len(metadata) for name, metadata in protocols)
 
 
 def refusal_of(
@@ -45,10 +52,20 @@ def refusal_of(
     """
     member = group.members.get(member_id)
     growth = bytes_of(protocols) - (0 if member is None else bytes_of(member.protocols))
+    return limit_reached(config, group.member_bytes, group.memory, growth)
+
+
+def limit_reached(
+    config: "GroupCoordinatorConfig", group_bytes: int, memory: GroupMemory, growth: int
+) -> tuple[ErrorCode, str] | None:
+    """The error of a request that makes a group of ``group_bytes`` grow by ``growth``, and the key of the limit.
+
+    None if there is room. A request that asks for no more than there is already is never refused.
+    """
     if growth <= 0:
         return None
-    if group.member_bytes + growth > config.group_members_max_bytes:
+    if group_bytes + growth > config.group_members_max_bytes:
         return ErrorCode.GROUP_MAX_SIZE_REACHED, GROUP_MAX_KEY
-    if group.memory.used_bytes + growth > config.groups_members_max_bytes:
+    if memory.used_bytes + growth > config.groups_members_max_bytes:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, TOTAL_MAX_KEY
     return None

@@ -15,6 +15,7 @@ from collections import defaultdict
 from functools import partial
 
 from odradek.broker.consumer_groups.group import ConsumerGroup, ConsumerGroupState
+from odradek.broker.consumer_groups.memory import member_bytes, names_bytes
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.metadata.image import PartitionImage, TopicImage
 from odradek.protocol.api_keys import ApiKey
@@ -426,6 +427,8 @@ class ConsumerGroupSimulator:
             }
             assert group.static_members == static
             assert group.target_assignment.keys() <= group.members.keys()
+            members = sum(map(member_bytes, group.members.values()))
+            assert group.member_bytes == members + sum(names_bytes(one.topics) for one in group.resolved.values())
 
     def _check_owners(self, group: ConsumerGroup) -> None:
         owned: dict[TopicPartition, int] = {}
