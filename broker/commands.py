@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from .config.errors import ConfigError
 from .config.server_config import ServerConfig
 from .daemon import Daemon
 from .descriptor_limit import raise_descriptor_limit
+from .full_collections import FullCollections
 from .installed_version import installed_version
 from .listening import BindError
 from .logging_setup import count_lines_on, set_up_logging
@@ -96,7 +98,8 @@ async def run(
         await daemon.start()
     except RecoveryStopped:
         return None  # which has said itself how far it has come
-    gc.freeze()
+    collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
+    collections.begin()
     gc.enable()  # serve_options has disabled it
     listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())
     data = ", ".join(str(path.resolve()) for path in daemon.data_directories)
@@ -107,6 +110,7 @@ async def run(
         await stop.wait()
     finally:
         await daemon.stop()
+        collections.end()
         if ready_file is not None:
             remove_ready_file(Path(ready_file))
     if daemon.failure is None:

@@ -39,7 +39,6 @@ from .directory_identity import cordoned_paths, identify
 from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
 from .disk_watch import DiskWatch
 from .dispatch import Dispatcher
-from .full_collections import FullCollections
 from .group_commit import GroupCommit
 from .hosting import Hosting
 from .internal_topics import OFFSETS_TOPIC
@@ -206,7 +205,7 @@ class Daemon:
             Random(),
             self._log_dirs,
             self._moves,
-            Slices(loop.call_soon, monotonic_ms, FullCollections(monotonic_ms).postpone),
+            Slices(loop.call_soon, monotonic_ms),
         )
         self._broker.take_dynamic_configs(image)
         log_bad_configs(image, metadata.node_id)

@@ -87,9 +87,12 @@ class ProduceWork:
         later: Sequence[Later],
         context: RequestContext,
         record_work: RecordWork,
-        complete: Callable[[], None],
+        complete: Callable[["ProduceWork"], None],
     ) -> None:
-        """Appends what is too much for the event loop, or follows such a batch; ``complete`` is called once."""
+        """Appends what is too much for the event loop, or follows such a batch.
+
+        ``complete`` is called once, with this object: a closure that holds it would be a cycle.
+        """
         self._complete = complete
         self._context = context
         self._record_work = record_work
@@ -151,7 +154,7 @@ class ProduceWork:
     def _one_less(self) -> None:
         self._missing -= 1
         if not self._missing:
-            self._complete()
+            self._complete(self)
 
 
 def _always() -> bool:

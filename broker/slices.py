@@ -69,18 +69,8 @@ def _ignore(_: Exception) -> None:
 class Slices:
     """All sliced work of one event loop."""
 
-    def __init__(
-        self,
-        call_soon: Callable[[Callable[[], None]], object],
-        now_ms: Callable[[], float],
-        lasting: Callable[[bool], object] = lambda _: None,
-    ) -> None:
-        """``call_soon`` is the event loop's; ``now_ms`` reads a monotonic clock in milliseconds.
-
-        ``lasting`` is called with True after each turn that leaves work for another one, with False when none is left.
-        """
-        self._lasting = lasting
-        self._is_lasting = False
+    def __init__(self, call_soon: Callable[[Callable[[], None]], object], now_ms: Callable[[], float]) -> None:
+        """``call_soon`` is the event loop's; ``now_ms`` reads a monotonic clock in milliseconds."""
         self._call_soon = call_soon
         self._now_ms = now_ms
         self._new: deque[SlicedWork] = deque()
@@ -122,9 +112,6 @@ class Slices:
         if begun is not None:
             self._run(begun)
         self._is_busy = bool(self._new or self._begun)
-        if self._is_busy or self._is_lasting:
-            self._is_lasting = self._is_busy
-            self._lasting(self._is_busy)
         if self._is_busy:
             self._call_soon(self._turn)
 

@@ -73,7 +73,7 @@ class Log(LogOffsets):
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
         self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
-        self._appender = LogAppender(self, self._producers, descriptors.files)
+        self._appender = LogAppender(self._producers, descriptors.files)
         self._is_open = True
         if loaded.was_recovered and self.log_end_offset > self.recovery_point:
             flush = self.prepare_flush()
@@ -198,8 +198,8 @@ class Log(LogOffsets):
         the code for the producer: `plan_append`'s, `ProducerState.check`'s, KAFKA_STORAGE_ERROR; InspectionNeededError.
         """
         if origin is AppendOrigin.RAFT_LEADER or origin is AppendOrigin.REPLICATION:
-            return self._appender.append_as_follower(buffer, now_ms)
-        return self._appender.append(buffer, leader_epoch, now_ms, origin, header, inspected)
+            return self._appender.append_as_follower(self, buffer, now_ms)
+        return self._appender.append(self, buffer, leader_epoch, now_ms, origin, header, inspected)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
         """Appends batches whose offsets and leader epochs stand in them already: all of them, or none.
@@ -207,7 +207,7 @@ class Log(LogOffsets):
         For replicas, and for the metadata log. Gaps in the offsets are kept. Raises KafkaError: `check_assigned`'s,
         RECORD_LIST_TOO_LARGE, KAFKA_STORAGE_ERROR.
         """
-        return self._appender.append_as_follower(buffer, now_ms)
+        return self._appender.append_as_follower(self, buffer, now_ms)
 
     def begin_append(
         self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None = None
@@ -216,15 +216,15 @@ class Log(LogOffsets):
 
         AppendInfo for a batch that was appended before. Raises as `append_as_leader`.
         """
-        return self._appender.begin(buffer, leader_epoch, now_ms, inspected)
+        return self._appender.begin(self, buffer, leader_epoch, now_ms, inspected)
 
     def complete_append(self, pending: PendingAppend) -> AppendInfo:
         """The last step of an append whose write has ended. Raises StorageError, with the log as it was."""
-        return self._appender.complete(pending)
+        return self._appender.complete(self, pending)
 
     def settle(self) -> None:
         """Ends an append that is under way, by waiting for its write: then the log's end does not move by itself."""
-        self._appender.settle()
+        self._appender.settle(self)
 
     def check_appendable(self, origin: AppendOrigin) -> None:
         """Raises StorageError where nothing, or nothing of a client's, may be appended."""

@@ -71,18 +71,21 @@ class PendingAppend:
 
 
 class LogAppender:
-    """What `Log` does with an append."""
+    """What `Log` does with an append.
 
-    __slots__ = ("_files", "_log", "_pending", "_producers")
+    Each call gets the log: so log and appender form no cycle, and a deleted log is freed without the collector.
+    """
 
-    def __init__(self, log: "Log", producers: LogProducers, files: Files) -> None:
-        self._log = log
+    __slots__ = ("_files", "_pending", "_producers")
+
+    def __init__(self, producers: LogProducers, files: Files) -> None:
         self._producers = producers
         self._files = files
         self._pending: PendingAppend | None = None
 
     def append(
         self,
+        log: "Log",
         buffer: Buffer,
         leader_epoch: int,
         now_ms: int,
@@ -92,14 +95,13 @@ class LogAppender:
     ) -> AppendInfo:
         """See `Log.append_as_leader`."""
         if self._pending is not None:
-            self.settle()
-        log = self._log
+            self.settle(log)
         log.check_appendable(origin)
         first_offset = log.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin, header, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
-            repeated = self._repeated(plan, first_offset, origin)
+            repeated = self._repeated(log, plan, first_offset, origin)
             if repeated is not None:
                 return repeated
         try:
@@ -108,20 +110,19 @@ class LogAppender:
             position = segment.write(plan.parts, plan.size)
         except OSError as error:
             raise log.storage_error(error) from error
-        return self._take_in(plan, first_offset, leader_epoch, segment, position)
+        return self._take_in(log, plan, first_offset, leader_epoch, segment, position)
 
     def begin(
-        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
+        self, log: "Log", buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
     ) -> PendingAppend | AppendInfo:
         """See `Log.begin_append`."""
-        self.settle()
-        log = self._log
+        self.settle(log)
         log.check_appendable(AppendOrigin.CLIENT)
         first_offset = log.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, AppendOrigin.CLIENT, None, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
-            repeated = self._repeated(plan, first_offset, AppendOrigin.CLIENT)
+            repeated = self._repeated(log, plan, first_offset, AppendOrigin.CLIENT)
             if repeated is not None:
                 return repeated
         try:
@@ -132,17 +133,17 @@ class LogAppender:
             raise log.storage_error(error) from error
         return self._pending
 
-    def complete(self, pending: PendingAppend) -> AppendInfo:
+    def complete(self, log: "Log", pending: PendingAppend) -> AppendInfo:
         """See `Log.complete_append`."""
         if pending is self._pending:
-            self.settle()
+            self.settle(log)
         result = pending.result
         assert result is not None, "an append of another log"
         if isinstance(result, StorageError):
             raise result
         return result
 
-    def settle(self) -> None:
+    def settle(self, log: "Log") -> None:
         """Ends an append that is under way, if any: waits for its write, which is one to the page cache."""
         pending = self._pending
         if pending is None:
@@ -150,7 +151,6 @@ class LogAppender:
         pending.write()
         self._pending = None
         pending.descriptor.release()
-        log = self._log
         if pending.error is not None:
             pending.segment.fail_write()
             pending.result = log.storage_error(pending.error)
@@ -159,22 +159,21 @@ class LogAppender:
         else:
             pending.segment.end_write(pending.plan.size)
             pending.result = self._take_in(
-                pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
+                log, pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
             )
 
-    def _repeated(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> AppendInfo | None:
+    def _repeated(self, log: "Log", plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> AppendInfo | None:
         """What became of the batch that this one repeats, None for a new one. Raises `ProducerState.check`'s."""
         duplicate = self._producers.check(plan, first_offset, origin)
         if duplicate is None:
             return None
         first, last, time = duplicate.first_offset, duplicate.last_offset, duplicate.timestamp
-        return AppendInfo(first, last, time, time, self._log.log_start_offset, plan.size, True)
+        return AppendInfo(first, last, time, time, log.log_start_offset, plan.size, True)
 
     def _take_in(
-        self, plan: AppendPlan, first_offset: int, leader_epoch: int, segment: Segment, position: int
+        self, log: "Log", plan: AppendPlan, first_offset: int, leader_epoch: int, segment: Segment, position: int
     ) -> AppendInfo:
         """The batch is in the segment's file: nothing can fail any more."""
-        log = self._log
         header = plan.header
         last_offset = first_offset + header.last_offset_delta
         segment.note_appended(header, first_offset, position, plan.size)
@@ -186,10 +185,9 @@ class LogAppender:
         start, time = log.log_start_offset, header.max_timestamp
         return AppendInfo(first_offset, last_offset, time, plan.log_append_time, start, plan.size, False)
 
-    def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
+    def append_as_follower(self, log: "Log", buffer: Buffer, now_ms: int) -> AppendInfo:
         """See `Log.append_as_follower`."""
-        self.settle()
-        log = self._log
+        self.settle(log)
         log.check_usable()
         batches = check_assigned(buffer, log.log_end_offset)
         first, last = batches[0][1], batches[-1][1]

@@ -119,7 +119,7 @@ def _append_all(
         else:
             work.note(answer, partition, appended)
     if later or work.unsynced:
-        work.finish_later(later, context, broker.record_work, lambda: _answer(work, topics, reply))
+        work.finish_later(later, context, broker.record_work, lambda done: _answer(done, topics, reply))
     else:
         _answer(work, topics, reply)
 

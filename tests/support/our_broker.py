@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 120.0
@@ -56,7 +57,7 @@ class OurBroker:
         assert self._process is not None
         return self._process
 
-    def __enter__(self) -> "OurBroker":
+    def __enter__(self) -> Self:
         self.start()
         return self
 
