@@ -46,8 +46,10 @@ class Coordinators:
         partitions: Partitions,
         timers: Timers,
         clock_ms: Callable[[], int],
+        lost_ms: Callable[[], int],
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch."""
+        """``clock_ms``: wall clock, milliseconds since the epoch. ``lost_ms``: how long the broker has been stalled in
+        all, in ms."""
         image = metadata.image
         self._partitions = partitions
         self._timers = timers
@@ -69,6 +71,7 @@ class Coordinators:
             clock_ms,
             lambda: metadata.next_producer_id(clock_ms()),
             lambda: metadata.image.features.get(TRANSACTION_VERSION, 0),
+            lost_ms,
             partial(self._open_log, TRANSACTION_STATE_TOPIC),
         )
         self._by_topic: dict[str, Coordinator[Any, Any]] = {

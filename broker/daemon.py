@@ -199,7 +199,9 @@ class Daemon:
             config,
             metadata,
             partitions,
-            Coordinators(config_under(image, config, metadata.node_id), metadata, partitions, patient, clock_ms),
+            Coordinators(
+                config_under(image, config, metadata.node_id), metadata, partitions, patient, clock_ms, patient.lost_ms
+            ),
             self._timers,
             connections,
             Random(),

@@ -31,6 +31,7 @@ class Patience:
         "_looked_ms",
         "_suspended_ms",
         "_undrained_ms",
+        "lost_ms",
         "stalled_ms",
     )
 
@@ -38,6 +39,9 @@ class Patience:
         """``suspended_ms``: how long the machine has been suspended so far, by any zero."""
         self.stalled_ms = 0
         """How long the broker has been stalled in all: the clock of sessions is late by this."""
+        self.lost_ms = 0
+        """All stalls, with the time in which the machine was suspended: deducted from the age of a transaction, which
+        the wall clock tells."""
         self._suspended_ms = suspended_ms
         self._due_ms: int | None = None
         self._grace_ms = 0
@@ -71,6 +75,7 @@ class Patience:
         stall_ms = late_ms + slept_ms
         if stall_ms:
             self.stalled_ms += late_ms
+            self.lost_ms += stall_ms
             self._grace_ms = min(max(LEAST_GRACE_MS, stall_ms), LONGEST_GRACE_MS)
             self._looked_ms = now_ms
             self._undrained_ms = 0

@@ -64,6 +64,10 @@ class PatientTimers:
         """The clock of these timers in milliseconds: it stands still while the broker is stalled."""
         return int(self._time_s() * 1000) - self._patience.stalled_ms
 
+    def lost_ms(self) -> int:
+        """How long the broker has been stalled in all, in ms, suspensions of the machine included."""
+        return self._patience.lost_ms
+
     def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
         """Calls ``callback`` after ``delay_ms`` (rounded up to a tick); the handle cancels it."""
         deadline_ms = self.now_ms() + max(0, delay_ms)

@@ -31,17 +31,19 @@ class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
         clock_ms: Callable[[], int],
         new_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
+        lost_ms: Callable[[], int],
         open_log: LogOpener,
     ) -> None:
         """``clock_ms``: wall clock, milliseconds since the epoch; ``new_producer_id``: one that nobody ever had;
-        ``transaction_version``: the feature's level as finalised now.
+        ``transaction_version``: the feature's level as finalised now; ``lost_ms``: how long the broker has been stalled
+        in all, in ms.
         """
         self.config = config
         self.markers = markers
         super().__init__(
             TRANSACTION_STATE_TOPIC,
             config.transaction_state_log_num_partitions,
-            lambda: TransactionCore(self.config, new_producer_id, transaction_version),
+            lambda: TransactionCore(self.config, new_producer_id, transaction_version, lost_ms),
             timers,
             clock_ms,
             open_log,

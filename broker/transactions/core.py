@@ -28,21 +28,33 @@ from .transaction import EPOCH_BUMP_SINCE, Transaction, completed, fenced, prepa
 class TransactionCore:
     """The transactional ids of one partition."""
 
-    __slots__ = ("config", "new_producer_id", "transaction_version", "transactions")
+    __slots__ = (
+        "_lost_ms",
+        "_lost_ms_at_start",
+        "config",
+        "new_producer_id",
+        "transaction_version",
+        "transactions",
+    )
 
     def __init__(
         self,
         config: TransactionCoordinatorConfig,
         new_producer_id: Callable[[], int],
         transaction_version: Callable[[], int],
+        lost_ms: Callable[[], int],
     ) -> None:
         """``new_producer_id``: gives a producer id that nobody ever had; ``transaction_version``: the level of the
-        feature that is finalised now. Under 2 every transaction has an epoch of its own (KIP-890).
+        feature that is finalised now. Under 2 every transaction has an epoch of its own (KIP-890). ``lost_ms``: how
+        long the broker has been stalled in all, in ms.
         """
         self.config = config
         self.new_producer_id = new_producer_id
         self.transaction_version = transaction_version
         self.transactions: dict[str, Transaction] = {}
+        self._lost_ms = lost_ms
+        self._lost_ms_at_start: dict[str, int] = {}
+        """What ``lost_ms`` was when each open transaction began, or when it was loaded."""
 
     def effects(self, now_ms: int) -> TransactionEffects:
         """An empty list of effects for an event at ``now_ms``."""
@@ -60,8 +72,13 @@ class TransactionCore:
         """Takes in a record of the log, just appended or read when loading."""
         if record.transaction is None:
             self.transactions.pop(record.transactional_id, None)
+            self._lost_ms_at_start.pop(record.transactional_id, None)
+            return
+        self.transactions[record.transactional_id] = record.transaction
+        if record.transaction.state is TransactionState.ONGOING:
+            self._lost_ms_at_start.setdefault(record.transactional_id, self._lost_ms())
         else:
-            self.transactions[record.transactional_id] = record.transaction
+            self._lost_ms_at_start.pop(record.transactional_id, None)
 
     def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
         """This topic is part of no client's transaction: a marker in it says nothing."""
@@ -112,8 +129,12 @@ class TransactionCore:
         """A timer has fired."""
         match event:
             case TimedOutCheckDue():
-                for transaction in self.transactions.values():
-                    if transaction.is_timed_out(effects.now_ms):
+                # Only open transactions time out, and each of them has an entry.
+                for transactional_id, lost_ms_at_start in self._lost_ms_at_start.items():
+                    # The broker did not read during a stall, so the client could not end its transaction.
+                    stalled_ms = self._lost_ms() - lost_ms_at_start
+                    transaction = self.transactions[transactional_id]
+                    if transaction.is_timed_out(effects.now_ms - stalled_ms):
                         self.abort_from_here(transaction, effects)
                 effects.atomic = False
                 self._check_time_outs_later(effects)

@@ -51,7 +51,10 @@ class Transaction:
         return is_epoch_exhausted(self.producer_epoch)
 
     def is_timed_out(self, now_ms: int) -> bool:
-        """Whether the open transaction has been open for longer than its client allowed."""
+        """Whether the open transaction has been open for longer than its client allowed.
+
+        ``now_ms`` is the wall clock, less the time in which the broker was stalled since the transaction began.
+        """
         return self.state is TransactionState.ONGOING and self.start_timestamp_ms + self.timeout_ms < now_ms
 
 

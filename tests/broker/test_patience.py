@@ -176,6 +176,18 @@ def test_a_suspended_machine_counts_as_a_stall() -> None:
     assert world.names == ["session"]
 
 
+def test_stalls_and_suspensions_are_lost_time() -> None:
+    patience = Patience(0)
+    patience.armed(1_000)
+    patience.woke(1_000 + 5_000, 0)
+    patience.armed(6_500)
+    patience.woke(6_500 + LATE_MS - 1, 0)
+    patience.armed(7_500)
+    patience.woke(7_500, 60_000)
+    assert patience.lost_ms == 65_000
+    assert patience.stalled_ms == 5_000
+
+
 def test_a_clock_that_is_set_back_is_no_stall() -> None:
     world = World()
     world.expires("session", 100)

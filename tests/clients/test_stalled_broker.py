@@ -1,13 +1,30 @@
-"""A broker process that is stopped for longer than the sessions of its members keeps every one of them."""
+"""A broker process that is stopped for longer than sessions and transactions last keeps every one of them."""
 
 import signal
+import socket
+import struct
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer
 
+from odradek.protocol.codec import decode
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from odradek.protocol.messages.transactions import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from support.our_broker import OurBroker
 
 SESSION_MS = 1_500
@@ -21,6 +38,7 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "auto.create.topics.enable": "true",
 }
+TRANSACTIONS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"}
 ENDED = ("the session of", "is fenced", "goes on without", "did not come back")
 
 
@@ -68,6 +86,56 @@ class Modern:
         self._consumer.close()
 
 
+class Connection:
+    """One connection whose requests are sent without waiting for the answer."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def begin(self, transactional_id: str, timeout_ms: int) -> tuple[int, int]:
+        """Begins a transaction that reaches a partition; the producer's id and epoch."""
+        topics = [CreateTopicsRequest.CreatableTopic("spools", 1, 1)]
+        self.send(CreateTopicsRequest(topics, 10_000), 7)
+        self.receive(CreateTopicsResponse, 7)
+        error: int = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        while error:
+            self.send(InitProducerIdRequest(transactional_id, timeout_ms), 4)
+            known = self.receive(InitProducerIdResponse, 4)
+            error = known.error_code
+            if error:
+                # The topic of the transactions is created for the first coordinator that is looked for.
+                assert error in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
+                self.send(FindCoordinatorRequest(key_type=1, coordinator_keys=[transactional_id]), 4)
+                self.receive(FindCoordinatorResponse, 4)
+        topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("spools", [0])
+        self.send(
+            AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=transactional_id,
+                v3_and_below_producer_id=known.producer_id,
+                v3_and_below_producer_epoch=known.producer_epoch,
+                v3_and_below_topics=[topic],
+            ),
+            3,
+        )
+        added = self.receive(AddPartitionsToTxnResponse, 3)
+        assert added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == 0
+        return known.producer_id, known.producer_epoch
+
+    def send(self, request: Message, version: int) -> None:
+        self._socket.sendall(encode_request(request, version, 7, "transactional"))
+
+    def receive(self, response: type[Message], version: int) -> Any:
+        [size] = struct.unpack(">i", self._socket.recv(4, socket.MSG_WAITALL))
+        frame = self._socket.recv(size, socket.MSG_WAITALL)
+        return decode(response, version, frame, 4 + response_header_version(response.API_KEY, version))[0]
+
+
 def produce(broker: OurBroker) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     producer.produce("spools", b"value")
@@ -91,6 +159,33 @@ def let_time_pass(seconds: float, members: list[Classic | Modern]) -> None:
 
 def rebalances(broker: OurBroker) -> int:
     return sum("rebalances after" in line or ": epoch " in line for line in broker.log().splitlines())
+
+
+def test_a_commit_that_lay_in_the_socket_during_a_stall_is_carried_out(tmp_path: Path) -> None:
+    timeout_ms = 1_500
+    with OurBroker(tmp_path, TRANSACTIONS) as broker, Connection(broker.port) as client:
+        identity = client.begin("tx", timeout_ms)
+        broker.process.send_signal(signal.SIGSTOP)
+        client.send(EndTxnRequest("tx", *identity, True), 3)
+        let_time_pass(2 * timeout_ms / 1000, [])
+        broker.process.send_signal(signal.SIGCONT)
+        assert client.receive(EndTxnResponse, 3).error_code == 0
+        assert broker.stop() == 0
+
+
+@pytest.mark.ci
+def test_a_transaction_goes_on_after_a_stall_for_as_long_as_it_had(tmp_path: Path) -> None:
+    stall_s, rest_s, timeout_ms = 5.0, 6.5, 10_000
+    with OurBroker(tmp_path, TRANSACTIONS) as broker, Connection(broker.port) as client:
+        identity = client.begin("tx", timeout_ms)
+        broker.process.send_signal(signal.SIGSTOP)
+        let_time_pass(stall_s, [])
+        broker.process.send_signal(signal.SIGCONT)
+        # Longer than the grace after the stall, which is as long as the stall: then transactions may time out again.
+        let_time_pass(rest_s, [])
+        client.send(EndTxnRequest("tx", *identity, True), 3)
+        assert client.receive(EndTxnResponse, 3).error_code == 0
+        assert broker.stop() == 0
 
 
 @pytest.mark.parametrize("stalls", [1, 3])

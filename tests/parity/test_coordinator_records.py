@@ -162,7 +162,7 @@ def transactions_of(directory: Path) -> dict[str, Any]:
     """The scripts' transactions as a coordinator of ours loads them, without ids and times."""
     found: dict[str, Any] = {}
     for log in logs(directory, "__transaction_state"):
-        core = TransactionCore(TransactionCoordinatorConfig(), lambda: 0, lambda: 2)
+        core = TransactionCore(TransactionCoordinatorConfig(), lambda: 0, lambda: 2, lambda: 0)
         for _ in load_steps(log, core, 0):  # type: ignore[arg-type]
             pass
         for name, one in core.transactions.items():

@@ -231,6 +231,7 @@ class TransactionHarness:
         self.config = TransactionCoordinatorConfig(transaction_state_log_num_partitions=1)
         self.transaction_version = transaction_version
         self.producer_ids = iter(range(1_000_000, 2_000_000))
+        self.lost_ms = 0
         self._life = 0
         self.start()
 
@@ -259,6 +260,7 @@ class TransactionHarness:
             self._clock,
             lambda: next(self.producer_ids),
             lambda: self.transaction_version,
+            lambda: self.lost_ms,
             lambda _: None,
         )
         self.broker = SimpleNamespace(

@@ -256,6 +256,36 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(ha
     assert harness.partitions["t", 0].last_stable_offset == 2
 
 
+def test_the_time_of_a_stall_does_not_count_for_a_transaction(harness: TransactionHarness) -> None:
+    harness.lost_ms = 7_000  # stalls before the transaction began do not make it longer
+    client = Client(harness)
+    client.init(timeout_ms=15_000)
+    client.add(0)
+    client.write(0, b"in time")
+    harness.timers.advance(4_000)
+    harness.lost_ms += 60_000
+    harness.timers.advance(60_000 + 10_000)
+    assert client.state() is TransactionState.ONGOING, "it has been open for 14 s of the broker's time"
+    assert client.end(commit=True) is ErrorCode.NONE
+    assert harness.partitions["t", 0].committed_values() == [b"in time"]
+
+
+def test_a_transaction_times_out_after_a_stall_too(harness: TransactionHarness) -> None:
+    client = Client(harness)
+    client.init(timeout_ms=15_000)
+    client.add(0)
+    harness.lost_ms += 60_000
+    harness.timers.advance(60_000 + 10_000)
+    assert client.state() is TransactionState.ONGOING
+    client.add(1)  # the age counts from the first partition
+    harness.timers.advance(20_000)
+    assert client.state() is TransactionState.COMPLETE_ABORT
+    client.init(timeout_ms=15_000)
+    client.add(0)
+    harness.timers.advance(30_000)
+    assert client.state() is TransactionState.COMPLETE_ABORT, "an earlier stall gives the next one no time"
+
+
 def test_an_id_that_nobody_uses_is_forgotten(harness: TransactionHarness) -> None:
     client = Client(harness)
     client.init()
