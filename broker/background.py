@@ -16,10 +16,10 @@ from ..storage.due_removals import DueRemovals
 from ..storage.log import Log
 from ..storage.log_directory import LogDirectory
 from .config.server_config import ServerConfig
-from .group_commit import GroupCommit
-from .listening import BindError
-from .loop_timers import LoopTimers
-from .slices import SlicedWork, Slices
+from .network.listening import BindError
+from .replicas.group_commit import GroupCommit
+from .timers.loop_timers import LoopTimers
+from .timers.slices import SlicedWork, Slices
 from .worker_code import WorkerCode
 
 if TYPE_CHECKING:

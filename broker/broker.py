@@ -8,18 +8,18 @@ from random import Random
 
 from ..storage.log_directories import LogDirectories
 from .config.server_config import ServerConfig
-from .connections import Connections
 from .coordinator.group_coordinator import GroupCoordinator
 from .coordinator.transaction_coordinator import TransactionCoordinator
 from .coordinators import Coordinators
-from .fetch_session import FetchSessionCache
-from .loop_timers import LoopTimers
+from .fetch.session import FetchSessionCache
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType
 from .metadata.service import MetadataService
-from .partitions import Partitions
-from .record_work import RecordWork
-from .replica_moves import ReplicaMoves
-from .slices import Slices
+from .network.connections import Connections
+from .replicas.moves import ReplicaMoves
+from .replicas.partitions import Partitions
+from .replicas.record_work import RecordWork
+from .timers.loop_timers import LoopTimers
+from .timers.slices import Slices
 
 logger = logging.getLogger(__name__)
 

@@ -21,13 +21,13 @@ from ..storage.errors import CorruptCheckpointError, DirectoryLockedError
 from .config.errors import ConfigError
 from .config.server_config import ServerConfig
 from .daemon import Daemon
-from .descriptor_limit import raise_descriptor_limit
+from .dispatch.read_only import ReadOnlyMode
 from .full_collections import FullCollections
 from .installed_version import installed_version
-from .listening import BindError
 from .logging_setup import count_lines_on, set_up_logging
 from .metadata.log_reader import MetadataLogError
-from .read_only import ReadOnlyMode
+from .network.descriptor_limit import raise_descriptor_limit
+from .network.listening import BindError
 from .recovery_progress import RecoveryStopped
 
 START_ERRORS = (

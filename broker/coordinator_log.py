@@ -10,7 +10,7 @@ from ..protocol.errors import ErrorCode
 from ..protocol.records.batch import iterate_headers
 from ..storage.log import AppendOrigin
 from ..storage.read_result import in_memory
-from .partition import Partition
+from .replicas.partition import Partition
 
 READ_BYTES = 1 << 20
 

@@ -24,9 +24,9 @@ from .internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from .metadata.features import TRANSACTION_VERSION
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
 from .metadata.service import MetadataService
-from .partition import Partition
-from .partitions import Partitions
 from .random_ids import random_uuid_text
+from .replicas.partition import Partition
+from .replicas.partitions import Partitions
 from .transactions.config import TransactionCoordinatorConfig
 
 if TYPE_CHECKING:

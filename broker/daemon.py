@@ -21,8 +21,6 @@ from ..storage.errors import StorageError
 from ..storage.log_config import MAX_INT64, LogConfig
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
-from .acceptor import Acceptor
-from .advertising import endpoints
 from .background import Background
 from .broker import Broker, config_under
 from .config.definition import dynamic_only_keys
@@ -30,37 +28,39 @@ from .config.security import refuse_unserved_security
 from .config.server_config import ServerConfig
 from .config.stored import served_value
 from .config.topic_config import log_config_for
-from .connection import Connection
-from .connections import Connections
 from .coordinators import Coordinators
-from .descriptor_limit import descriptor_shares
 from .directory_failures import DirectoryFailures
 from .directory_identity import cordoned_paths, identify
 from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
 from .disk_watch import DiskWatch
-from .dispatch import Dispatcher
-from .group_commit import GroupCommit
-from .hosting import Hosting
+from .dispatch.dispatch import Dispatcher
+from .dispatch.read_only import ReadOnlyMode
 from .internal_topics import OFFSETS_TOPIC
-from .listening import BoundListener, bind
-from .loop_timers import LoopTimers
 from .metadata.directories import cordoned_records
 from .metadata.image import Endpoint, MetadataImage, ResourceType
 from .metadata.service import MetadataService
 from .metadata.snapshot_generator import SnapshotGenerator
 from .metadata_reactions import MetadataReactions
+from .network.acceptor import Acceptor
+from .network.advertising import endpoints
+from .network.connection import Connection
+from .network.connections import Connections
+from .network.descriptor_limit import descriptor_shares
+from .network.listening import BoundListener, bind
+from .network.unread import Unread
 from .open_access import warn_of_open_access
-from .partitions import Partitions
-from .patient_timers import PatientTimers, suspended_ms
 from .random_ids import random_uuid
-from .read_only import ReadOnlyMode
 from .recovery_progress import RecoveryProgress
-from .replica_moves import THROTTLE_KEY, ReplicaMoves
+from .replicas.group_commit import GroupCommit
+from .replicas.hosting import Hosting
+from .replicas.moves import THROTTLE_KEY, ReplicaMoves
+from .replicas.partitions import Partitions
 from .retention_warnings import RetentionWarnings
-from .slices import Slices, monotonic_ms
-from .stall_watch import StallWatch
 from .stored_configs import log_bad_configs
-from .unread import Unread
+from .timers.loop_timers import LoopTimers
+from .timers.patient_timers import PatientTimers, suspended_ms
+from .timers.slices import Slices, monotonic_ms
+from .timers.stall_watch import StallWatch
 
 logger = logging.getLogger(__name__)
 

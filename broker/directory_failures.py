@@ -12,10 +12,10 @@ from collections.abc import Callable
 from ..protocol.errors import KafkaError
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
-from .hosting import Hosting
 from .metadata.directories import offline_records
 from .metadata.service import MetadataService
-from .partition import Partition
+from .replicas.hosting import Hosting
+from .replicas.partition import Partition
 
 logger = logging.getLogger(__name__)
 

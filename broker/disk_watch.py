@@ -30,7 +30,7 @@ from .disk_space import (
     next_state,
     oldest_segments,
 )
-from .loop_timers import LoopTimers
+from .timers.loop_timers import LoopTimers
 
 logger = logging.getLogger(__name__)
 

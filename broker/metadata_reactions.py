@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 
 from .broker import Broker
-from .hosting import Hosting
 from .metadata.image import MetadataDelta, MetadataImage, ResourceType
+from .replicas.hosting import Hosting
 
 
 class MetadataReactions:

@@ -14,10 +14,10 @@ from ..storage.log import Log
 from ..storage.log_retention import SegmentFacts
 from .coordinator.group_coordinator import GroupCoordinator
 from .disk_space import CAP_KEY
-from .loop_timers import LoopTimers
 from .offsets.retention_risk import GroupAtRisk, Removal, SaidBefore, TopicPartition, groups_at_risk, upcoming_removals
-from .partitions import Partitions
-from .slices import SlicedWork, Slices
+from .replicas.partitions import Partitions
+from .timers.loop_timers import LoopTimers
+from .timers.slices import SlicedWork, Slices
 
 logger = logging.getLogger(__name__)
 

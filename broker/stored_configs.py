@@ -4,8 +4,8 @@ import logging
 
 from .config.definition import client_metrics_keys, group_keys, topic_keys
 from .config.stored import bad_broker_configs, bad_configs
-from .log_lines import TEXT_MAX_CHARACTERS, cut, quoted
 from .metadata.image import MetadataImage, ResourceType
+from .timers.log_lines import TEXT_MAX_CHARACTERS, cut, quoted
 
 logger = logging.getLogger(__name__)
 

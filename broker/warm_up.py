@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from .served import SERVED
-from .timers import TimerHandle
+from .dispatch.served import SERVED
+from .timers.timer_queue import TimerHandle
 from .worker_code import WorkerCode
 
 logger = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ BEFORE = (
 )
 """Modules that the others import, each after those that it needs itself: so no turn of the event loop takes long."""
 AFTER = (
-    "odradek.broker.api.disabled_feature",
-    "odradek.broker.error_responses",
+    "odradek.broker.dispatch.disabled_feature",
+    "odradek.broker.dispatch.error_responses",
     "odradek.protocol.error_messages",
     "odradek.broker.consumer_groups.classic_members",
     "odradek.broker.consumer_groups.replay",
@@ -78,7 +78,7 @@ AFTER = (
     "odradek.protocol.records.lz4_codec",
     "odradek.protocol.records.zstd_codec",
     "odradek.protocol.records.down_conversion",
-    "odradek.broker.fetch_conversion",
+    "odradek.broker.fetch.conversion",
     "odradek.storage.read_check",
     "odradek.storage.compaction.cleaned_indexes",
     "odradek.storage.compaction.batch_chunk",

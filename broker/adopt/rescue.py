@@ -16,10 +16,10 @@ from ..config.errors import ConfigError
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..daemon import clock_ms
+from ..dispatch.read_only import ReadOnlyMode
 from ..internal_topics import INTERNAL_TOPICS
 from ..logging_setup import set_up_logging
 from ..random_ids import random_uuid
-from ..read_only import ReadOnlyMode
 from .addition import check_configs
 from .adoption import Locks, adopt
 from .plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
+from ..dispatch.request import RequestContext
 from ..metadata.configs import alter_configs
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.ALTER_CONFIGS
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
+from ..dispatch.request import RequestContext
 from ..metadata.reassignments import alter_reassignments
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.ALTER_PARTITION_REASSIGNMENTS
 

@@ -14,8 +14,8 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
-from ..replica_moves import ReplicaMoves
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
+from ..replicas.moves import ReplicaMoves
 
 API_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
 

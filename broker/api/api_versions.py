@@ -14,8 +14,8 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from ..request import RequestContext
-from ..served import ANNOUNCED, served_versions
+from ..dispatch.request import RequestContext
+from ..dispatch.served import ANNOUNCED, served_versions
 
 API_KEY = ApiKey.API_VERSIONS
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")

@@ -13,8 +13,8 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from ..consumer_groups.describe import DescribedGroup, describe_consumer_group
+from ..dispatch.request import RequestContext
 from ..metadata.features import GROUP_VERSION
-from ..request import RequestContext
 from .describe_groups import authorized
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator, HasMetadata

@@ -18,10 +18,10 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from ..consumer_groups.heartbeat import consumer_group_heartbeat
 from ..consumer_groups.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
+from ..dispatch.request import RequestContext
 from ..group_core.core import GroupCore
 from ..groups.effects import Effects
 from ..metadata.features import GROUP_VERSION
-from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.CONSUMER_GROUP_HEARTBEAT

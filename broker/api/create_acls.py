@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import CreateAclsRequest, CreateAclsResponse
-from ..request import ConnectionRefusal, RequestContext
+from ..dispatch.request import ConnectionRefusal, RequestContext
 from .describe_acls import UNKNOWN
 
 API_KEY = ApiKey.CREATE_ACLS

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
+from ..dispatch.request import RequestContext
 from ..group_core.core import GroupCore
 from ..group_core.describe import delete_group
 from ..groups.effects import Effects
-from ..request import RequestContext
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.DELETE_GROUPS

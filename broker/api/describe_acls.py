@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
-from ..request import ConnectionRefusal, RequestContext
+from ..dispatch.request import ConnectionRefusal, RequestContext
 
 API_KEY = ApiKey.DESCRIBE_ACLS
 UNKNOWN = 0

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
+from ..dispatch.request import RequestContext
 from ..metadata.image import ClientQuotaEntity
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_CLIENT_QUOTAS
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2

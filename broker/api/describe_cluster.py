@@ -11,9 +11,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+from ..dispatch.request import RequestContext
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_CLUSTER
 BROKERS, CONTROLLERS = 1, 2

@@ -22,11 +22,11 @@ from ..config.describe import (
     describe_group,
     describe_topic,
 )
+from ..dispatch.request import RequestContext
 from ..metadata.decision import ApiError
 from ..metadata.image import ResourceType
 from ..metadata.service import HasMetadata, MetadataService
 from ..metadata.topic_names import check_topic_name
-from ..request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_CONFIGS
 Result = DescribeConfigsResponse.DescribeConfigsResult

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
+from ..dispatch.request import RequestContext
 from ..group_core.describe import DescribedGroup, describe_group
-from ..request import RequestContext
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator
 

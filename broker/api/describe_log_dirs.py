@@ -20,7 +20,7 @@ from ...storage.directory_contents import log_bytes
 from ...storage.file_names import METADATA_TOPIC
 from ...storage.log_directories import LogDirectories
 from ...storage.log_directory import LogDirectory
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS
 

@@ -12,8 +12,8 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
 from ...protocol.steps import Steps
 from ...storage.producer_state import ProducerEntry
-from ..partitions import Partitions
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
+from ..replicas.partitions import Partitions
 from .needs import HasPartitions
 
 API_KEY = ApiKey.DESCRIBE_PRODUCERS

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from ..dispatch.request import RequestContext
 from ..metadata.image import METADATA_TOPIC
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_QUORUM
 DIRECTORIES_SINCE = 2

@@ -13,13 +13,13 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from ...protocol.steps import Steps
+from ..dispatch.request import RequestContext
 from ..internal_topics import is_internal
 from ..metadata.authorized_operations import TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
 from ..metadata.partition_view import offline_replicas
 from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
-from ..request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
 

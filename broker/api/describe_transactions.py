@@ -12,7 +12,7 @@ from functools import partial
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
 from ..transactions.describe import describe
 from .look_ups import look_up_all
 from .needs import HasTransactionCoordinator

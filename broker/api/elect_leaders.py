@@ -11,9 +11,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+from ..dispatch.request import RequestContext
 from ..metadata.elections import elect_leaders
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.ELECT_LEADERS
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import EndTxnRequest, EndTxnResponse
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
 from ..transactions.core import TransactionCore
 from ..transactions.effects import TransactionEffects
 from ..transactions.end_transaction import end_transaction

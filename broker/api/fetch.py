@@ -22,12 +22,12 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ..fetch_read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions
-from ..fetch_session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
-from ..fetch_wait import Cancellable, FetchWait
+from ..dispatch.request import RequestContext
+from ..fetch.read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions
+from ..fetch.session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
+from ..fetch.wait import Cancellable, FetchWait
 from ..metadata.image import MetadataImage
-from ..record_work import RecordWork
-from ..request import RequestContext
+from ..replicas.record_work import RecordWork
 from .needs import HasPartitions
 
 API_KEY = ApiKey.FETCH
@@ -142,7 +142,7 @@ def _read_converted(
     answer_or_wait: Callable[[FetchRead, Callable[[], None]], None],
 ) -> None:
     """Reads for a client that knows no record batches."""
-    from ..fetch_conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # few brokers ever need it
+    from ..fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead  # few brokers ever need it
 
     limits = replace(limits, max_partition_bytes=CONVERTED_AT_ONCE_BYTES)
     magic = MAGIC_OF_VERSION[context.api_version]

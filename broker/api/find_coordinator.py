@@ -12,10 +12,10 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from ..dispatch.request import RequestContext
 from ..groups.partitioning import partition_for
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ..metadata.image import MetadataImage
-from ..request import RequestContext
 from .look_ups import look_up_all
 
 API_KEY = ApiKey.FIND_COORDINATOR

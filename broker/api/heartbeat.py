@@ -14,8 +14,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from ..dispatch.request import RequestContext
 from ..group_core.member_requests import heartbeat
-from ..request import RequestContext
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.HEARTBEAT

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from ..dispatch.request import RequestContext
 from ..metadata.configs import incremental_alter_configs
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.INCREMENTAL_ALTER_CONFIGS
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from ..dispatch.request import RequestContext
 from ..group_core.member_requests import join_group
-from ..request import RequestContext
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.JOIN_GROUP

@@ -13,8 +13,8 @@ from functools import partial
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+from ..dispatch.request import RequestContext
 from ..group_core.member_requests import leave_group
-from ..request import RequestContext
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LEAVE_GROUP

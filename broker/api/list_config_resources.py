@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.configs import ListConfigResourcesRequest, ListConfigResourcesResponse
+from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage, ResourceType
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.LIST_CONFIG_RESOURCES
 NAMES_A_STEP = 500

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
+from ..dispatch.request import RequestContext
 from ..group_core.describe import list_groups, normalised
-from ..request import RequestContext
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LIST_GROUPS

@@ -16,12 +16,12 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.offsets import ListOffsetsRequest, ListOffsetsResponse
-from ..fetch_read import READ_COMMITTED
-from ..offset_searches import Found, OffsetSearches
-from ..partition import Partition
-from ..partitions import Partitions
-from ..record_work import RecordWork
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
+from ..fetch.read import READ_COMMITTED
+from ..replicas.offset_searches import Found, OffsetSearches
+from ..replicas.partition import Partition
+from ..replicas.partitions import Partitions
+from ..replicas.record_work import RecordWork
 from .needs import HasPartitions
 
 API_KEY = ApiKey.LIST_OFFSETS

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
+from ..dispatch.request import RequestContext
 from ..metadata.service import HasMetadata
-from ..request import RequestContext
 
 API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
 PARTITIONS_A_STEP = 500

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
 from ..transactions.describe import ListFilter, listed
 from .needs import HasTransactionCoordinator
 

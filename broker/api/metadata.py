@@ -20,13 +20,13 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.steps import Steps
+from ..dispatch.request import RequestContext
 from ..internal_topics import is_internal
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from ..metadata.partition_view import offline_replicas
 from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
-from ..request import RequestContext
 
 API_KEY = ApiKey.METADATA
 BY_ID_SINCE = 12

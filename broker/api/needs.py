@@ -8,7 +8,7 @@ from typing import Protocol
 from ..coordinator.group_coordinator import GroupCoordinator
 from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..metadata.image import MetadataImage
-from ..partitions import Partitions
+from ..replicas.partitions import Partitions
 
 
 class HasGroupCoordinator(Protocol):

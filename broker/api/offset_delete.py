@@ -13,9 +13,9 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
+from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage
 from ..offsets.commit import delete_offsets
-from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics

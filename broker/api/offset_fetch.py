@@ -16,6 +16,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
+from ..dispatch.request import RequestContext
 from ..group_core.core import GroupCore
 from ..metadata.image import MetadataImage
 from ..offsets.fetch import (
@@ -27,7 +28,6 @@ from ..offsets.fetch import (
     validate_fetch,
 )
 from ..offsets.store import ZERO_UUID
-from ..request import RequestContext
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator, HasMetadata
 

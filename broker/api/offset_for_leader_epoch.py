@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
-from ..partitions import Partitions
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
+from ..replicas.partitions import Partitions
 from .needs import HasPartitions
 
 API_KEY = ApiKey.OFFSET_FOR_LEADER_EPOCH

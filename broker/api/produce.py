@@ -26,14 +26,14 @@ from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
 from ...storage.append_plan import InspectionNeededError
 from ...storage.log import AppendOrigin
-from ..append_queue import LARGE_APPEND_BYTES
 from ..config.server_config import ServerConfig
+from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..internal_topics import is_internal
-from ..partition import Partition
-from ..produce_transaction import Refusals, join, producer_of
-from ..produce_work import Answer, Later, ProduceWork, refused
-from ..record_work import RecordWork
-from ..request import ConnectionRefusal, Reply, RequestContext
+from ..produce.transaction import Refusals, join, producer_of
+from ..produce.work import Answer, Later, ProduceWork, refused
+from ..replicas.append_queue import LARGE_APPEND_BYTES
+from ..replicas.partition import Partition
+from ..replicas.record_work import RecordWork
 from .needs import HasPartitions, HasTransactionCoordinator
 
 API_KEY = ApiKey.PRODUCE

@@ -19,6 +19,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from ..coordinator.group_coordinator import GroupShard
 from ..coordinator.transaction_membership import Errors, Membership, Support
+from ..dispatch.request import RequestContext
 from ..internal_topics import OFFSETS_TOPIC
 from ..metadata.image import MetadataImage
 from ..offsets.transactional_commit import (
@@ -27,7 +28,6 @@ from ..offsets.transactional_commit import (
     TransactionalTopicCommit,
     commit_transactional_offsets,
 )
-from ..request import RequestContext
 from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics

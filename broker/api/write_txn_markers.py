@@ -14,7 +14,7 @@ from functools import partial
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
-from ..request import RequestContext
+from ..dispatch.request import RequestContext
 from ..transactions.effects import MarkerOrder
 from ..transactions.transaction import TopicPartition
 from .needs import HasTransactionCoordinator

@@ -31,7 +31,7 @@ from ..groups.effects import (
 from ..groups.group import CONSUMER_PROTOCOL_TYPE
 from ..groups.join import MEMBER_ID_REQUIRED_SINCE, Joining
 from ..groups.rebalance import refuse_join
-from ..log_lines import quoted
+from ..timers.log_lines import quoted
 from .consumer_protocol import (
     MalformedConsumerProtocolError,
     by_topic_id,

@@ -18,7 +18,7 @@ from ..groups.effects import (
     consumer_sync_key,
     rebalance_key,
 )
-from ..log_lines import quoted
+from ..timers.log_lines import quoted
 from .group import ConsumerGroup, next_epoch
 from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGroupMember
 from .membership import existing_member, existing_static_member

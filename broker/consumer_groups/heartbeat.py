@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from ..dispatch.request import RequestContext
 from ..groups.effects import ConsumerRebalanceDue, ConsumerSessionExpired, Effects, consumer_session_key, rebalance_key
 from ..groups.memory import GroupMemory
 from ..groups.records import CoordinatorRecord
 from ..groups.states import GroupState
-from ..request import RequestContext
 from .assignors.hash_order import partition_order, topic_map_order
 from .assignors.interface import TopicId
 from .fencing import leave

@@ -12,8 +12,8 @@ from functools import partial
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from ..internal_topics import OFFSETS_TOPIC
-from ..partition import Partition
-from ..partitions import Partitions
+from ..replicas.partition import Partition
+from ..replicas.partitions import Partitions
 from ..transactions.effects import MarkerOrder
 from ..transactions.transaction import TopicPartition
 from .group_coordinator import GroupCoordinator

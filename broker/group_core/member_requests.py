@@ -7,6 +7,7 @@ Owns: which kind that is. Never does: deciding anything else. A consumer group m
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, SyncGroupResponse
+from ..dispatch.request import RequestContext
 from ..effects import Token
 from ..groups.effects import Effects
 from ..groups.heartbeat import heartbeat_of_member
@@ -14,7 +15,6 @@ from ..groups.join import Joining, join_classic_group
 from ..groups.leave import MemberIdentity, leave_classic_group
 from ..groups.records import CoordinatorRecord
 from ..groups.sync import sync_classic_group
-from ..request import RequestContext
 from .core import GroupCore
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..groups.group import ClassicGroup
 from ..groups.member import ClassicMember
 from ..groups.states import GroupState
-from ..log_lines import quoted
+from ..timers.log_lines import quoted
 from .core import GroupCore
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from ..dispatch.request import RequestContext
 from ..effects import Token
-from ..log_lines import quoted
-from ..request import RequestContext
+from ..timers.log_lines import quoted
 from .effects import Effects, MemberExpired, session_key
 from .group import ClassicGroup
 from .member import ClassicMember, Protocols

@@ -7,7 +7,7 @@ import logging
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
-from ..log_lines import quoted_list
+from ..timers.log_lines import quoted_list
 from .config import GroupCoordinatorConfig
 from .effects import Effects, session_key
 from .group import ClassicGroup

@@ -8,7 +8,7 @@ import logging
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ..effects import Token
-from ..log_lines import quoted
+from ..timers.log_lines import quoted
 from .config import GroupCoordinatorConfig
 from .effects import Effects, sync_key
 from .group import ClassicGroup

@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
-from ..log_lines import quoted, quoted_list
+from ..timers.log_lines import quoted, quoted_list
 from .effects import Effects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
 from .group import ClassicGroup
 from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from ...protocol.errors import KafkaError
-from ..loop_timers import LoopTimers
+from ..timers.loop_timers import LoopTimers
 from .image import MetadataDelta, MetadataImage
 from .metadata_log import PendingSnapshot
 from .service import MetadataService

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.advertising import canonical_host_name, endpoints
 from odradek.broker.config.listeners import Listener
-from odradek.broker.listening import BoundListener
 from odradek.broker.metadata.image import Endpoint
+from odradek.broker.network.advertising import canonical_host_name, endpoints
+from odradek.broker.network.listening import BoundListener
 from odradek.broker.serve_options import serve
 from support.java import java_or_skip, java_source, run_class
 

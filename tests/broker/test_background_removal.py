@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from odradek.broker.background import SEGMENTS_A_STEP, Background
-from odradek.broker.slices import Slices
+from odradek.broker.timers.slices import Slices
 from odradek.storage.files import Files
 from odradek.storage.log_config import LogConfig
 from support.append_path import AppendPath, batch, only, turns

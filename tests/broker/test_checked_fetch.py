@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.fetch_read import FetchLimits, read_partitions
-from odradek.broker.fetch_session import SessionPartition
+from odradek.broker.fetch.read import FetchLimits, read_partitions
+from odradek.broker.fetch.session import SessionPartition
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record

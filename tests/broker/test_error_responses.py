@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.error_responses import error_response
-from odradek.broker.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.error_responses import error_response
+from odradek.broker.dispatch.served import ANNOUNCED, served_versions
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import Message, decode, encode
 from odradek.protocol.errors import ErrorCode

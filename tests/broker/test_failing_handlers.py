@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from odradek.broker.api import list_groups
-from odradek.broker.connection import Connection
-from odradek.broker.dispatch import Dispatcher
+from odradek.broker.dispatch.dispatch import Dispatcher
+from odradek.broker.network.connection import Connection
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import Message, decode
 from odradek.protocol.errors import ErrorCode, KafkaError

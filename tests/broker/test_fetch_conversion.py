@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.fetch_conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead
-from odradek.broker.fetch_read import FetchLimits, FetchRead, PartitionRead
-from odradek.broker.fetch_session import SessionPartition
-from odradek.broker.group_commit import GroupCommit
-from odradek.broker.loop_timers import LoopTimers
-from odradek.broker.partition import Partition
-from odradek.broker.partitions import ZERO_UUID, Partitions
-from odradek.broker.record_work import RecordWork
-from odradek.broker.writer_threads import WriterThreads
+from odradek.broker.fetch.conversion import CONVERTED_AT_ONCE_BYTES, ConvertedRead
+from odradek.broker.fetch.read import FetchLimits, FetchRead, PartitionRead
+from odradek.broker.fetch.session import SessionPartition
+from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replicas.partition import Partition
+from odradek.broker.replicas.partitions import ZERO_UUID, Partitions
+from odradek.broker.replicas.record_work import RecordWork
+from odradek.broker.replicas.writer_threads import WriterThreads
+from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType

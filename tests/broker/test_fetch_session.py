@@ -2,7 +2,7 @@
 
 from random import Random
 
-from odradek.broker.fetch_session import FetchSessionCache, SessionPartition
+from odradek.broker.fetch.session import FetchSessionCache, SessionPartition
 from odradek.protocol.errors import ErrorCode
 
 EVICTION_MS = 120_000

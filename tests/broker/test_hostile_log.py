@@ -4,7 +4,7 @@ import re
 import socket
 from pathlib import Path
 
-from odradek.broker.log_lines import BURST_BYTES
+from odradek.broker.timers.log_lines import BURST_BYTES
 from odradek.protocol.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest
 from odradek.protocol.messages.metadata import MetadataRequest

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.connection import Connection
-from odradek.broker.connections import Connections
-from odradek.broker.dispatch import Dispatcher
+from odradek.broker.dispatch.dispatch import Dispatcher
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.connections import Connections
 from odradek.protocol.framing import SIZE
 
 ANSWER = bytes(32 * 1024 * 1024)

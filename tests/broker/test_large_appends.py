@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker import append_queue
 from odradek.broker.api import produce
+from odradek.broker.replicas import append_queue
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.log_config import LogConfig
 from support.append_path import NOW, TOPIC, AppendPath, batch, only, turns

@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from odradek.broker.log_lines import (
+from odradek.broker.logging_setup import BoundedHandler, JsonFormatter, TextFormatter
+from odradek.broker.timers.log_lines import (
     BURST_BYTES,
     BYTES_A_SECOND,
     LINE_MAX_CHARACTERS,
@@ -19,7 +20,6 @@ from odradek.broker.log_lines import (
     quoted,
     quoted_list,
 )
-from odradek.broker.logging_setup import BoundedHandler, JsonFormatter, TextFormatter
 
 FORGED = "g\n[2026-01-31 23:59:59,999] INFO forged (odradek.broker)\r\x1b[2J\u2028\u202e"
 

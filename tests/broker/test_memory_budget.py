@@ -3,7 +3,7 @@
 import random
 from functools import partial
 
-from odradek.broker.memory_budget import MemoryBudget, Reservation
+from odradek.broker.network.memory_budget import MemoryBudget, Reservation
 
 
 def test_a_reservation_waits_for_those_before_it() -> None:

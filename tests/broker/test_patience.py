@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from odradek.broker.patience import (
+from odradek.broker.timers.patience import (
     DRAIN_MAX_MS,
     HOLD_MAX_MS,
     LATE_MS,
@@ -15,7 +15,7 @@ from odradek.broker.patience import (
     TICK_MS,
     Patience,
 )
-from odradek.broker.patient_timers import HOLD_CHECK_MS, PatientTimers
+from odradek.broker.timers.patient_timers import HOLD_CHECK_MS, PatientTimers
 
 SESSION_MS = 6_000
 HEARTBEAT_MS = 2_000

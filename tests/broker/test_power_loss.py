@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from odradek.broker import append_queue
 from odradek.broker.api import produce
+from odradek.broker.replicas import append_queue
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.files import Buffer
 from odradek.storage.log_config import LogConfig

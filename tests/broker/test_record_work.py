@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from odradek.broker import record_work
-from odradek.broker.fetch_session import FetchSessionCache
-from odradek.broker.offset_searches import OffsetSearches
-from odradek.broker.record_work import MAX_BEGUN, RecordWork
+from odradek.broker.fetch.session import FetchSessionCache
+from odradek.broker.replicas import record_work
+from odradek.broker.replicas.offset_searches import OffsetSearches
+from odradek.broker.replicas.record_work import MAX_BEGUN, RecordWork
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest

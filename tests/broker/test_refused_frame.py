@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import cast
 
-from odradek.broker.connection import Connection
-from odradek.broker.dispatch import Dispatcher
+from odradek.broker.dispatch.dispatch import Dispatcher
+from odradek.broker.network.connection import Connection
 from odradek.protocol import header
 from odradek.protocol.messages.metadata import MetadataRequest
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.dispatch import Dispatcher
+from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import decode
 from odradek.protocol.errors import ErrorCode, KafkaError

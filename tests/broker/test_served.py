@@ -4,7 +4,7 @@ import re
 from collections.abc import Set
 from pathlib import Path
 
-from odradek.broker.served import ANNOUNCED, DISABLED, SERVED
+from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED
 from odradek.protocol.show import apis
 
 DOCS = Path(__file__).parents[2] / "docs" / "differences.md"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from odradek.broker.slices import SLICE_MS, SlicedWork, Slices
+from odradek.broker.timers.slices import SLICE_MS, SlicedWork, Slices
 
 STEP_MS = 0.3
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from odradek.broker.api import api_versions
-from odradek.broker.stall_report import Place, RequestSeen, Stall, words
+from odradek.broker.timers.stall_report import Place, RequestSeen, Stall, words
 from odradek.protocol.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 
-DISPATCH = Place("/x/broker/dispatch.py", 170, "Dispatcher.dispatch")
+DISPATCH = Place("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
 APPEND = Place("/x/storage/log.py", 12, "Log.append")
 REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
 
@@ -71,7 +71,7 @@ async def test_a_request_that_holds_the_loop_up_is_named(tmp_path: Path, monkeyp
         return answer(*arguments)
 
     monkeypatch.setattr(api_versions, "handle", handle)
-    logger = logging.getLogger("odradek.broker.stall_watch")
+    logger = logging.getLogger("odradek.broker.timers.stall_watch")
     handler = Lines()
     logger.addHandler(handler)
     try:
@@ -80,4 +80,4 @@ async def test_a_request_that_holds_the_loop_up_is_named(tmp_path: Path, monkeyp
             line = await handler.lines.get()
     finally:
         logger.removeHandler(handler)
-    assert "it waited in ApiVersions of client 'slow' at 127.0.0.1, hold_up (broker/test_stall_watch.py:" in line
+    assert "it waited in ApiVersions of client 'slow' at 127.0.0.1, hold_up (tests/broker/test_stall_watch.py:" in line

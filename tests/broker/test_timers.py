@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from odradek.broker.loop_timers import LoopTimers
-from odradek.broker.timers import FEW_CANCELLED, TICK_MS, TimerQueue
+from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.broker.timers.timer_queue import FEW_CANCELLED, TICK_MS, TimerQueue
 
 
 def test_never_early_and_at_most_a_tick_late() -> None:

@@ -4,8 +4,8 @@ import asyncio
 import socket
 from typing import cast
 
-from odradek.broker.connection import Connection
-from odradek.broker.unread import LOOKED_AT_AT_ONCE, Unread, unread
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.unread import LOOKED_AT_AT_ONCE, Unread, unread
 
 
 class Transport:

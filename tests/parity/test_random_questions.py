@@ -8,7 +8,7 @@ import os
 
 import pytest
 
-from odradek.broker.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import ANNOUNCED, served_versions
 from parity.questions import Questions
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable

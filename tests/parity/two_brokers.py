@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from odradek.broker.served import served_versions
+from odradek.broker.dispatch.served import served_versions
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
 from odradek.protocol.messages.offsets import ListOffsetsRequest

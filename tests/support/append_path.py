@@ -12,15 +12,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from odradek.broker.connection import Connection
 from odradek.broker.coordinator_log import PartitionLog
-from odradek.broker.dispatch import Dispatcher
-from odradek.broker.group_commit import GroupCommit
-from odradek.broker.loop_timers import LoopTimers
-from odradek.broker.partition import Partition
-from odradek.broker.partitions import Partitions
-from odradek.broker.record_work import RecordWork
-from odradek.broker.writer_threads import WriterThreads
+from odradek.broker.dispatch.dispatch import Dispatcher
+from odradek.broker.network.connection import Connection
+from odradek.broker.replicas.group_commit import GroupCommit
+from odradek.broker.replicas.partition import Partition
+from odradek.broker.replicas.partitions import Partitions
+from odradek.broker.replicas.record_work import RecordWork
+from odradek.broker.replicas.writer_threads import WriterThreads
+from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
 from odradek.protocol.errors import KafkaError

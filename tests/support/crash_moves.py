@@ -2,7 +2,7 @@
 
 ``MoveRun(directory, seed).run()``: one history, crashed at every write point; ``only=K`` looks at write point K alone.
 The broker's metadata is an object here, changed in one step, since it is synced before a move goes on: what a crash may
-leave of it is either side of that step. The steps of a move are those of ``ReplicaMoves`` (broker/replica_moves.py).
+leave of it is either side of that step. The steps of a move are those of ``ReplicaMoves`` (broker/replicas/moves.py).
 """
 
 import random

@@ -12,12 +12,12 @@ from typing import Any
 
 from odradek.broker.consumer_groups.topics import GroupTopics
 from odradek.broker.coordinator.group_coordinator import GroupCoordinator
+from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage
-from odradek.broker.request import RequestContext
-from odradek.broker.timers import Postponable
+from odradek.broker.timers.timer_queue import Postponable
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp

@@ -6,7 +6,7 @@ so that what the frames do reaches what earlier ones made, and what honest ones 
 
 import random
 
-from odradek.broker.served import ANNOUNCED, served_versions
+from odradek.broker.dispatch.served import ANNOUNCED, served_versions
 from odradek.protocol.api_keys import api
 from odradek.protocol.codec import Message
 from odradek.protocol.framing import SIZE

@@ -15,9 +15,9 @@ from typing import Any
 from odradek.broker.coordinator.group_coordinator import GroupCoordinator
 from odradek.broker.coordinator.marker_writer import MarkerWriter
 from odradek.broker.coordinator.transaction_coordinator import TransactionCoordinator
+from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.broker.request import RequestContext
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.registration import registration_records
 from odradek.broker.metadata.service import MetadataService
-from odradek.broker.request import RequestContext
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.configs import (

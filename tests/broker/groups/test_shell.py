@@ -10,11 +10,11 @@ import pytest
 from odradek.broker.api import find_coordinator
 from odradek.broker.coordinator.group_coordinator import GroupCoordinator
 from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.group_core.core import GroupCore
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.records import CoordinatorRecord, group_tombstone, offset_commit_record
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint
-from odradek.broker.request import RequestContext
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -13,7 +13,7 @@ from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.topic_changes import create_partitions, delete_topics
 from odradek.broker.metadata.topics import create_topics
 from odradek.broker.metadata.turns import Turns
-from odradek.broker.slices import Slices
+from odradek.broker.timers.slices import Slices
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from odradek.protocol.steps import Steps, run_to_end

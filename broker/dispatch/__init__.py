@@ -1,0 +1,1 @@
+"""From a frame to a handler, and from its response back to bytes. Kafka: ``RequestChannel``, ``KafkaApis``."""

@@ -1,0 +1,361 @@
+"""From a frame to a handler, and from its response back to bytes.
+
+Owns: the routes (api key, version) that were used. Never does: I/O, deciding. Invariant: what is not served is answered
+as Kafka answers it: an ApiVersions request of an unknown version gets UNSUPPORTED_VERSION in version 0's layout, which
+every client can read; anything else closes the connection. A handler that fails costs its request, not the connection.
+Source: ``RequestContext.parseRequest``, ``SocketServer``, ``KafkaApis.handle``.
+
+What a small request costs here: one header decoded, one dictionary look-up, one body decoded, one call, one response
+encoded; no task, no await.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+from struct import Struct
+from time import time_ns
+from typing import Any
+
+from ...protocol.api_keys import ApiDescription, ApiKey, api
+from ...protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
+from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
+from ...protocol.framing import LARGE_FRAME_BYTES
+from ...protocol.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
+from ..network.connection import Connection
+from ..network.memory_budget import MemoryBudget
+from ..network.response_writer import Part
+from ..timers.slices import Slices
+from ..timers.stall_report import RequestSeen
+from .faulty_frame import FaultyFrame
+from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
+from .request import ConnectionRefusal, RequestContext
+from .served import ANNOUNCED, Handler, handler, served_versions
+
+API_KEY_AND_VERSION = Struct(">hh")
+KIND = Struct(">I")
+"""API key and version as one number, by which routes are found."""
+
+logger = logging.getLogger(__name__)
+
+
+class Route:
+    """How one version of one API is decoded, served and answered."""
+
+    __slots__ = (
+        "_decode_steps",
+        "_description",
+        "_encode_steps",
+        "api_key",
+        "decode",
+        "decode_head",
+        "encode",
+        "handle",
+        "name",
+        "response_version",
+        "version",
+    )
+
+    def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
+        self._description = description
+        self._decode_steps: StepDecoder | None = None
+        self._encode_steps: ResponseStepEncoder | None = None
+        self.api_key: int = description.key
+        self.version = version
+        self.decode_head = request_head_decoder(description.key, version)
+        self.decode = decode
+        self.handle = handle
+        self.name = description.name
+        # The request's, but version 0 for an ApiVersions of a version that is not known.
+        self.response_version = 0 if decode is _skip_body else version
+        self.encode = response_encoder(description.response_class(), self.response_version)
+
+    # For large requests and responses; made when one is seen.
+
+    @property
+    def decode_steps(self) -> StepDecoder:
+        """:attr:`decode` as a generator."""
+        # Kept: every large Produce request is decoded by it.
+        if self._decode_steps is None:
+            self._decode_steps = step_decoder(self._description.request_class(), self.version)
+        return self._decode_steps
+
+    @property
+    def count(self) -> ElementCounter:
+        """Counts the elements of a body."""
+        return element_counter(self._description.request_class(), self.version)
+
+    @property
+    def takes_records(self) -> bool:
+        """Whether a request may hold records, which are not copied when it is decoded."""
+        return carries_records(self._description.request_class(), self.version)
+
+    @property
+    def encode_steps(self) -> ResponseStepEncoder:
+        """:attr:`encode` as a generator."""
+        if self._encode_steps is None:
+            self._encode_steps = response_step_encoder(self._description.response_class(), self.response_version)
+        return self._encode_steps
+
+
+class RequestInService(RequestContext):
+    """A request as its handler knows it, and the way to answer it: handlers get one object as both.
+
+    Called with the response, or with None where the client wants none. ``in_slices``: it is served in slices, and its
+    response is encoded in slices too.
+    """
+
+    __slots__ = ("_connection", "_correlation_id", "_route", "in_slices")
+
+    def __init__(
+        self,
+        connection: Connection,
+        route: Route,
+        correlation_id: int,
+        client_id: str | None,
+        now_ms: int,
+        owns_frame: bool,
+        in_slices: bool,
+    ) -> None:
+        self._connection: Connection | _Unheard | None = connection
+        self._route = route
+        self._correlation_id = correlation_id
+        self.api_key = route.api_key
+        self.api_version = route.version
+        self.client_id = client_id
+        self.client_host = connection.client_host
+        self.listener_name = connection.listener_name
+        self.connection_id = connection.connection_id
+        self.now_ms = now_ms
+        self.owns_frame = owns_frame
+        self.in_slices = in_slices
+
+    @property
+    def name(self) -> str:
+        """The API's name."""
+        return self._route.name
+
+    def __call__(self, response: Any) -> None:
+        """Encodes and sends; a second call is an error of the handler's."""
+        connection = self._connection
+        assert connection is not None, "a request was answered twice"
+        if self.in_slices and response is not None:
+            self.answer_in_slices(response)
+            return
+        # Encoded first: a response that can't be encoded is not sent, and the request failed.
+        parts = None if response is None else self._route.encode(response, self._correlation_id)
+        self._connection = None
+        connection.answered(parts)
+
+    def answer_in_slices(self, response: Any) -> None:
+        """Encodes in slices, then sends: for a large response, also of a handler that has long returned."""
+        connection = self._connection
+        assert connection is not None, "a request was answered twice"
+        self._connection = None
+        if not isinstance(connection, _Unheard):
+            connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection))
+
+    def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
+        parts = yield from self._route.encode_steps(response, self._correlation_id)
+        connection.answered_in_pieces(parts)
+
+    def _not_encoded(self, connection: Connection, error: Exception) -> None:
+        logger.error("the response to %s version %d can't be encoded", self.name, self.api_version, exc_info=error)
+        connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it has its response, or its connection was closed."""
+        return self._connection is None
+
+    def is_wanted(self) -> bool:
+        """Whether a client waits for the answer; False once the connection has closed."""
+        connection = self._connection
+        return connection is not None and not connection.is_closing
+
+    def refuse(self, reason: str) -> None:
+        """Closes the connection in place of an answer that comes later than the handler's return."""
+        connection = self._connection
+        assert connection is not None, "a request was answered twice"
+        self._connection = None
+        connection.refuse(reason)
+
+    def fail(self, request: Any, error: Exception) -> None:
+        """Answers that serving the request failed (``RequestHandlerHelper.handleError``).
+
+        Not heard any more: an answer of the handler's that is still on its way. Nothing is sent where there was one.
+        """
+        connection = self._connection
+        if connection is None:
+            return
+        from .error_responses import error_response  # the rules of all APIs: only once a handler failed
+
+        code = error.error_code if isinstance(error, KafkaError) else ErrorCode.UNKNOWN_SERVER_ERROR
+        response = error_response(self.api_key, self._route.response_version, request, code)
+        if response is None:
+            self.refuse(f"serving it failed ({code.name}), and it wants no answer")
+        else:
+            self(response)
+        self._connection = _UNHEARD
+
+
+class _Unheard:
+    """In place of a connection whose request was answered with an error: what comes later goes nowhere."""
+
+    __slots__ = ()
+    is_closing = True
+
+    def answered(self, parts: list[Part] | None) -> None:
+        """Nobody is told."""
+
+    def refuse(self, reason: str) -> None:
+        """Nobody is told."""
+
+
+_UNHEARD = _Unheard()
+
+
+class Dispatcher:
+    """Serves the frames of all connections."""
+
+    def __init__(self, broker: Any) -> None:
+        """``broker``: what the handlers are given."""
+        self._broker = broker
+        self._time_s = broker.timers.time_s
+        self._routes: dict[int, Route] = {}
+        """By :data:`KIND`."""
+        self._instead: dict[int, Handler] = {}
+        self._last: RequestInService | None = None
+
+    def last_request(self) -> RequestSeen | None:
+        """The request that was dispatched last, for the log of stalls; any thread may ask."""
+        last = self._last
+        return None if last is None else RequestSeen(last.name, last.client_id, last.client_host)
+
+    def serve_otherwise(self, handlers: Mapping[int, Handler]) -> None:
+        """Serves these APIs by other handlers than their modules'; before the first request."""
+        self._instead.update(handlers)
+
+    def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
+        """Serves one frame. ``owned``: its bytes stay valid after this call (otherwise only inside it)."""
+        if len(frame) < API_KEY_AND_VERSION.size:
+            connection.refuse(f"a frame of {len(frame)} bytes is no request")
+            return
+        (kind,) = KIND.unpack_from(frame)
+        route = self._routes.get(kind) or self._route(kind)
+        if route is None:
+            connection.refuse(describe_unserved(*API_KEY_AND_VERSION.unpack_from(frame)))
+            return
+        client_id = None
+        try:
+            if len(frame) < LARGE_FRAME_BYTES or route.decode is _skip_body:
+                correlation_id, client_id, position = route.decode_head(frame)
+                # What stands behind the last field is left unread, as Kafka leaves it.
+                request, _ = route.decode(frame, position)
+            else:
+                few = self._large.decode(connection, route, frame, owned)
+                if few is None:
+                    return
+                correlation_id, client_id, request = few
+        except ProtocolError as error:
+            connection.refuse(FaultyFrame(frame, error, client_id))
+            return
+        self._serve(connection, route, correlation_id, client_id, request, owned)
+
+    def _serve(
+        self,
+        connection: Connection,
+        route: Route,
+        correlation_id: int,
+        client_id: str | None,
+        request: Any,
+        owned: bool,
+        is_large: bool = False,
+    ) -> None:
+        """Serves a decoded request, in slices if its handler asks for them. ``is_large``: it has reserved memory."""
+        connection.last_used_ms = self._time_s() * 1000
+        now_ms = time_ns() // 1_000_000
+        in_service = RequestInService(connection, route, correlation_id, client_id, now_ms, owned, is_large)
+        self._last = in_service
+        try:
+            steps = route.handle(self._broker, request, in_service, in_service)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its own request, and nothing else
+            _failed(connection, in_service, request, error)
+            return
+        if is_large:
+            steps = _with_memory(connection, in_service, steps)
+        if steps is not None:
+            in_service.in_slices = True
+            connection.run(steps, partial(_failed, connection, in_service, request))
+
+    @property
+    def slices(self) -> Slices:
+        """Where long work is done."""
+        slices: Slices = self._broker.slices
+        return slices
+
+    @cached_property
+    def _large(self) -> LargeRequests:
+        config = self._broker.config
+        budget = MemoryBudget(config.get_int(TOTAL_BYTES_KEY))
+        return LargeRequests(budget, config.get_int(MAX_BYTES_KEY), self._serve)
+
+    def _route(self, kind: int) -> Route | None:
+        """The route of a :data:`KIND` that is used for the first time, or None if it is not served."""
+        api_key, version = API_KEY_AND_VERSION.unpack(KIND.pack(kind))
+        if api_key not in ANNOUNCED:
+            return None
+        lowest, highest = served_versions(api_key)
+        description = api(api_key)
+        if not lowest <= version <= highest:
+            if api_key != ApiKey.API_VERSIONS:
+                return None
+            # The body of a version that is newer than we know can't be read, and need not be.
+            return Route(description, version, _skip_body, handler(api_key))
+        decode = decoder(description.request_class(), version)
+        route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
+        self._routes[kind] = route
+        return route
+
+
+def _with_memory(
+    connection: Connection, in_service: RequestInService, steps: Iterator[object] | None
+) -> Iterator[object]:
+    """The steps of a request that has reserved memory, which it keeps until they are taken and it is answered."""
+    if steps is not None:
+        yield from steps
+    if not in_service.is_answered:
+        # It waits for others, perhaps for minutes: what it keeps is bounded by what it waits in.
+        connection.release_memory()
+
+
+def _failed(connection: Connection, in_service: RequestInService, request: Any, error: Exception) -> None:
+    """Answers a request whose handler raised, or closes its connection if the handler refused that."""
+    if isinstance(error, ConnectionRefusal):
+        connection.refuse(str(error))
+        return
+    logger.error(
+        "%s version %d of client id %r at %s:%d failed",
+        in_service.name,
+        in_service.api_version,
+        in_service.client_id,
+        connection.client_host,
+        connection.client_port,
+        exc_info=error,
+    )
+    in_service.fail(request, error)
+
+
+def _skip_body(frame: memoryview, position: int) -> tuple[None, int]:
+    return None, len(frame)
+
+
+def describe_unserved(api_key: int, version: int) -> str:
+    """Says in words what was asked that is not served."""
+    try:
+        name = api(api_key).name
+    except KeyError:
+        return f"API key {api_key} (version {version}) is not one of Kafka's"
+    if api_key not in ANNOUNCED:
+        return f"{name} (API key {api_key}) is not served"
+    lowest, highest = served_versions(api_key)
+    return f"{name} version {version} is not served, only {lowest} to {highest}"

@@ -1,0 +1,234 @@
+"""The answer to a request whose handler failed: the error for all that was asked, as Kafka's request classes make it.
+
+Owns: where each API's response has its errors. Never does: I/O, deciding. A response with an error of its own has it
+there; one with results for topics, partitions, groups and so on has it in each of these (some have both). Source:
+``AbstractRequest.getErrorResponse`` of every API, ``ApiError.fromThrowable``.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ...protocol.api_keys import ApiKey, api
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.structure import Message, Structure
+from ...protocol.table import FOREVER, StructureSpec, message
+
+ITSELF = ""
+"""Where what is asked for is a name or a number, not a structure."""
+
+
+class Each(NamedTuple):
+    """An answer in the list ``answered`` for each item of ``asked``, a list of the request (of a list, with a dot).
+
+    ``names``: attributes of the answer -> of the item. ``error``: the answer's attribute for it. ``until``: the last
+    version that is answered so, where a later one could be, too. ``nameless``: the name of what is asked for by its id.
+    """
+
+    asked: str
+    answered: str
+    names: Mapping[str, str]
+    inner: "Each | None" = None
+    values: Mapping[str, Any] = {}
+    error: str = "error_code"
+    until: int = FOREVER
+    nameless: str | None = None
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_PARTITION = _same("partition_index")
+_NUMBER = {"partition_index": ITSELF}
+_RESOURCES = Each("resources", "responses", _same("resource_name", "resource_type"))
+_BY_PARTITION = Each("topics", "topics", _same("name"), Each("partitions", "partitions", _PARTITION))
+_NOWHERE = {"node_id": -1, "port": -1}
+
+RESULTS: dict[int, tuple[Each, ...]] = {
+    ApiKey.PRODUCE: (
+        Each(
+            "topic_data",
+            "responses",
+            _same("name", "topic_id"),
+            Each("partition_data", "partition_responses", _same("index"), values={"base_offset": -1}),
+        ),
+    ),
+    ApiKey.FETCH: (
+        Each(
+            "topics",
+            "responses",
+            _same("topic", "topic_id"),
+            Each(
+                "partitions",
+                "partitions",
+                {"partition_index": "partition"},
+                values={"high_watermark": -1, "records": b""},
+            ),
+            until=12,
+        ),
+    ),
+    ApiKey.LIST_OFFSETS: (_BY_PARTITION,),
+    ApiKey.METADATA: (Each("topics", "topics", _same("name", "topic_id"), nameless=""),),
+    ApiKey.OFFSET_COMMIT: (_BY_PARTITION._replace(names=_same("name", "topic_id")),),
+    ApiKey.TXN_OFFSET_COMMIT: (_BY_PARTITION,),
+    ApiKey.OFFSET_FETCH: (
+        Each(
+            "topics",
+            "topics",
+            _same("name"),
+            Each("partition_indexes", "partitions", _NUMBER, values={"committed_offset": -1}),
+            until=1,
+        ),
+        Each("groups", "groups", _same("group_id")),
+    ),
+    ApiKey.FIND_COORDINATOR: (Each("coordinator_keys", "coordinators", {"key": ITSELF}, values=_NOWHERE),),
+    ApiKey.DESCRIBE_GROUPS: (Each("groups", "groups", {"group_id": ITSELF}),),
+    ApiKey.CREATE_TOPICS: (Each("topics", "topics", _same("name")),),
+    ApiKey.DELETE_TOPICS: (
+        Each("topic_names", "responses", {"name": ITSELF}),
+        Each("topics", "responses", _same("name", "topic_id")),
+    ),
+    ApiKey.DELETE_RECORDS: (
+        Each(
+            "topics",
+            "topics",
+            _same("name"),
+            Each("partitions", "partitions", _PARTITION, values={"low_watermark": -1}),
+        ),
+    ),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (
+        Each("topics", "topics", _same("topic"), Each("partitions", "partitions", _same("partition"))),
+    ),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (
+        Each(
+            "v3_and_below_topics",
+            "results_by_topic_v3_and_below",
+            _same("name"),
+            Each("partitions", "results_by_partition", _NUMBER, error="partition_error_code"),
+        ),
+    ),
+    ApiKey.WRITE_TXN_MARKERS: (
+        Each(
+            "markers",
+            "markers",
+            _same("producer_id"),
+            Each("topics", "topics", _same("name"), Each("partition_indexes", "partitions", _NUMBER)),
+        ),
+    ),
+    ApiKey.DESCRIBE_CONFIGS: (_RESOURCES._replace(answered="results"),),
+    ApiKey.ALTER_CONFIGS: (_RESOURCES,),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (_RESOURCES,),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: (
+        Each("dirs.topics", "results", {"topic_name": "name"}, Each("partitions", "partitions", _NUMBER)),
+    ),
+    ApiKey.CREATE_PARTITIONS: (Each("topics", "results", _same("name")),),
+    ApiKey.DELETE_GROUPS: (Each("groups_names", "results", {"group_id": ITSELF}),),
+    ApiKey.ELECT_LEADERS: (
+        Each(
+            "topic_partitions",
+            "replica_election_results",
+            _same("topic"),
+            Each("partitions", "partition_result", {"partition_id": ITSELF}),
+        ),
+    ),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: (
+        Each("topics", "responses", _same("name"), Each("partitions", "partitions", _PARTITION)),
+    ),
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: (
+        Each("topics", "topics", _same("name"), Each("partition_indexes", "partitions", _NUMBER)),
+    ),
+    ApiKey.DESCRIBE_PRODUCERS: (
+        Each("topics", "topics", _same("name"), Each("partition_indexes", "partitions", _NUMBER)),
+    ),
+    ApiKey.DESCRIBE_TRANSACTIONS: (Each("transactional_ids", "transaction_states", {"transactional_id": ITSELF}),),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Each("topics", "topics", _same("name")),),
+    ApiKey.CREATE_ACLS: (Each("creations", "results", {}),),
+    ApiKey.DELETE_ACLS: (Each("filters", "filter_results", {}),),
+    ApiKey.SHARE_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (Each("groups", "groups", _same("group_id")),),
+}
+"""What else than an error of its own a response has."""
+
+VALUES: dict[int, Mapping[str, Any]] = {
+    ApiKey.FIND_COORDINATOR: _NOWHERE,
+    ApiKey.INIT_PRODUCER_ID: {"producer_id": -1, "producer_epoch": -1},
+    ApiKey.JOIN_GROUP: {"generation_id": -1},
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: {"entries": None},
+}
+"""What a response says beside the error, where that is not the message's default."""
+
+WITH_MESSAGE = frozenset(
+    {
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+    }
+)
+"""Whose error brings its text; elsewhere Kafka gives none, so that nothing is told that is not the client's."""
+
+
+def error_response(api_key: int, version: int, request: Any, error: ErrorCode) -> Message | None:
+    """The response to a request of a version that is served; None where the client wants none (acks 0)."""
+    if api_key == ApiKey.PRODUCE and request.acks == 0:
+        return None
+    kind: type[Message] = api(api_key).response_class()
+    response: Any = kind()
+    made = _Made(kind, version, message(kind.NAME).layout(version).structures, error, api_key in WITH_MESSAGE)
+    made.fill(response, kind.NAME, "error_code", VALUES.get(api_key, {}))
+    if api_key == ApiKey.FETCH:
+        response.session_id = request.session_id
+    elif api_key == ApiKey.JOIN_GROUP:
+        response.protocol_name = None if version >= 7 else ""
+    for each in RESULTS.get(api_key, ()):
+        if version <= each.until:
+            made.answer(each, request, response, kind.NAME)
+    answered: Message = response
+    return answered
+
+
+class _Made(NamedTuple):
+    """A response on its way."""
+
+    kind: type[Message]
+    version: int
+    structures: Mapping[str, StructureSpec]
+    error: ErrorCode
+    with_message: bool
+
+    def fill(self, into: Structure, structure: str, error: str, values: Mapping[str, Any]) -> None:
+        """Sets the error and the values, as far as the version has them."""
+        told = {**values, error: self.error, "error_message": self.error.message if self.with_message else None}
+        for field in self.structures[structure].plain_fields(self.version):
+            if field.attribute in told:
+                setattr(into, field.attribute, told[field.attribute])
+
+    def answer(self, each: Each, asked: Any, into: Structure, structure: str) -> None:
+        """Adds an answer for each item that was asked for, where the version has such a list."""
+        fields = self.structures[structure].plain_fields(self.version)
+        element = next((field.element for field in fields if field.attribute == each.answered), None)
+        if element is None:
+            return
+        for item in _items(asked, each.asked):
+            answer: Structure = getattr(self.kind, element)()
+            named = {name: item if of == ITSELF else getattr(item, of) for name, of in each.names.items()}
+            if each.nameless is not None and named["name"] is None:
+                named["name"] = each.nameless
+            self.fill(answer, element, each.error, {**each.values, **named})
+            if each.inner is not None:
+                self.answer(each.inner, item, answer, element)
+            getattr(into, each.answered).append(answer)
+
+
+def _items(asked: Any, path: str) -> Iterator[Any]:
+    """The items of a list of the request, which may be null, or of the lists in it."""
+    name, _, rest = path.partition(".")
+    for item in getattr(asked, name) or ():
+        if rest:
+            yield from _items(item, rest)
+        else:
+            yield item

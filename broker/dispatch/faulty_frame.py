@@ -1,0 +1,26 @@
+"""Why a frame was refused, for the log."""
+
+from ...protocol.errors import ProtocolError
+from ..timers.log_lines import quoted
+
+
+class FaultyFrame:
+    """Why a frame was refused, in words. They take up to 5 ms, so they are looked for only if the log shows them.
+
+    The words must be asked for before the frame's bytes change, as a log call does.
+    """
+
+    __slots__ = ("_client_id", "_error", "_frame", "_text")
+
+    def __init__(self, frame: memoryview, error: ProtocolError, client_id: str | None) -> None:
+        self._frame = frame
+        self._error = error
+        self._client_id = client_id
+        self._text: str | None = None
+
+    def __str__(self) -> str:
+        if self._text is None:
+            from ...protocol.reference.dissect import explain  # construct: only once a frame was refused
+
+            self._text = f"{explain(self._frame, self._error)}; client id {quoted(self._client_id)}"
+        return self._text

@@ -1,0 +1,127 @@
+"""Requests in large frames: decoded in slices, after memory for what they hold has been reserved.
+
+Owns: the way from a large frame to its decoded request. Never does: serving it. Invariants: nothing is decoded beyond
+INLINE_STEPS steps before its elements have been counted and memory for them is reserved; a request that alone exceeds
+the limit closes its connection. Records are not counted: they stay where they were received.
+Source: Kafka bounds a request by its bytes alone (``socket.request.max.bytes``).
+
+Most large frames are few elements with many bytes, such as records: they are decoded at once, and nothing is reserved.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...protocol.errors import ProtocolError
+from ..network.connection import Connection
+from ..network.memory_budget import MemoryBudget
+from ..timers.log_lines import quoted
+from .faulty_frame import FaultyFrame
+
+if TYPE_CHECKING:
+    from .dispatch import Route
+
+INLINE_STEPS = 8
+"""How many steps of 64 elements are decoded before anything is reserved: below 1 ms."""
+HEAD_BYTES = 40 * 1024
+"""The part of a frame in which its header must end; a client id has 32,767 bytes at most."""
+ELEMENT_BYTES = 400
+"""What one element of a request takes, with its share of the response: measured 185 bytes for a name in DescribeGroups,
+390 for a topic in Metadata."""
+
+MAX_BYTES_KEY = "odradek.request.decoded.max.bytes"
+TOTAL_BYTES_KEY = "odradek.request.decoded.total.bytes"
+
+Serve = Callable[[Connection, "Route", int, str | None, Any, bool, bool], None]
+"""Serves a decoded request: ``(connection, route, correlation id, client id, request, owns its frame, is large)``."""
+
+
+class LargeRequests:
+    """Decodes large frames."""
+
+    def __init__(self, budget: MemoryBudget, request_max_bytes: int, serve: Serve) -> None:
+        """``budget``: for all requests together. ``request_max_bytes``: what one request may take of it."""
+        self._budget = budget
+        self._request_max_bytes = min(request_max_bytes, budget.total_bytes)
+        self._serve = serve
+
+    def decode(self, connection: Connection, route: "Route", frame: memoryview, owned: bool) -> Any:
+        """(correlation id, client id, request) if the frame holds few elements.
+
+        Otherwise None: it is decoded and served in slices, or the connection is closed. Raises ProtocolError for a
+        malformed header.
+        """
+        head = frame if len(frame) <= HEAD_BYTES else frame[:HEAD_BYTES]
+        correlation_id, client_id, position = route.decode_head(head)
+        if len(frame) > self._request_max_bytes and not route.takes_records:
+            connection.refuse(
+                f"{route.name} version {route.version} has {len(frame)} bytes, more than "
+                f"{MAX_BYTES_KEY}={self._request_max_bytes}; client id {quoted(client_id)}"
+            )
+            return None
+        decoding = route.decode_steps(frame, position)
+        try:
+            for _ in range(INLINE_STEPS):
+                next(decoding)
+        except StopIteration as end:
+            return correlation_id, client_id, end.value[0]
+        except ProtocolError as error:
+            connection.refuse(FaultyFrame(frame, error, client_id))
+            return None
+        decoding.close()
+        kept = frame if owned else memoryview(bytes(frame))
+        large = LargeRequest(connection, route, kept, position, correlation_id, client_id)
+        connection.run(self._count(large), partial(_refuse, large))
+        return None
+
+    def _count(self, large: "LargeRequest") -> Iterator[object]:
+        """Counts the elements, and reserves memory for them."""
+        text_bytes = 0 if large.route.takes_records else len(large.frame)
+        most = (self._request_max_bytes - text_bytes) // ELEMENT_BYTES
+        elements, _ = yield from large.route.count(large.frame, large.position, most)
+        if elements > most:
+            large.connection.refuse(
+                f"{large.route.name} version {large.route.version} in {len(large.frame)} bytes has more than {most} "
+                f"elements ({MAX_BYTES_KEY}={self._request_max_bytes}); client id {quoted(large.client_id)}"
+            )
+            return
+        large.connection.reservation = self._budget.reserve(
+            elements * ELEMENT_BYTES + text_bytes, partial(self._granted, large)
+        )
+
+    def _granted(self, large: "LargeRequest") -> None:
+        large.connection.run(self._decode(large), partial(_refuse, large))
+
+    def _decode(self, large: "LargeRequest") -> Iterator[object]:
+        request, _ = yield from large.route.decode_steps(large.frame, large.position)
+        self._serve(large.connection, large.route, large.correlation_id, large.client_id, request, True, True)
+
+
+class LargeRequest:
+    """A request whose body has not been decoded yet."""
+
+    __slots__ = ("client_id", "connection", "correlation_id", "frame", "position", "route")
+
+    def __init__(
+        self,
+        connection: Connection,
+        route: "Route",
+        frame: memoryview,
+        position: int,
+        correlation_id: int,
+        client_id: str | None,
+    ) -> None:
+        """``frame`` owns its bytes; ``position``: where the body begins."""
+        self.connection = connection
+        self.route = route
+        self.frame = frame
+        self.position = position
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+
+
+def _refuse(large: LargeRequest, error: Exception) -> None:
+    """Closes a connection for a body that can't be decoded. Raises other exceptions than ProtocolError again."""
+    if not isinstance(error, ProtocolError):
+        raise error
+    large.connection.refuse(FaultyFrame(large.frame, error, large.client_id))

@@ -1,0 +1,100 @@
+"""Serving directories that nobody may change: what is answered to those who want to change something.
+
+Owns: the answers. Never does: reading or changing data. Invariant: everything that clients may read is read by the same
+handlers as ever; what would change data is refused with POLICY_VIOLATION, which no client takes as a reason to try
+again, with the reason where the answer has room for words. Joining a group is allowed: its state stays in memory.
+Metadata changes are refused by ``MetadataService.carry_out``. Source: ours; Kafka has no such mode.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...protocol.api_keys import ApiKey
+from ...protocol.errors import ErrorCode
+from ...storage.files import Files
+from .request import ConnectionRefusal, RequestContext
+from .served import Handler
+
+REFUSED = ErrorCode.POLICY_VIOLATION
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnlyMode:
+    """How to serve read-only. ``files_for`` gives each directory a file layer that keeps changes to itself;
+    ``refusal`` says why, for those who want to change something.
+    """
+
+    files_for: Callable[[Path], Files]
+    refusal: str
+
+    def handlers(self) -> Mapping[int, Handler]:
+        """What answers instead of the handlers that change data."""
+        return {
+            ApiKey.PRODUCE: self._produce,
+            ApiKey.OFFSET_COMMIT: _offset_commit,
+            ApiKey.OFFSET_DELETE: _offset_delete,
+            ApiKey.DELETE_GROUPS: _delete_groups,
+            ApiKey.DELETE_RECORDS: _delete_records,
+        }
+
+    def _produce(self, _broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
+        from ...protocol.messages.produce import ProduceResponse
+
+        if request.acks == 0:
+            raise ConnectionRefusal(f"a Produce request with acks=0 can only be refused so: {self.refusal}")
+        topics = []
+        for topic in request.topic_data:
+            refused = [
+                ProduceResponse.PartitionProduceResponse(
+                    data.index, REFUSED, base_offset=-1, record_errors=[], error_message=self.refusal
+                )
+                for data in topic.partition_data
+            ]
+            topics.append(ProduceResponse.TopicProduceResponse(topic.name, topic.topic_id, refused))
+        reply(ProduceResponse(topics))
+
+
+def _offset_commit(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
+    from ...protocol.messages.groups import OffsetCommitResponse
+
+    topics = []
+    for topic in request.topics:
+        refused = [
+            OffsetCommitResponse.OffsetCommitResponsePartition(partition.partition_index, REFUSED)
+            for partition in topic.partitions
+        ]
+        topics.append(
+            OffsetCommitResponse.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=refused)
+        )
+    reply(OffsetCommitResponse(topics=topics))
+
+
+def _offset_delete(_broker: Any, _request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
+    from ...protocol.messages.groups import OffsetDeleteResponse
+
+    reply(OffsetDeleteResponse(error_code=REFUSED))
+
+
+def _delete_groups(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
+    from ...protocol.messages.groups import DeleteGroupsResponse
+
+    refused = [
+        DeleteGroupsResponse.DeletableGroupResult(group_id=group_id, error_code=REFUSED)
+        for group_id in request.groups_names
+    ]
+    reply(DeleteGroupsResponse(results=refused))
+
+
+def _delete_records(_broker: Any, request: Any, _context: RequestContext, reply: Callable[[Any], None]) -> None:
+    from ...protocol.messages.offsets import DeleteRecordsResponse
+
+    topics = []
+    for topic in request.topics:
+        refused = [
+            DeleteRecordsResponse.DeleteRecordsPartitionResult(partition.partition_index, -1, REFUSED)
+            for partition in topic.partitions
+        ]
+        topics.append(DeleteRecordsResponse.DeleteRecordsTopicResult(name=topic.name, partitions=refused))
+    reply(DeleteRecordsResponse(topics=topics))

@@ -1,0 +1,110 @@
+"""Which APIs this broker answers, in which versions: ApiVersions announces exactly these.
+
+Owns: the table. Never does: importing a handler before it is asked for.
+"""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from ...protocol.api_keys import ApiKey, api
+
+SERVED: dict[int, str] = {
+    ApiKey.PRODUCE: "produce",
+    ApiKey.FETCH: "fetch",
+    ApiKey.LIST_OFFSETS: "list_offsets",
+    ApiKey.METADATA: "metadata",
+    ApiKey.OFFSET_COMMIT: "offset_commit",
+    ApiKey.OFFSET_FETCH: "offset_fetch",
+    ApiKey.FIND_COORDINATOR: "find_coordinator",
+    ApiKey.JOIN_GROUP: "join_group",
+    ApiKey.HEARTBEAT: "heartbeat",
+    ApiKey.LEAVE_GROUP: "leave_group",
+    ApiKey.SYNC_GROUP: "sync_group",
+    ApiKey.DESCRIBE_GROUPS: "describe_groups",
+    ApiKey.LIST_GROUPS: "list_groups",
+    ApiKey.API_VERSIONS: "api_versions",
+    ApiKey.CREATE_TOPICS: "create_topics",
+    ApiKey.DELETE_TOPICS: "delete_topics",
+    ApiKey.DELETE_RECORDS: "delete_records",
+    ApiKey.INIT_PRODUCER_ID: "init_producer_id",
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: "offset_for_leader_epoch",
+    ApiKey.ADD_PARTITIONS_TO_TXN: "add_partitions_to_txn",
+    ApiKey.ADD_OFFSETS_TO_TXN: "add_offsets_to_txn",
+    ApiKey.END_TXN: "end_txn",
+    ApiKey.WRITE_TXN_MARKERS: "write_txn_markers",
+    ApiKey.TXN_OFFSET_COMMIT: "txn_offset_commit",
+    ApiKey.DESCRIBE_ACLS: "describe_acls",
+    ApiKey.CREATE_ACLS: "create_acls",
+    ApiKey.DELETE_ACLS: "delete_acls",
+    ApiKey.DESCRIBE_CONFIGS: "describe_configs",
+    ApiKey.ALTER_CONFIGS: "alter_configs",
+    ApiKey.ALTER_REPLICA_LOG_DIRS: "alter_replica_log_dirs",
+    ApiKey.DESCRIBE_LOG_DIRS: "describe_log_dirs",
+    ApiKey.CREATE_PARTITIONS: "create_partitions",
+    ApiKey.DELETE_GROUPS: "delete_groups",
+    ApiKey.ELECT_LEADERS: "elect_leaders",
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: "incremental_alter_configs",
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: "alter_partition_reassignments",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "list_partition_reassignments",
+    ApiKey.OFFSET_DELETE: "offset_delete",
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: "describe_client_quotas",
+    ApiKey.DESCRIBE_QUORUM: "describe_quorum",
+    ApiKey.DESCRIBE_CLUSTER: "describe_cluster",
+    ApiKey.DESCRIBE_PRODUCERS: "describe_producers",
+    ApiKey.DESCRIBE_TRANSACTIONS: "describe_transactions",
+    ApiKey.LIST_TRANSACTIONS: "list_transactions",
+    ApiKey.LIST_CONFIG_RESOURCES: "list_config_resources",
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: "consumer_group_heartbeat",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "consumer_group_describe",
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: "describe_topic_partitions",
+}
+"""API key -> module of :mod:`..api`."""
+
+DISABLED: frozenset[int] = frozenset(
+    {
+        ApiKey.SHARE_GROUP_HEARTBEAT,
+        ApiKey.SHARE_GROUP_DESCRIBE,
+        ApiKey.SHARE_FETCH,
+        ApiKey.SHARE_ACKNOWLEDGE,
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+        ApiKey.STREAMS_GROUP_HEARTBEAT,
+        ApiKey.STREAMS_GROUP_DESCRIBE,
+    }
+)
+"""APIs of features whose level is 0 (share.version, streams.version): :mod:`.disabled_feature` refuses them."""
+
+ANNOUNCED: frozenset[int] = frozenset(SERVED) | DISABLED
+"""Every API key that is answered."""
+
+
+def served_versions(api_key: int) -> tuple[int, int]:
+    """The lowest and highest version of an announced API; unstable latest versions are left out, as Kafka does."""
+    description = api(api_key)
+    lowest, highest = description.versions
+    if description.latest_version_unstable:
+        highest -= 1
+    return lowest, highest
+
+
+def handler(api_key: int) -> "Handler":
+    """The function that answers an announced API; imports its module on first use."""
+    if api_key in DISABLED:
+        from .disabled_feature import handle
+
+        return handle
+    module = import_module(f"odradek.broker.api.{SERVED[api_key]}")
+    assert api_key == module.API_KEY, f"{module.__name__} serves {module.API_KEY}, not {api_key}"
+    function: Handler = module.handle
+    return function
+
+
+Handler = Callable[[Any, Any, Any, Callable[[Any], None]], Iterator[object] | None]
+"""``handle(broker, request, context, reply)``.
+
+A handler whose work grows with what the request names is a generator: each ``yield`` ends a step of less than 1 ms, and
+the dispatcher takes the steps in slices (:mod:`..timers.slices`). Between two steps other requests are served, so the
+state may have changed. A step that comes after the connection was lost is not taken: what must be finished is given to
+``broker.slices`` by the handler itself."""

@@ -1,0 +1,146 @@
+"""Reads for clients from before record batches: Fetch 0 to 3, whose records are messages of format 0 or 1.
+
+Owns: one pass over the partitions of such a request. Never does: converting on the event loop
+(:mod:`..replicas.record_work` has
+a thread), converting more than one answer carries (a batch beyond it at most). Invariants: the first batch with records
+is returned whole; control batches, which these formats don't have, are skipped, so that a reader who stands before one
+gets on; one partition is converted at a time. Source: Kafka 3.9's KafkaApis.maybeConvertFetchedData and
+LazyDownConversionRecords (KIP-283).
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.records.compression import CompressionType, compression_name
+from ...protocol.records.down_conversion import ConvertedRecords, down_convert
+from ...protocol.records.errors import UnsupportedCompressionTypeError
+from ...protocol.steps import Steps
+from ...storage.log import Log
+from ...storage.read_result import FileRegion
+from ..replicas.partitions import Partitions
+from ..replicas.record_work import RecordWork
+from .read import NO_RECORDS, FetchLimits, FetchRead, PartitionRead, read_partition, refused_read
+from .session import SessionPartition
+
+CONVERTED_AT_ONCE_BYTES = 1 << 20
+"""The most stored bytes of one partition that are converted for one answer: what such clients ask for by default."""
+
+
+class ConvertedRead:
+    """One pass over the partitions that an old client asks for; ``then`` is called once, later, with what was read."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        wanted: Iterable[SessionPartition],
+        limits: FetchLimits,
+        magic: int,
+        record_work: RecordWork,
+        owner: object,
+        is_wanted: Callable[[], bool],
+        then: Callable[[FetchRead], None],
+    ) -> None:
+        """``magic``: the format of the messages; ``owner``, ``is_wanted``: as for :meth:`RecordWork.run`."""
+        self._partitions = partitions
+        self._wanted = deque(wanted)
+        self._limits = limits
+        self._magic = magic
+        self._record_work = record_work
+        self._owner = owner
+        self._is_wanted = is_wanted
+        self._then = then
+        self._read = FetchRead([], 0, False)
+
+    def begin(self) -> None:
+        """Reads until records are found that must be converted, or all is read."""
+        while self._wanted:
+            want = self._wanted.popleft()
+            try:
+                read = read_partition(self._partitions, want, self._limits, self._left, self._read.total_bytes == 0)
+                log = _convertible(read)
+            except KafkaError as error:
+                self._add(refused_read(self._partitions, want, error))
+                continue
+            if log is None:
+                self._add(read)
+            else:
+                self._convert(read, log, want.fetch_offset)
+                return
+        self._then(self._read)
+
+    @property
+    def _left(self) -> int:
+        return max(0, self._limits.max_bytes - self._read.total_bytes)
+
+    def _add(self, read: PartitionRead) -> None:
+        self._read.add(read)
+
+    def _convert(self, read: PartitionRead, log: Log, offset: int) -> None:
+        """Converts on the thread what was read from ``offset`` on."""
+        data = read.data.records
+        assert data is not None, "records were read"
+        read.data.records = NO_RECORDS
+        steps = converted(data, self._magic, read.wanted.fetch_offset, self._limit(read))
+        self._record_work.run(
+            self._owner, steps, lambda result: self._converted(read, log, offset, data, result), self._is_wanted
+        )
+
+    def _limit(self, read: PartitionRead) -> int:
+        return min(read.wanted.max_bytes, self._left, CONVERTED_AT_ONCE_BYTES)
+
+    def _converted(
+        self,
+        read: PartitionRead,
+        log: Log,
+        offset: int,
+        source: bytes | FileRegion,
+        result: ConvertedRecords | KafkaError,
+    ) -> None:
+        """Takes what was converted, or goes on after control batches."""
+        if isinstance(source, FileRegion):
+            source.close()  # here, not on the thread: a descriptor's holders are counted on one thread
+        try:
+            if isinstance(result, KafkaError):
+                raise result
+            read.data.records = result.data
+            bound = read.data.high_watermark
+            if not result.data and offset < result.next_offset < bound:
+                further = log.read(
+                    result.next_offset,
+                    self._limit(read),
+                    upper_bound_offset=bound,
+                    min_one_batch=self._read.total_bytes == 0,
+                ).data
+                if len(further):
+                    read.data.records = further
+                    self._convert(read, log, result.next_offset)
+                    return
+        except KafkaError as error:
+            read = refused_read(self._partitions, read.wanted, error)
+        self._add(read)
+        self.begin()
+
+
+def _convertible(read: PartitionRead) -> Log | None:
+    """The log whose records were read; None without any. Raises UnsupportedCompressionTypeError for a zstd topic."""
+    if not read.records_bytes or read.partition is None:
+        return None
+    log = read.partition.log
+    if log.config.compression_type == compression_name(CompressionType.ZSTD):
+        read.close()
+        raise UnsupportedCompressionTypeError("the topic's compression.type is zstd, which the client does not know")
+    return log
+
+
+def converted(data: bytes | FileRegion, magic: int, fetch_offset: int, limit: int) -> Steps[ConvertedRecords]:
+    """Messages of format ``magic`` for the batches in ``data``; a region of a file is read first, and not closed.
+
+    Raises KafkaError as ``down_convert``; KAFKA_STORAGE_ERROR if the file can't be read.
+    """
+    try:
+        batches = data.read() if isinstance(data, FileRegion) else data
+    except OSError as error:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+    yield
+    return (yield from down_convert(batches, magic, fetch_offset, limit))

@@ -1,0 +1,187 @@
+"""Reads what a Fetch request wants: one pass over its partitions under the limits of bytes.
+
+Pure but for the given logs. Owns: nothing. Never does: waiting (:mod:`.wait` does), answering. Invariant: at
+least one whole batch is returned for the first partition that has one, however small the limits, so that a consumer
+always gets on (KIP-74). Source: ``ReplicaManager.readFromLog``, ``Partition.fetchRecords``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.fetch import FetchResponse
+from ...storage.log import ReadResult
+from ...storage.log_config import MAX_INT32
+from ..replicas.partition import Partition
+from ..replicas.partitions import Partitions
+from .session import SessionPartition
+
+READ_COMMITTED = 1
+NO_RECORDS = b""
+NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
+"""Errors found before anything is read, and where they stand in the answer."""
+
+
+@dataclass(slots=True, frozen=True)
+class FetchLimits:
+    """What bounds one answer. ``max_bytes``: of the whole answer; ``check_crcs``: whether each batch is checked first.
+    ``max_partition_bytes``: of one partition, whatever the client asks for.
+    """
+
+    max_bytes: int
+    isolation_level: int
+    from_replica: bool
+    check_crcs: bool = False
+    max_partition_bytes: int = MAX_INT32
+
+
+class PartitionRead:
+    """What was read of one partition; ``partition`` is None where ``data`` carries an error."""
+
+    __slots__ = ("data", "partition", "wanted")
+
+    def __init__(
+        self, wanted: SessionPartition, partition: Partition | None, data: FetchResponse.PartitionData
+    ) -> None:
+        self.wanted = wanted
+        self.partition = partition
+        self.data = data
+
+    @property
+    def records_bytes(self) -> int:
+        """How many bytes of records the answer carries."""
+        return len(self.data.records or NO_RECORDS)
+
+    def close(self) -> None:
+        """Gives back a file region that will not be sent."""
+        close = getattr(self.data.records, "close", None)
+        if close is not None:
+            close()
+
+
+@dataclass(slots=True)
+class FetchRead:
+    """What one pass has read. ``completes``: something in it must not wait (an error, a diverging epoch)."""
+
+    reads: list[PartitionRead]
+    total_bytes: int
+    completes: bool
+
+    def close(self) -> None:
+        """Gives back file regions that will not be sent."""
+        for read in self.reads:
+            read.close()
+
+    def add(self, read: PartitionRead) -> None:
+        """Takes in what was read of one more partition."""
+        data = read.data
+        if read.partition is None or data.diverging_epoch.epoch >= 0 or data.diverging_epoch.end_offset >= 0:
+            self.completes = True
+        self.total_bytes += read.records_bytes
+        self.reads.append(read)
+
+
+def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> FetchRead:
+    """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
+    result = FetchRead([], 0, False)
+    for want in wanted:
+        left = max(0, limits.max_bytes - result.total_bytes)
+        try:
+            read = read_partition(partitions, want, limits, left, result.total_bytes == 0)
+        except KafkaError as error:
+            read = refused_read(partitions, want, error)
+        result.add(read)
+    return result
+
+
+def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaError) -> PartitionRead:
+    """The answer for a partition whose read raised an error; damage is named in the log."""
+    if error.error_code == ErrorCode.CORRUPT_MESSAGE:
+        partitions.name_damage(want.resolved_name, want.index, error.message)
+    read = PartitionRead(want, None, failed(want.index, error.error_code))
+    if error.error_code in NOT_THERE:
+        # Kafka answers these before it reads, with an empty list where the others have null.
+        read.data.aborted_transactions = []
+    return read
+
+
+def read_partition(
+    partitions: Partitions, want: SessionPartition, limits: FetchLimits, left: int, nothing_yet: bool
+) -> PartitionRead:
+    """Reads one partition; raises KafkaError."""
+    name = want.resolved_name
+    if not name:
+        name = partitions.topic_name(want.topic_id) or ""
+        if not name:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        want.resolved_name = name
+    partition = partitions.get_checked(name, want.topic_id, want.index)
+    if limits.from_replica:
+        # Followers are brokers that the metadata names as replicas; no client becomes one by saying so (CVE-2018-1288).
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    # Here, unlike in other requests, any epoch below 0 says nothing (FetchRequest.optionalEpoch).
+    partition.check_leader_epoch(max(want.current_leader_epoch, -1))
+    log = partition.log
+    high_watermark = log.high_watermark
+    last_stable_offset = log.last_stable_offset
+    log_start_offset = log.log_start_offset
+    data = FetchResponse.PartitionData(
+        partition_index=want.index,
+        high_watermark=high_watermark,
+        last_stable_offset=last_stable_offset,
+        log_start_offset=log_start_offset,
+        aborted_transactions=None,
+        records=NO_RECORDS,
+    )
+    if want.last_fetched_epoch >= 0 and _diverges(partition, want, data):
+        return PartitionRead(want, partition, data)
+    if not log_start_offset <= want.fetch_offset <= log.log_end_offset:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    committed_only = limits.isolation_level == READ_COMMITTED
+    bound = last_stable_offset if committed_only else high_watermark
+    result: ReadResult | None = None
+    if want.fetch_offset < bound and (left > 0 or nothing_yet):
+        max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
+        if limits.check_crcs:
+            from ...storage.read_check import read_checked  # few ask for it
+
+            result = read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
+        else:
+            result = log.read(want.fetch_offset, max_bytes, upper_bound_offset=bound, min_one_batch=nothing_yet)
+        data.records = result.data
+    # Where the limit is smaller than the first batch, Kafka answers as if aborted transactions were not asked for.
+    if committed_only and (result is None or len(result.data) > 0):
+        found = log.aborted_transactions(want.fetch_offset, bound) if result is not None else []
+        if found and limits.check_crcs:
+            from ...storage.read_check import check_aborted
+
+            check_aborted(log, found)
+        data.aborted_transactions = [
+            FetchResponse.AbortedTransaction(aborted.producer_id, aborted.first_offset) for aborted in found
+        ]
+    return PartitionRead(want, partition, data)
+
+
+def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
+    """Tells a client whose last fetched epoch ends earlier here where it must truncate to (KIP-595)."""
+    end = partition.log.epoch_end_offset(want.last_fetched_epoch)
+    if end is None:
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
+    epoch, end_offset = end
+    if epoch < want.last_fetched_epoch or end_offset < want.fetch_offset:
+        data.diverging_epoch = FetchResponse.EpochEndOffset(epoch, end_offset)
+        return True
+    return False
+
+
+def failed(index: int, error_code: ErrorCode) -> FetchResponse.PartitionData:
+    """The answer for a partition that could not be read: nothing is known but the error."""
+    return FetchResponse.PartitionData(
+        partition_index=index,
+        error_code=error_code,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=None,
+        records=NO_RECORDS,
+    )

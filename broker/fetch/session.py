@@ -1,0 +1,210 @@
+"""Incremental fetch sessions: the broker remembers what a consumer fetches and answers only what changed.
+
+Pure. Owns: the cache of sessions and what each client was last told. Never does: I/O, reading logs, a clock.
+Invariants: a session's epoch is the next one expected; at most ``max_sessions`` exist; a session belongs to requests
+with topic ids or to requests with names, never both. Source: KIP-227, KIP-516; ``FetchSession.scala`` and
+``FetchManager``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from ...protocol.errors import ErrorCode
+
+NO_SESSION_ID = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+MAX_EPOCH = 2**31 - 1
+
+PartitionKey = tuple[bytes, str, int]
+"""(topic id or 16 zero bytes, topic name or "", partition index): what names a partition in the request."""
+
+
+class SessionPartition:
+    """A partition of a session: what to fetch, and what the client was last told of it.
+
+    ``topic_name`` is as the request has it ("" in requests by id); ``resolved_name`` is found once and then kept, so
+    that a session notices when its topic is deleted and created again under another id (KIP-516).
+    """
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "index",
+        "last_fetched_epoch",
+        "max_bytes",
+        "resolved_name",
+        "sent_high_watermark",
+        "sent_log_start_offset",
+        "topic_id",
+        "topic_name",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes,
+        topic_name: str,
+        index: int,
+        fetch_offset: int,
+        max_bytes: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.resolved_name = topic_name
+        self.index = index
+        self.fetch_offset = fetch_offset
+        self.max_bytes = max_bytes
+        self.current_leader_epoch = current_leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.sent_high_watermark = -1
+        self.sent_log_start_offset = -1
+
+    @property
+    def key(self) -> PartitionKey:
+        """What the request names the partition by."""
+        return (self.topic_id, self.topic_name, self.index)
+
+    def ask_again(self, wanted: "SessionPartition") -> None:
+        """Takes over what a later request of the session wants of the same partition."""
+        self.fetch_offset = wanted.fetch_offset
+        self.max_bytes = wanted.max_bytes
+        self.current_leader_epoch = wanted.current_leader_epoch
+        self.last_fetched_epoch = wanted.last_fetched_epoch
+
+    def must_answer(
+        self, error_code: int, records_bytes: int, high_watermark: int, log_start_offset: int, diverging: bool
+    ) -> bool:
+        """Whether an incremental answer has to name this partition; remembers what it then says."""
+        answer = records_bytes > 0 or diverging
+        if self.sent_high_watermark != high_watermark:
+            answer = True
+            self.sent_high_watermark = high_watermark
+        if self.sent_log_start_offset != log_start_offset:
+            answer = True
+            self.sent_log_start_offset = log_start_offset
+        if error_code != ErrorCode.NONE:
+            # The next answer without the error must be sent even if the high watermark has not moved.
+            self.sent_high_watermark = -1
+            answer = True
+        return answer
+
+
+class FetchSession:
+    """One client's session."""
+
+    __slots__ = ("created_ms", "epoch", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
+
+    def __init__(
+        self, session_id: int, uses_topic_ids: bool, partitions: dict[PartitionKey, SessionPartition], now_ms: int
+    ) -> None:
+        self.session_id = session_id
+        self.uses_topic_ids = uses_topic_ids
+        self.partitions = partitions
+        self.epoch = INITIAL_EPOCH + 1
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+
+    def served(self, key: PartitionKey) -> None:
+        """Moves a partition that returned records behind the others, so that none starves (as Kafka does)."""
+        partition = self.partitions.pop(key, None)
+        if partition is not None:
+            self.partitions[key] = partition
+
+
+@dataclass(slots=True, frozen=True)
+class FetchContext:
+    """What one request fetches: its partitions in order, and how it is to be answered."""
+
+    partitions: list[SessionPartition]
+    session: FetchSession | None
+    incremental: bool
+    error: ErrorCode = ErrorCode.NONE
+
+    @property
+    def session_id(self) -> int:
+        """The session id to answer with (0 for none)."""
+        return NO_SESSION_ID if self.session is None else self.session.session_id
+
+
+class FetchSessionCache:
+    """The sessions of one broker."""
+
+    def __init__(self, max_sessions: int, eviction_ms: int, random: Random) -> None:
+        """``max_sessions``: ``max.incremental.fetch.session.cache.slots``; ``eviction_ms``: how long a session must
+        have been unused before a new one may take its place (120,000 in Kafka); ``random`` draws session ids.
+        """
+        self._max_sessions = max_sessions
+        self._eviction_ms = eviction_ms
+        self._random = random
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return iter(self._sessions.values())
+
+    def context(
+        self,
+        session_id: int,
+        epoch: int,
+        wanted: list[SessionPartition],
+        forgotten: list[PartitionKey],
+        uses_topic_ids: bool,
+        now_ms: int,
+    ) -> FetchContext:
+        """What a request with this session id and epoch fetches; opens, goes on with or closes its session."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            if session_id != NO_SESSION_ID:
+                self._sessions.pop(session_id, None)
+            session = None
+            if epoch == INITIAL_EPOCH:
+                session = self._open(wanted, uses_topic_ids, now_ms)
+            return FetchContext(wanted, session, incremental=False)
+        session = self._sessions.get(session_id)
+        if session is None:
+            return FetchContext([], None, incremental=False, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.uses_topic_ids != uses_topic_ids:
+            return FetchContext([], None, incremental=False, error=ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        if session.epoch != epoch:
+            return FetchContext([], None, incremental=False, error=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        self._update(session, wanted, forgotten, now_ms)
+        if not session.partitions:
+            del self._sessions[session_id]
+            return FetchContext([], None, incremental=False)
+        session.epoch = 1 if epoch == MAX_EPOCH else epoch + 1
+        return FetchContext(list(session.partitions.values()), session, incremental=True)
+
+    def _update(
+        self, session: FetchSession, wanted: list[SessionPartition], forgotten: list[PartitionKey], now_ms: int
+    ) -> None:
+        session.last_used_ms = now_ms
+        for partition in wanted:
+            known = session.partitions.get(partition.key)
+            if known is None:
+                session.partitions[partition.key] = partition
+            else:
+                known.ask_again(partition)
+        for key in forgotten:
+            session.partitions.pop(key, None)
+
+    def _open(self, wanted: list[SessionPartition], uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
+        """A new session, or None where the cache is full of sessions in use (the client fetches without one)."""
+        if len(self._sessions) >= self._max_sessions and not self._evict(now_ms):
+            return None
+        session_id = self._random.randrange(1, 2**31)
+        while session_id in self._sessions:
+            session_id = self._random.randrange(1, 2**31)
+        session = FetchSession(session_id, uses_topic_ids, {p.key: p for p in wanted}, now_ms)
+        self._sessions[session_id] = session
+        return session
+
+    def _evict(self, now_ms: int) -> bool:
+        oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
+        if oldest is None or now_ms - oldest.last_used_ms <= self._eviction_ms:
+            return False
+        del self._sessions[oldest.session_id]
+        return True

@@ -1,0 +1,1 @@
+"""Sockets and connections: accept, limit, read, send. Kafka: ``SocketServer``, ``ConnectionQuotas``."""

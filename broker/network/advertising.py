@@ -1,0 +1,53 @@
+"""What clients are told of each listener: its own host and port, or this machine's name and the port that was bound.
+
+Owns: the name that clients get where none is configured. Never does: opening a socket. Invariant: that name has an
+address here, or the broker does not start: clients would hang. Source: ``ListenerInfo.withWildcardHostnamesResolved``,
+Java's ``InetAddress.getLocalHost().getCanonicalHostName()``.
+"""
+
+import socket
+from collections.abc import Sequence
+
+from ..config.listeners import Listener
+from ..metadata.image import Endpoint
+from .listening import BindError, BoundListener
+
+
+def endpoints(advertised: Sequence[Listener], bound: Sequence[BoundListener]) -> list[Endpoint]:
+    """Where each advertised listener is reached, in their order. Raises BindError where this machine has no name."""
+    ports = {one.listener.name: one.port for one in bound}  # Kafka lets a listener go unadvertised
+    return [
+        Endpoint(listener.name, listener.host or _machine_name_for(listener), listener.port or ports[listener.name])
+        for listener in advertised
+    ]
+
+
+def _machine_name_for(listener: Listener) -> str:
+    try:
+        return canonical_host_name()
+    except socket.gaierror as error:
+        port = listener.port or 9092
+        raise BindError(
+            f"clients of the listener {listener} would be told this machine's name, {socket.gethostname()}, which "
+            f"has no address here ({error.strerror}): set advertised.listeners to what they can reach, for example "
+            f"{listener.name}://localhost:{port}, or listen on one address, {listener.name}://127.0.0.1:{port}"
+        ) from error
+
+
+def canonical_host_name() -> str:
+    """This machine's full name as its resolver knows it, or its address where that name does not lead back to it.
+
+    Raises socket.gaierror where the machine's own name has no address.
+    """
+    address = _addresses(socket.gethostname())[0]
+    try:
+        name, _ = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)
+        return name if address in _addresses(name) else address
+    except socket.gaierror:
+        return address
+
+
+def _addresses(name: str) -> list[str]:
+    """The addresses of a name, those of IPv4 first, as Java prefers them. Raises socket.gaierror."""
+    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return [str(address[0]) for family, *_, address in sorted(found, key=lambda one: one[0] != socket.AF_INET)]

@@ -1,0 +1,310 @@
+"""One client's connection: bytes in, frames to the dispatcher, answers out in the order of the requests.
+
+Owns: the socket's receive side, the one request in service and the frames behind it. Never does: decoding, deciding.
+Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the channel), so answers keep
+the order of requests and a client can't make the broker hold more than one answer and one receive buffer for it; while
+an answer waits for a slow reader, nothing further is taken up. Source: ``SocketServer``.
+
+The receive buffer is shared by all connections of the loop: a frame is a view that is valid only inside the callback.
+"""
+
+import asyncio
+import logging
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, cast
+
+from ...protocol.errors import ProtocolError
+from ...protocol.framing import FrameReader
+from ..timers.slices import SlicedWork
+from .memory_budget import Reservation
+from .response_writer import Part, ResponseWriter
+
+if TYPE_CHECKING:
+    from ..dispatch.dispatch import Dispatcher
+    from .connections import Connections
+
+logger = logging.getLogger(__name__)
+
+RECEIVE_BUFFER_BYTES = 256 * 1024
+FRAMES_A_TURN = 32
+"""How many pipelined requests of one connection are served before the others have their turn."""
+TURN_S = 0.005
+"""How long pipelined requests of one connection are served in one turn; the one in service is finished."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol object of one accepted socket."""
+
+    __slots__ = (
+        "_closing",
+        "_connections",
+        "_dispatcher",
+        "_draining",
+        "_frames",
+        "_in_service",
+        "_paused_reading",
+        "_resuming",
+        "_waiting",
+        "_waiting_bytes",
+        "_writer",
+        "client_host",
+        "client_port",
+        "connection_id",
+        "last_used_ms",
+        "listener_name",
+        "reservation",
+        "transport",
+        "work",
+    )
+
+    def __init__(self, connections: "Connections", dispatcher: "Dispatcher", listener_name: str) -> None:
+        self._connections = connections
+        self._dispatcher = dispatcher
+        self._frames = FrameReader(connections.max_request_bytes)
+        self._writer: ResponseWriter | None = None
+        self._waiting: deque[memoryview] | None = None
+        """Made when a frame has to wait: an empty one has 0.6 KiB, and most connections never need it."""
+        self._waiting_bytes = 0
+        self._in_service = False
+        self._draining = False
+        self._closing = False
+        self._paused_reading = False
+        self._resuming = False
+        self.transport: asyncio.Transport | None = None
+        self.listener_name = listener_name
+        self.client_host = ""
+        self.client_port = 0
+        self.connection_id = 0
+        self.last_used_ms = 0.0
+        self.work: SlicedWork | None = None
+        """The request in service, if it takes more than one slice; it ends with the connection."""
+        self.reservation: Reservation | None = None
+        """The memory that the request in service has reserved, or waits for, if it is large."""
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected; refused at once where the limits of connections are reached."""
+        # uvloop's transports are not asyncio.Transport by class, only by what they do.
+        self.transport = transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        if peer:
+            # One object for all connections of a host: every request reads it.
+            self.client_host, self.client_port = sys.intern(peer[0]), peer[1]
+        if not self._connections.admit(self):
+            self._closing = True
+            transport.abort()
+            return
+        self._writer = ResponseWriter(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone; what is still in service answers into nothing."""
+        self._closing = True
+        self.transport = None
+        self._waiting = None
+        if self.work is not None:
+            self.work.cancel()
+        self.release_memory()
+        if self._writer is not None:
+            self._writer.close()
+        self._connections.forget(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go: into a large frame's own buffer, or into the loop's shared one."""
+        if self._frames.large is None:
+            return self._connections.receive_buffer
+        return self._frames.target()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes arrived: serves the frames that they complete."""
+        if self._closing:
+            return
+        reader = self._frames
+        frame = reader.whole_frame(self._connections.receive_buffer, nbytes)
+        if frame is not None:
+            self._take(frame, False)
+            return
+        if reader.large is not None:
+            frame = reader.received(nbytes)
+            if frame is not None:
+                self._take(frame, owned=True)
+            return
+        try:
+            frames = reader.feed(self._connections.receive_buffer[:nbytes])
+        except ProtocolError as error:
+            self.refuse(str(error))
+            return
+        if len(frames) == 1:
+            self._take(frames[0], False)
+        else:
+            self._take_in_turn(frames)
+
+    def eof_received(self) -> bool:
+        """The client closed its side: nothing more can be asked, so the connection closes."""
+        return False
+
+    def pause_writing(self) -> None:
+        """The peer reads slowly: nothing further is taken up until it has caught up."""
+        if self._writer is not None:
+            self._writer.pause()
+
+    def resume_writing(self) -> None:
+        """The write buffer is empty again: sends the rest of the answer, then goes on."""
+        if self._writer is None or self._closing:
+            return
+        self._connections.used(self)  # who reads a large answer slowly is not idle
+        if self._writer.resume() and not self._in_service:
+            self._drain()
+
+    # What the dispatcher calls.
+
+    def answered(self, parts: list[Part] | None) -> None:
+        """The request in service is answered (None: it wants no answer); takes up the next one."""
+        self._in_service = False
+        if self._closing:
+            return
+        if parts is not None:
+            assert self._writer is not None
+            self._writer.write(parts)
+        if self._waiting and not self._draining:
+            self._drain()
+
+    def answered_in_pieces(self, parts: list[Part]) -> None:
+        """:meth:`answered` with a large answer, which is sent piece by piece as the client reads it."""
+        self.release_memory()
+        if not self._closing:
+            assert self._writer is not None
+            self._writer.write_in_pieces(parts)
+        self.answered(None)
+
+    def run(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
+        """Runs the request in service, or a part of it, in slices; it ends with the connection."""
+        work = self._dispatcher.slices.start(steps, failed)
+        if not work.is_done:
+            self.work = work
+
+    def release_memory(self) -> None:
+        """Gives back what the request in service has reserved; harmless if it has reserved nothing."""
+        reservation, self.reservation = self.reservation, None
+        if reservation is not None:
+            reservation.release()
+
+    def refuse(self, reason: object) -> None:
+        """Closes this connection for what its client sent; one log line with ``str(reason)``."""
+        if self._closing:
+            return
+        self._closing = True
+        logger.warning(
+            "closing the connection of %s:%d on listener %s: %s",
+            self.client_host,
+            self.client_port,
+            self.listener_name,
+            reason,
+        )
+        self._waiting = None
+        if self.transport is not None:
+            self.transport.close()
+
+    def close(self) -> None:
+        """Closes the connection without a word (shutdown, idle)."""
+        if not self._closing:
+            self._closing = True
+            if self.transport is not None:
+                self.transport.close()
+
+    def abort(self) -> None:
+        """Breaks the connection: what was not sent yet never is."""
+        self._closing = True
+        if self.transport is not None:
+            self.transport.abort()
+
+    @property
+    def is_in_service(self) -> bool:
+        """Whether a request waits for its answer."""
+        return self._in_service
+
+    @property
+    def holds_frames(self) -> bool:
+        """Whether requests wait here that were received and are not served."""
+        return bool(self._waiting)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is to be closed; what was answered before may still be on its way."""
+        return self._closing
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether an answer waits for a slow reader."""
+        return self._writer is not None and self._writer.is_sending
+
+    # Order and limits.
+
+    def _take(self, frame: memoryview, owned: bool) -> None:
+        """Serves a frame now, or keeps it (a copy, unless the frame owns its bytes) behind the one in service."""
+        if self._closing:
+            return
+        assert self._writer is not None
+        if self._in_service or self._waiting or self._writer.is_sending:
+            self._keep(frame, owned)
+            return
+        self._in_service = True
+        self._dispatcher.dispatch(self, frame, owned)
+
+    def _take_in_turn(self, frames: list[memoryview]) -> None:
+        """Takes pipelined frames until the turn of this connection is over, and keeps the others for the next one."""
+        until_s = perf_counter() + TURN_S
+        for number, frame in enumerate(frames, 1):
+            self._take(frame, False)
+            if number < len(frames) and (number == FRAMES_A_TURN or perf_counter() >= until_s):
+                for later in frames[number:]:
+                    self._keep(later, owned=False)
+                self._go_on_next_turn()
+                return
+
+    def _keep(self, frame: memoryview, owned: bool) -> None:
+        """Keeps a frame for later; reading pauses where a receive buffer's worth is kept."""
+        if self._closing:
+            return
+        if self._waiting is None:
+            self._waiting = deque()
+        self._waiting.append(frame if owned else memoryview(bytes(frame)))
+        self._waiting_bytes += len(frame)
+        if self._waiting_bytes >= RECEIVE_BUFFER_BYTES and not self._paused_reading and self.transport is not None:
+            self._paused_reading = True
+            self.transport.pause_reading()
+
+    def _go_on_next_turn(self) -> None:
+        """Lets the other connections have their turn first."""
+        if not self._resuming:
+            self._resuming = True
+            asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        self._resuming = False
+        if not self._draining:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Serves frames that waited, until one stays in service, an answer must wait, or the others have a turn."""
+        self._draining = True
+        served = 0
+        until_s = perf_counter() + TURN_S
+        try:
+            while self._waiting and not self._closing and not self._in_service and not self.is_sending:
+                if served == FRAMES_A_TURN or (served and perf_counter() >= until_s):
+                    self._go_on_next_turn()
+                    break
+                served += 1
+                frame = self._waiting.popleft()
+                self._waiting_bytes -= len(frame)
+                self._in_service = True
+                self._dispatcher.dispatch(self, frame, True)
+        finally:
+            self._draining = False
+        if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.transport is not None:
+            self._paused_reading = False
+            self.transport.resume_reading()

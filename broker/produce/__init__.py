@@ -1,0 +1,1 @@
+"""What a Produce request waits for, and its transaction. Kafka: ``DelayedProduce``, ``AddPartitionsToTxnManager``."""

@@ -1,0 +1,87 @@
+"""Makes transactional batches part of their transaction before any of them is appended (KIP-890).
+
+Owns: nothing. Never does: appending. Source: ``ReplicaManager.handleProduceAppend``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.records.batch import BatchHeader
+from ..coordinator.transaction_coordinator import TransactionCoordinator
+from ..coordinator.transaction_membership import Errors, Membership, Support
+from ..dispatch.request import RequestContext
+from ..replicas.partition import Partition
+from ..transactions.transaction import TopicPartition
+
+ABORTABLE_ERROR_SINCE = 11
+ADDS_IMPLICITLY_SINCE = 12
+
+_UNSURE = frozenset(
+    {
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+"""What passes by itself. An old producer gives up at these; at NOT_ENOUGH_REPLICAS it tries again, as it should."""
+
+Refusals = Mapping[TopicPartition, KafkaError]
+
+
+def producer_of(headers: Iterable[BatchHeader]) -> tuple[int, int] | None:
+    """The id and epoch of the producer of a request's transactional batches; None where there are none.
+
+    Raises KafkaError INVALID_PRODUCER_ID_MAPPING for several producers in one request.
+    """
+    producers = {(header.producer_id, header.producer_epoch) for header in headers if header.is_transactional}
+    if len(producers) > 1:
+        message = "Transactional records contained more than one producer ID"
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, message)
+    return next(iter(producers), None)
+
+
+def join(
+    coordinator: TransactionCoordinator,
+    transactional_id: str,
+    producer: tuple[int, int],
+    partitions: Iterable[Partition],
+    context: RequestContext,
+    *,
+    verifies: bool,
+    then: Callable[[Refusals], None],
+) -> None:
+    """Makes the partitions part of the producer's transaction; ``then`` gets why some are not, at once or later.
+
+    A partition in which the producer has written in its transaction already needs nothing. ``verifies``: older clients
+    are asked whether they added the others (transaction.partition.verification.enable); newer ones have them added.
+    """
+    support = Support.of(
+        context.api_version,
+        abortable_error_since=ABORTABLE_ERROR_SINCE,
+        adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
+    )
+    missing = frozenset(
+        (partition.topic, partition.index)
+        for partition in partitions
+        if not partition.log.producer_state.has_open_transaction(*producer)
+    )
+    if not missing or not (verifies or support is Support.ADDS_IMPLICITLY):
+        then({})
+        return
+
+    def answer(errors: Errors) -> None:
+        then({partition: _refusal(error) for partition, error in errors.items()})
+
+    Membership(coordinator, transactional_id, producer, support).ensure(missing, context.now_ms, answer)
+
+
+def _refusal(error: ErrorCode) -> KafkaError:
+    if error is ErrorCode.INVALID_TXN_STATE:
+        return KafkaError(error, "Partition was not added to the transaction")
+    if error in _UNSURE:
+        return KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            "Unable to verify the partition has been added to the transaction. Underlying error: " + error.name,
+        )
+    return KafkaError(error)

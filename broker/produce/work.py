@@ -1,0 +1,174 @@
+"""What one Produce request has done to its partitions, and what must still happen before it is answered.
+
+Owns: the answers of the partitions, the appends and syncs that they wait for. Never does: deciding what is accepted
+(``api/produce.py`` does). Invariant: completes exactly once, when the last append has ended and the last sync that an
+answer promises has, or has failed. Source: ``ReplicaManager.appendRecords``, ``DelayedProduce``, with the disk in place
+of replicas.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.produce import ProduceResponse
+from ...protocol.records.batch import BatchHeader
+from ...storage.append_plan import InspectionNeededError, inspect_client_batch
+from ...storage.errors import RecordValidationError
+from ...storage.log import AppendInfo
+from ...storage.record_inspection import InspectedBatch, wants_inspection
+from ..dispatch.request import RequestContext
+from ..replicas.partition import Partition
+from ..replicas.record_work import RecordWork
+
+Answer = ProduceResponse.PartitionProduceResponse
+Later = tuple[Partition, BatchHeader, memoryview, Answer]
+"""A batch that is appended beside the event loop, with its header and its answer."""
+
+PLAIN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
+"""What the request asked for is wrong, not the batch: Kafka gives no text for these."""
+WITHOUT_LOG_START = frozenset(
+    {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""What the log refuses without Kafka saying where it starts (``ReplicaManager.appendRecordsToLeader``)."""
+
+
+class _Batch(NamedTuple):
+    """A batch whose append does not end inside the call; ``records`` stay valid until it has ended."""
+
+    partition: Partition
+    records: memoryview
+    answer: Answer
+
+
+class ProduceWork:
+    """One request's appends. ``grown``: (partition, its new end, bytes) of what is to be seen; ``unsynced``: what is to
+    be synced first, and how far; ``failed``: whether a partition was refused.
+    """
+
+    __slots__ = ("_complete", "_context", "_missing", "_record_work", "acks", "failed", "grown", "unsynced")
+
+    def __init__(self, acks: int) -> None:
+        self.acks = acks
+        self.failed = False
+        self.grown: list[tuple[Partition, int, int]] = []
+        self.unsynced: list[tuple[Partition, int, Answer]] = []
+
+    def refuse(self, answer: Answer, error: KafkaError) -> None:
+        """A partition is answered with an error."""
+        self.failed = True
+        refused(answer, error)
+
+    def refuse_appended(self, answer: Answer, partition: Partition, error: KafkaError) -> None:
+        """The log has refused a batch."""
+        self.refuse(answer, error)
+        log = partition.open_log
+        if log is not None and error.error_code not in WITHOUT_LOG_START:
+            answer.log_start_offset = log.log_start_offset
+
+    def note(self, answer: Answer, partition: Partition, appended: AppendInfo) -> None:
+        """The log has taken a batch."""
+        answer.base_offset, last_offset, _, answer.log_append_time_ms, answer.log_start_offset, size, _ = appended
+        end_offset = last_offset + 1
+        self.grown.append((partition, end_offset, size))
+        log = partition.log
+        if log.wants_sync and self.acks:
+            synced_to = log.promise.offset_to_answer(end_offset, acks_all=self.acks == -1)
+            if synced_to > log.synced_offset:
+                self.unsynced.append((partition, synced_to, answer))
+
+    def finish_later(
+        self,
+        later: Sequence[Later],
+        context: RequestContext,
+        record_work: RecordWork,
+        complete: Callable[["ProduceWork"], None],
+    ) -> None:
+        """Appends what is too much for the event loop, or follows such a batch.
+
+        ``complete`` is called once, with this object: a closure that holds it would be a cycle.
+        """
+        self._complete = complete
+        self._context = context
+        self._record_work = record_work
+        self._missing = 1 + len(later)
+        for partition, header, records, answer in later:
+            kept = records if context.owns_frame else memoryview(bytes(records))
+            batch = _Batch(partition, kept, answer)
+            try:
+                is_to_be_inspected = wants_inspection(header, context.now_ms, partition.log.config)
+            except KafkaError as error:
+                self._appended(batch, error)
+                continue
+            if is_to_be_inspected and header.size_in_bytes <= partition.log.config.max_message_bytes:
+                self._inspect(batch)
+            else:
+                partition.append_later(kept, context.now_ms, None, partial(self._appended, batch))
+        self._await_syncs()
+        self._one_less()
+
+    def _inspect(self, batch: "_Batch") -> None:
+        """Has the records looked at beside the event loop, before the batch takes its place in the partition."""
+        now_ms = self._context.now_ms
+        steps = inspect_client_batch(batch.records, now_ms, batch.partition.log.config)
+        is_wanted = self._context.is_wanted if self.acks else _always
+        self._record_work.run(self._context.connection_id, steps, partial(self._inspected, batch), is_wanted)
+
+    def _inspected(self, batch: "_Batch", result: InspectedBatch | KafkaError) -> None:
+        if isinstance(result, KafkaError):
+            self._appended(batch, result)
+        else:
+            batch.partition.append_later(batch.records, self._context.now_ms, result, partial(self._appended, batch))
+
+    def _appended(self, batch: "_Batch", result: AppendInfo | KafkaError | InspectionNeededError) -> None:
+        partition, _, answer = batch
+        if isinstance(result, InspectionNeededError):
+            self._inspect(batch)
+            return
+        if isinstance(result, KafkaError):
+            self.refuse_appended(answer, partition, result)
+        elif partition.open_log is None:
+            self.refuse(answer, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+        else:
+            self.note(answer, partition, result)
+            self._await_syncs()
+        self._one_less()
+
+    def _await_syncs(self) -> None:
+        unsynced, self.unsynced = self.unsynced, []
+        self._missing += len(unsynced)
+        for partition, offset, answer in unsynced:
+            partition.group_commit.when_synced(partition.log, offset, partial(self._synced, answer))
+
+    def _synced(self, answer: Answer, failure: KafkaError | None) -> None:
+        if failure is not None:
+            answer.log_append_time_ms = answer.log_start_offset = -1
+            self.refuse(answer, failure)
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self._missing -= 1
+        if not self._missing:
+            self._complete(self)
+
+
+def _always() -> bool:
+    """A client that wants no acknowledgement may close its connection once it has sent."""
+    return True
+
+
+def refused(answer: Answer, error: KafkaError) -> Answer:
+    """Makes the answer an error, with the records of the batch that are at fault where it knows them (KIP-467)."""
+    answer.error_code = error.error_code
+    answer.base_offset = -1
+    answer.error_message = None if error.error_code in PLAIN else str(error)
+    if isinstance(error, RecordValidationError):
+        answer.record_errors = [
+            ProduceResponse.BatchIndexAndErrorMessage(index, message) for index, message in error.record_errors
+        ]
+    return answer

@@ -1,0 +1,1 @@
+"""The partitions that this broker hosts, and appends to their logs. Kafka: ``ReplicaManager``, ``Partition``."""

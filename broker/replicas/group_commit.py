@@ -1,0 +1,175 @@
+"""Group commit: the logs that are to reach the disk are synced together, off the event loop; then all who wait go on.
+
+Owns: which logs are to be synced, and who waits for which of their offsets. Never does: blocking the event loop,
+deciding what an acknowledgement promises (``storage/sync_promise.py`` does). Invariants: one round of a log directory
+is under way at a time, and what comes meanwhile is the next round's; who waits for one log is told in the order in
+which they came; a failed sync is final, and everybody who waits for its logs is told. Source: ``UnifiedLog.flush``,
+``LogManager.flushDirtyLogs``; the grouping is our own.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...storage.log import Log
+from ...storage.log_config import MAX_INT64
+from ...storage.log_directory import LogDirectory
+from ...storage.log_flush import Flush
+from ..coordinator.interfaces import Timers
+
+logger = logging.getLogger(__name__)
+
+Synced = Callable[[KafkaError | None], None]
+"""Called with None when the disk has it, else with the reason why it will not."""
+
+
+class GroupCommit:
+    """The syncs of all log directories."""
+
+    def __init__(self, directories: Sequence[LogDirectory], timers: Timers, clock_ms: Callable[[], int]) -> None:
+        """``clock_ms``: milliseconds since the epoch."""
+        self._directories = directories
+        self._timers = timers
+        self._clock_ms = clock_ms
+        self._wanted: dict[Log, bool] = {}
+        """The logs of the next round, and whether their indexes are to be synced too."""
+        self._running: dict[Path, asyncio.Future[None]] = {}
+        self._waiting: dict[Log, deque[tuple[int, Synced]]] = {}
+        self._timed: set[Log] = set()
+        self._is_scheduled = False
+        self._is_closed = False
+
+    def appended(self, log: Log) -> None:
+        """Sees to it that an append is synced when the log's configuration says so, and what was rolled at once."""
+        promise = log.promise
+        if log.log_end_offset - log.synced_offset >= promise.unseen_from:
+            self.request(log)
+        elif log.recovery_point < log.segments.active.base_offset:
+            self.request(log, with_indexes=True)
+        if promise.flush_ms != MAX_INT64 and log not in self._timed:
+            self._timed.add(log)
+            self._timers.schedule(promise.flush_ms, partial(self._time_is_up, log))
+
+    def request(self, log: Log, *, with_indexes: bool = False) -> None:
+        """Has a log synced in the next round; ``with_indexes``: so that the recovery point moves too."""
+        self._wanted[log] = with_indexes or self._wanted.get(log, False)
+        self._schedule()
+
+    def when_synced(self, log: Log, offset: int, callback: Synced) -> None:
+        """Calls back when the log is synced up to ``offset`` (exclusive): at once where it is and nobody waits."""
+        waiting = self._waiting.get(log)
+        if waiting is None:
+            if log.synced_offset >= offset:
+                callback(None)
+                return
+            waiting = self._waiting[log] = deque()
+        waiting.append((offset, callback))
+        if offset > log.synced_offset:
+            self.request(log)
+
+    def replace(self, old: Log, new: Log) -> None:
+        """Another log has taken the place of one, with all that is in it: who waits for that waits for this."""
+        self._wanted.pop(old, None)
+        waiting = self._waiting.pop(old, None)
+        if waiting is not None:
+            self._waiting[new] = waiting
+            self.request(new)
+        if new.wants_sync:
+            self.appended(new)
+
+    async def finish(self) -> None:
+        """Begins no round any more, and waits for those that are under way."""
+        self._is_closed = True
+        if self._running:
+            await asyncio.wait(self._running.values())
+            await asyncio.sleep(0)  # what follows a round is called back in the next turn
+
+    def _time_is_up(self, log: Log) -> None:
+        """flush.ms has passed since the first append that was not synced."""
+        self._timed.discard(log)
+        if log.log_end_offset > log.synced_offset:
+            self.request(log)
+
+    def _schedule(self) -> None:
+        """A round begins when this turn of the event loop has ended: all its appends are in it."""
+        if not self._is_scheduled and not self._is_closed:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _begin(self) -> None:
+        self._is_scheduled = False
+        if self._is_closed:
+            return
+        wanted, self._wanted = self._wanted, {}
+        directories = {directory.path: directory for directory in self._directories}
+        rounds: dict[Path, dict[Log, bool]] = {}
+        for log, with_indexes in wanted.items():
+            path = log.directory.parent
+            if path in self._running:
+                self._wanted[log] = with_indexes
+            elif path in directories:
+                rounds.setdefault(path, {})[log] = with_indexes
+            else:
+                self._tell(log, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{path} is offline"))
+        for path, logs in rounds.items():
+            self._begin_round(directories[path], logs)
+
+    def _begin_round(self, directory: LogDirectory, logs: dict[Log, bool]) -> None:
+        flushes: list[tuple[Log, Flush]] = []
+        for log, with_indexes in logs.items():
+            try:
+                flushes += directory.prepare_flushes([log], with_indexes=with_indexes)
+            except KafkaError as error:
+                if log.is_open:
+                    logger.error("%s", error)
+                self._tell(log, error)
+        if flushes:
+            loop = asyncio.get_running_loop()
+            future = self._running[directory.path] = loop.run_in_executor(None, directory.sync_flushes, flushes)
+            future.add_done_callback(partial(self._end_round, directory, flushes))
+
+    def _end_round(
+        self, directory: LogDirectory, flushes: list[tuple[Log, Flush]], future: "asyncio.Future[None]"
+    ) -> None:
+        del self._running[directory.path]
+        if self._wanted:
+            self._schedule()
+        failure: KafkaError | None = None
+        error = future.exception()
+        if error is None:
+            directory.complete_flushes(flushes, self._clock_ms())
+        elif isinstance(error, OSError):
+            failure = directory.fail_flushes(flushes, error)
+            logger.error("%s", failure)
+        else:
+            raise error
+        loop = asyncio.get_running_loop()
+        for log, _ in flushes:
+            # A turn of the loop for each: one that fails is reported by the loop and takes no other with it.
+            loop.call_soon(self._tell, log, failure)
+
+    def _tell(self, log: Log, failure: KafkaError | None) -> None:
+        """Tells those who wait for a log, as far as it is synced; all of them where that can't be any more."""
+        waiting = self._waiting.get(log)
+        if waiting is None:
+            return
+        try:
+            while waiting:
+                offset, callback = waiting[0]
+                told: KafkaError | None = None
+                if offset > log.synced_offset:
+                    told = failure
+                    if told is None and offset <= log.log_end_offset:
+                        break
+                    told = told or KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)  # cut off again since
+                waiting.popleft()
+                callback(told)
+        except BaseException:
+            self.request(log)  # for the others
+            raise
+        if not waiting:
+            del self._waiting[log]

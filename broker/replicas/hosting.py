@@ -1,0 +1,227 @@
+"""Keeps the logs on disk in step with what the metadata says: opens, reconfigures, removes.
+
+Owns: which partitions are served, and from which log directory. Never does: deciding which topics there are. Invariant:
+when the last step of a call is taken, what it asked for is served (so CreateTopics may answer). One step is one
+partition: to create its files takes 0.5 to 3 ms. Source: ``ReplicaManager.applyDelta``, ``LogManager``.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.steps import Steps
+from ...storage.errors import CorruptCheckpointError, StorageError
+from ...storage.log import Log
+from ...storage.log_config import LogConfig
+from ...storage.log_directories import LogDirectories
+from ...storage.log_directory import LogDirectory
+from ..internal_topics import INTERNAL_TOPICS
+from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, PartitionImage, TopicImage
+from .group_commit import GroupCommit
+from .partition import Partition
+from .partitions import Partitions
+from .writer_threads import WriterThreads
+
+logger = logging.getLogger(__name__)
+
+ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
+"""Directory ids with which the metadata leaves the choice to the broker."""
+
+
+class Hosting:
+    """The partitions of this broker and their logs."""
+
+    def __init__(
+        self,
+        directories: LogDirectories,
+        partitions: Partitions,
+        log_config: Callable[[str], LogConfig],
+        clock_ms: Callable[[], int],
+        group_commit: GroupCommit,
+        node_id: int,
+    ) -> None:
+        """``log_config``: topic -> its configuration as of now; ``clock_ms``: milliseconds since the epoch."""
+        self._directories = directories
+        self._partitions = partitions
+        self._log_config = log_config
+        self._clock_ms = clock_ms
+        self._group_commit = group_commit
+        self._writers = WriterThreads()
+        self._node_id = node_id
+        self._configs: dict[str, LogConfig] = {}
+        self._assigned: dict[tuple[str, int], bytes] = {}
+
+    def config_of(self, topic: str) -> LogConfig:
+        """A topic's configuration as of now; it is worked out once for all its partitions."""
+        config = self._configs.get(topic)
+        if config is None:
+            config = self._configs[topic] = self._log_config(topic)
+        return config
+
+    def host_topic(self, topic: TopicImage, indexes: Iterable[int] | None = None) -> Steps[None]:
+        """Serves the partitions of a topic that this broker leads, in their leader epoch, and no others.
+
+        ``indexes``: those to look at, None for all. Goes on after a partition that can't be opened, and raises its
+        KafkaError at the end.
+        """
+        refusal: KafkaError | None = None
+        for index in topic.partitions if indexes is None else indexes:
+            yield
+            try:
+                self._host(topic, index, topic.partitions[index])
+            except KafkaError as error:
+                refusal = refusal or error
+        if refusal is not None:
+            raise refusal
+
+    def _host(self, topic: TopicImage, index: int, image: PartitionImage) -> None:
+        partition = self._partitions.find(topic.name, index)
+        if self._node_id in image.replicas:
+            self._assigned[topic.name, index] = image.directory_of(self._node_id)
+        open_log = partial(self._log, topic.name, index, topic.topic_id)
+        if partition is not None and partition.refusal is None and image.leader == self._node_id:
+            partition.lead(image.leader_epoch)
+            return
+        if partition is None:
+            partition = Partition(
+                topic.name, topic.topic_id, index, image.leader_epoch, open_log, self._group_commit, self._writers
+            )
+            self._partitions.add(partition)
+        if image.leader == self._node_id:
+            partition.serve(image.leader_epoch, open_log)
+            self._open_where_needed(partition)
+        elif partition.refusal is None:
+            partition.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _open_where_needed(self, partition: Partition) -> None:
+        """Makes what is new, and opens what must be read at once; the rest is opened when it is used.
+
+        The 50 partitions of the offsets topic exist from the start; their files come with the first group.
+        """
+        holder = self._directories.holder(partition.topic, partition.index)
+        # Without its topic id a directory would be a stray to a Kafka that starts next: a kill can leave one so.
+        is_nameless = holder is not None and holder.topic_id_of(partition.topic, partition.index) is None
+        if is_nameless or (partition.topic in INTERNAL_TOPICS) == (holder is not None):
+            partition.log  # noqa: B018
+
+    def open_some(self, count: int) -> bool:
+        """Opens up to so many of the partitions that nobody has used since the start; whether there are more.
+
+        Retention and the cleaner look at what is open, and damage is to be found soon.
+        """
+        for directory in self._directories.online:
+            for (topic, index), found in list(directory.found.items())[:count]:
+                try:
+                    _look_at_topic_id(directory, topic, index)
+                    config, now_ms = self.config_of(topic), self._clock_ms()
+                    # Nobody uses it yet, so it needs no descriptor.
+                    directory.open_log(topic, index, config, now_ms, found.topic_id).release_files()
+                except StorageError as error:
+                    directory.found.pop((topic, index), None)
+                    logger.error("%s-%d can't be opened: %s", topic, index, error)
+                    partition = self._partitions.find(topic, index)
+                    if partition is not None:
+                        partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+                count -= 1
+            if count <= 0:
+                return True
+        return any(directory.found for directory in self._directories.online)
+
+    def directory_failed(self, directory: LogDirectory) -> list[Partition]:
+        """Answers KAFKA_STORAGE_ERROR for what lies in a directory, before it is taken offline; those partitions."""
+        failed = []
+        for topic, index in [*directory.logs, *directory.found]:
+            partition = self._partitions.find(topic, index)
+            if partition is not None:
+                partition.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+                failed.append(partition)
+        return failed
+
+    def drop_topic(self, topic: str, now_ms: int) -> Steps[None]:
+        """Serves a topic no longer; its files go after ``file.delete.delay.ms``.
+
+        The new names are synced once, at the end: what a power failure takes back is a stray at the next start.
+        """
+        delay_ms = self.config_of(topic).file_delete_delay_ms
+        self._configs.pop(topic, None)
+        for partition in self._partitions.remove_topic(topic):
+            yield
+            partition.notify(0)
+            self._assigned.pop((topic, partition.index), None)
+            directory = self._directories.holder(topic, partition.index)
+            if directory is not None:
+                try:
+                    directory.delete_log(topic, partition.index, now_ms, delay_ms, sync=False)
+                except KafkaError as error:
+                    # The topic is gone from the metadata: the next start finds a stray.
+                    logger.error("%s-%d could not be deleted: %s", topic, partition.index, error)
+        yield
+        try:
+            self._directories.sync_names()
+        except KafkaError as error:
+            logger.error("the deletion of %s is not durable: %s", topic, error)
+
+    def reconfigure_topic(self, topic: str) -> Steps[None]:
+        """Takes over the topic's configuration."""
+        self._configs.pop(topic, None)
+        for index in list(self._partitions.of_topic(topic)):
+            yield
+            directory = self._directories.holder(topic, index)
+            log = None if directory is None else directory.logs.get((topic, index))
+            if log is not None:
+                log.update_config(self.config_of(topic))
+
+    def reconfigure_all(self) -> Steps[None]:
+        """Takes over the configuration of all topics (the broker's defaults have changed)."""
+        for topic in self._partitions.topics():
+            yield from self.reconfigure_topic(topic)
+
+    def _log(self, topic: str, index: int, topic_id: bytes) -> Log:
+        """The partition's log: where it already lies, else a new one in the directory that the metadata names."""
+        now_ms = self._clock_ms()
+        config = self.config_of(topic)
+        holder = self._directories.holder(topic, index)
+        if holder is not None:
+            _look_at_topic_id(holder, topic, index)
+        directory = self._directories.holder(topic, index)
+        if directory is not None:
+            if directory.topic_id_of(topic, index) in (None, topic_id):
+                return directory.open_log(topic, index, config, now_ms, topic_id)
+            logger.warning(
+                "%s-%d on disk belongs to a topic of that name which was deleted; it is removed", topic, index
+            )
+            directory.delete_log(topic, index, now_ms, config.file_delete_delay_ms)
+        return self._place(topic, index).open_log(topic, index, config, now_ms, topic_id)
+
+    def _place(self, topic: str, index: int) -> LogDirectory:
+        """Where a new partition goes. Raises StorageError where the metadata names a directory that isn't online."""
+        directory_id = self._assigned.get((topic, index), DIRECTORY_UNASSIGNED)
+        if directory_id in ANYWHERE:
+            return self._directories.next_directory()
+        directory = self._directories.by_id(directory_id)
+        if directory is None:
+            raise StorageError(f"the log directory of {topic}-{index} is offline")
+        return directory
+
+
+def _look_at_topic_id(directory: LogDirectory, topic: str, index: int) -> None:
+    """Reads the topic id that a start has taken from the metadata; what is of another topic of that name is a stray.
+
+    That is what a copy of the directory from before brings back when it is put in place while nothing runs. Raises
+    StorageError.
+    """
+    found = directory.found.get((topic, index))
+    if found is None or found.is_read:
+        return
+    try:
+        read = found.read(directory.files)
+        if read.topic_id in (None, found.topic_id):
+            directory.found[topic, index] = read
+        else:
+            logger.warning("%s-%d on disk belongs to another topic of that name; it is set aside", topic, index)
+            directory.make_stray((topic, index))
+    except OSError as error:
+        raise directory.storage_error(error) from error
+    except CorruptCheckpointError as damage:
+        raise StorageError(str(damage)) from damage

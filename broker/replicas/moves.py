@@ -1,0 +1,234 @@
+"""Moves replicas between the log directories of this broker (AlterReplicaLogDirs), in the background.
+
+Owns: which moves are under way. Never does: copying on the event loop. Invariants: at most one move of a partition; the
+metadata names the new directory before the files change their names; what is appended meanwhile is in the copy before
+it takes over. Source: ReplicaManager.alterReplicaLogDirs, ReplicaAlterLogDirsThread; KIP-113, KIP-858.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...storage.checkpoints import TopicPartition
+from ...storage.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
+from ...storage.log_directories import LogDirectories
+from ...storage.log_directory import LogDirectory
+from ...storage.replica_move import ReplicaMove
+from ..metadata.directories import assignment_records
+from ..metadata.service import MetadataService
+from .group_commit import GroupCommit
+from .hosting import Hosting
+from .partition import Partition
+from .partitions import Partitions
+
+logger = logging.getLogger(__name__)
+
+UNIQUE_CHARACTERS = 32
+TAIL_OFFSETS = 10_000
+"""With no more than so many offsets to go, the rest is copied while nothing is appended."""
+THROTTLE_KEY = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+class _MoveEndedError(Exception):
+    """The move is no longer wanted."""
+
+
+class _UnderWay:
+    """A move and its task; `stop` is set when it is to end."""
+
+    __slots__ = ("discards", "move", "stop", "task")
+
+    def __init__(self, move: ReplicaMove) -> None:
+        self.move = move
+        self.stop = asyncio.Event()
+        self.discards = False
+        self.task: asyncio.Task[None] | None = None
+
+
+class ReplicaMoves:
+    """The moves of this broker."""
+
+    def __init__(
+        self,
+        directories: LogDirectories,
+        hosting: Hosting,
+        partitions: Partitions,
+        metadata: MetadataService,
+        group_commit: GroupCommit,
+        clock_ms: Callable[[], int],
+        max_bytes_per_second: Callable[[], int],
+        threads: int | None,
+    ) -> None:
+        """``clock_ms``: milliseconds since the epoch. ``threads``: how many partitions are copied at a time
+        (``num.replica.alter.log.dirs.threads``), None: as many as there are directories."""
+        self._directories = directories
+        self._hosting = hosting
+        self._partitions = partitions
+        self._metadata = metadata
+        self._group_commit = group_commit
+        self._clock_ms = clock_ms
+        self._max_bytes_per_second = max_bytes_per_second
+        self._moves: dict[TopicPartition, _UnderWay] = {}
+        self._tasks: dict[asyncio.Task[None], TopicPartition] = {}
+        """Those of moves that were given up are here until their last chunk is written."""
+        self._turns = asyncio.Semaphore(threads or len(directories.paths))
+
+    def alter(self, topic: str, index: int, path: str) -> None:
+        """Moves a partition to a directory; nothing is to do where it lies there, but to end a move elsewhere.
+
+        Raises KafkaError: INVALID_TOPIC_EXCEPTION (the name is too long), LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR (the
+        directory or the partition is offline), INVALID_REPLICA_ASSIGNMENT (cordoned), UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        if len(f"{topic}-{index}.{FUTURE_DIRECTORY_SUFFIX}") + UNIQUE_CHARACTERS > MAX_NAME_LENGTH:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is too long.")
+        target = self._target(path)
+        partition = self._partitions.get(topic, index)
+        if partition.refusal is not None:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"Partition {topic}-{index} is offline")
+        key = topic, index
+        under_way = self._moves.get(key)
+        if under_way is not None:
+            if under_way.move.target is target:
+                return
+            self._give_up(key)
+        partition.log  # noqa: B018 - is made where nobody has used it yet
+        source = self._directories.holder(topic, index)
+        if source is not None and source is not target:
+            if key in target.futures:
+                # What was given up a moment ago is still being removed there; the caller asks again.
+                raise KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, f"{topic}-{index} is leaving {path}")
+            self._begin(partition, source, target)
+
+    def _target(self, path: str) -> LogDirectory:
+        # Named as it is configured, made absolute, letter by letter: Kafka compares texts.
+        named = next((one for one in self._directories.paths if str(one) == path), None)
+        target = None if named is None else self._directories.by_path(named)
+        if target is None:
+            if named is not None:
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"Log directory {path} is offline")
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, f"Log dir {path} is not found in the config.")
+        if target.path in self._directories.cordoned:
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Log directory {path} is cordoned")
+        return target
+
+    def resume(self) -> None:
+        """Goes on with the moves that the last stop has interrupted."""
+        for directory in list(self._directories.online):
+            for topic, index in list(directory.found_futures):
+                partition = self._partitions.find(topic, index)
+                source = self._directories.holder(topic, index)
+                if partition is not None and partition.refusal is None and source is not None:
+                    try:
+                        partition.log  # noqa: B018
+                        self._begin(partition, source, directory)
+                    except KafkaError as error:
+                        logger.error("%s-%d stays in %s: %s", topic, index, source.path, error)
+
+    def _begin(self, partition: Partition, source: LogDirectory, target: LogDirectory) -> None:
+        key = partition.topic, partition.index
+        move = ReplicaMove.begin(key, source, target, self._hosting.config_of(partition.topic), self._clock_ms())
+        logger.info("%s-%d: moving from %s to %s", *key, source.path, target.path)
+        under_way = self._moves[key] = _UnderWay(move)
+        under_way.task = asyncio.get_running_loop().create_task(self._carry_out(partition, under_way))
+        self._tasks[under_way.task] = key
+        under_way.task.add_done_callback(lambda task: self._tasks.pop(task, None))
+
+    def _give_up(self, key: TopicPartition) -> None:
+        under_way = self._moves.pop(key)
+        under_way.discards = True
+        under_way.stop.set()
+
+    def topic_deleted(self, topic: str) -> None:
+        """Ends the moves of a topic that goes."""
+        for key in [key for key in self._moves if key[0] == topic]:
+            self._give_up(key)
+
+    async def finish(self) -> None:
+        """Copies no more; the next start goes on."""
+        for under_way in self._moves.values():
+            under_way.stop.set()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+
+    async def _carry_out(self, partition: Partition, under_way: _UnderWay) -> None:
+        move, key = under_way.move, under_way.move.key
+        try:
+            async with self._turns:
+                await self._copy(partition, under_way)
+            return
+        except _MoveEndedError:
+            logger.info("%s-%d: no longer moving to %s", *key, move.target.path)
+        except KafkaError as error:
+            under_way.discards = True
+            logger.error("%s-%d could not be moved to %s: %s", *key, move.target.path, error)
+        if under_way.discards:
+            if self._moves.get(key) is under_way:
+                del self._moves[key]
+            try:
+                move.give_up(self._clock_ms())
+            except KafkaError as error:
+                logger.error("%s-%d: what was copied to %s could not be removed: %s", *key, move.target.path, error)
+
+    async def _copy(self, partition: Partition, under_way: _UnderWay) -> None:
+        loop = asyncio.get_running_loop()
+        move = under_way.move
+        while True:
+            await self._copy_what_is_there(under_way)
+            if move.future.unflushed_records:
+                # Through the directory, so that a failed sync is the end of the right one.
+                flushes = move.target.prepare_flushes([move.future])
+                try:
+                    await loop.run_in_executor(None, move.target.sync_flushes, flushes)
+                except OSError as error:
+                    raise move.target.fail_flushes(flushes, error) from error
+                move.target.complete_flushes(flushes, self._clock_ms())
+            if move.lag > TAIL_OFFSETS:
+                continue
+            exchanged: asyncio.Future[bool] = loop.create_future()
+            exchange = partial(self._exchange, partition, under_way, exchanged)
+            self._metadata.turns.take(partial(partition.between_appends, exchange))
+            try:
+                if await exchanged:
+                    return
+            finally:
+                self._metadata.turns.give_back()
+
+    async def _copy_what_is_there(self, under_way: _UnderWay) -> None:
+        loop = asyncio.get_running_loop()
+        move = under_way.move
+        while not under_way.stop.is_set():
+            chunk = move.next_chunk()
+            if chunk is None:
+                return
+            began = loop.time()
+            copied = await loop.run_in_executor(None, move.append, chunk, self._clock_ms())
+            wait_s = copied / max(self._max_bytes_per_second(), 1) - (loop.time() - began)
+            if wait_s > 0:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(under_way.stop.wait(), wait_s)
+        raise _MoveEndedError
+
+    def _exchange(self, partition: Partition, under_way: _UnderWay, done: "asyncio.Future[bool]") -> None:
+        """The last step, while nothing is appended; the future gets False where there is too much to copy yet."""
+        move = under_way.move
+        try:
+            if under_way.stop.is_set() or move.lag > TAIL_OFFSETS:
+                done.set_result(False)
+                return
+            move.catch_up(self._clock_ms())
+            old = move.log
+            now_ms = self._clock_ms()
+            lies_in = {(partition.topic_id, partition.index): move.target.directory_id}
+            image, node_id = self._metadata.image, self._metadata.node_id
+            self._metadata.commit(assignment_records(image, node_id, lies_in), now_ms)
+            new = move.exchange(now_ms)
+            partition.use_log(new)
+            self._group_commit.replace(old, new)
+            self._moves.pop(move.key, None)
+            logger.info("%s-%d: lies in %s now", *move.key, move.target.path)
+            done.set_result(True)
+        except KafkaError as error:
+            done.set_exception(error)

@@ -1,0 +1,73 @@
+"""The searches by time that one ListOffsets request needs, one after the other.
+
+Owns: the search that is under way. Never does: reading on the event loop more than indexes (:mod:`.record_work` has a
+thread for batches), deciding what is searched. Invariant: completes once, unless the client has gone. Source: our own;
+a Kafka searches on a request handler's thread.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from ...protocol.errors import KafkaError
+from ...storage.read_result import TimestampAndOffset
+from ...storage.timestamp_search import ScanNeeded, TimestampSearch
+from .record_work import RecordWork
+
+STEPS_A_TURN = 16
+"""Segments that are looked at in one turn of the event loop. The first look reads an index from the disk."""
+
+Found = TimestampAndOffset | KafkaError | None
+
+
+class OffsetSearches:
+    """Runs searches; ``complete`` is called when all have ended."""
+
+    def __init__(
+        self, record_work: RecordWork, owner: object, is_wanted: Callable[[], bool], complete: Callable[[], None]
+    ) -> None:
+        """``owner`` and ``is_wanted``: as for :meth:`RecordWork.run`."""
+        self._record_work = record_work
+        self._owner = owner
+        self._is_wanted = is_wanted
+        self._complete = complete
+        self._waiting: deque[tuple[TimestampSearch, Callable[[Found], None]]] = deque()
+
+    def add(self, search: TimestampSearch, then: Callable[[Found], None]) -> None:
+        """Adds a search; ``then`` is called with what it found, or the KafkaError that it raised."""
+        self._waiting.append((search, then))
+
+    def go_on(self, found: TimestampAndOffset | None = None) -> None:
+        """Goes on with the first search, to which ``found`` is the result of its scan."""
+        for _ in range(STEPS_A_TURN):
+            if not self._waiting:
+                self._complete()
+                return
+            search, then = self._waiting[0]
+            try:
+                needed = search.send(found)
+            except StopIteration as end:
+                self._waiting.popleft()
+                then(end.value)
+            except KafkaError as error:
+                self._waiting.popleft()
+                then(error)
+            else:
+                if needed is not None:
+                    self._record_work.run(self._owner, needed.steps, partial(self._scanned, needed), self._is_wanted)
+                    return
+            found = None
+        asyncio.get_running_loop().call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        if self._is_wanted():
+            self.go_on()
+
+    def _scanned(self, needed: ScanNeeded, result: Found) -> None:
+        needed.scan.close()
+        if isinstance(result, KafkaError):
+            _, then = self._waiting.popleft()
+            then(result)
+            result = None
+        self.go_on(result)

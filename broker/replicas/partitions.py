@@ -1,0 +1,84 @@
+"""The partitions of this broker by topic name and id.
+
+Pure but for log lines. Owns: which partitions there are. Never does: files (the log directory does), deciding which
+ought to be (the metadata does). Source: ``ReplicaManager``.
+"""
+
+import logging
+from collections.abc import Iterator
+
+from ...protocol.errors import ErrorCode, KafkaError
+from .partition import Partition
+
+logger = logging.getLogger(__name__)
+
+ZERO_UUID = bytes(16)
+
+
+class Partitions:
+    """What is served, looked up by topic name or topic id."""
+
+    def __init__(self) -> None:
+        self._by_topic: dict[str, dict[int, Partition]] = {}
+        self._name_by_id: dict[bytes, str] = {}
+        self._named_damage: set[tuple[str, int, str]] = set()
+
+    def __iter__(self) -> Iterator[Partition]:
+        for partitions in self._by_topic.values():
+            yield from partitions.values()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_topic.values()))
+
+    def add(self, partition: Partition) -> None:
+        """Serves a partition from now on."""
+        self._by_topic.setdefault(partition.topic, {})[partition.index] = partition
+        self._name_by_id[partition.topic_id] = partition.topic
+
+    def remove_topic(self, topic: str) -> list[Partition]:
+        """Serves a topic no longer; its partitions, whose waiters the caller notifies."""
+        partitions = list(self._by_topic.pop(topic, {}).values())
+        if partitions:
+            self._name_by_id.pop(partitions[0].topic_id, None)
+        return partitions
+
+    def topics(self) -> list[str]:
+        """The names of all topics that are served."""
+        return list(self._by_topic)
+
+    def of_topic(self, topic: str) -> dict[int, Partition]:
+        """The partitions of a topic by index; empty where it is not served."""
+        return self._by_topic.get(topic, {})
+
+    def name_damage(self, topic: str, index: int, what: str) -> None:
+        """Names what is damaged on disk, once: consumers ask for it again and again."""
+        if (topic, index, what) not in self._named_damage:
+            self._named_damage.add((topic, index, what))
+            logger.error("%s-%d is damaged, consumers get no further: %s", topic, index, what)
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of the topic with this id."""
+        return self._name_by_id.get(topic_id)
+
+    def find(self, topic: str, index: int) -> Partition | None:
+        """The partition, or None."""
+        partitions = self._by_topic.get(topic)
+        return None if partitions is None else partitions.get(index)
+
+    def get(self, topic: str, index: int) -> Partition:
+        """The partition; raises KafkaError UNKNOWN_TOPIC_OR_PARTITION."""
+        partition = self.find(topic, index)
+        if partition is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return partition
+
+    def get_checked(self, topic: str, topic_id: bytes, index: int) -> Partition:
+        """The partition whose topic also has this id (zero bytes: not said).
+
+        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION, or INCONSISTENT_TOPIC_ID where the topic was deleted and created
+        again since the client learnt its id.
+        """
+        partition = self.get(topic, index)
+        if topic_id not in (ZERO_UUID, partition.topic_id):
+            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID)
+        return partition

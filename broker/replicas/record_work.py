@@ -1,0 +1,139 @@
+"""Work that looks into records, done on a thread in short slices, so that the event loop and other clients go on.
+
+Owns: which work has its turn. Never does: the work itself, I/O of its own. Invariants: one slice runs at a time, and
+the next one begins in a later turn of the event loop, so a thread that holds Python's lock (the GIL) delays each turn
+by one slice at most; the owners take turns, and each has one piece of work under way at most; at most MAX_BEGUN pieces
+have begun, which bounds the memory that they hold. Source: our own; Kafka's request handler threads run beside each
+other.
+
+Cost: a slice is handed over and back in about 0.1 ms, and lasts SLICE_S. The loop chooses it, so a busy loop gives the
+work one slice a turn.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Any
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.steps import Result, Steps
+
+SLICE_S = 0.002
+"""How long the thread works at a time."""
+MAX_BEGUN = 4
+"""Pieces of work that share the thread; others wait until one of them is done."""
+
+
+class Piece:
+    """One piece of work, and what follows it."""
+
+    __slots__ = ("is_wanted", "owner", "steps", "then")
+
+    def __init__(
+        self, owner: object, steps: Steps[Any], then: Callable[[Any], None], is_wanted: Callable[[], bool]
+    ) -> None:
+        self.owner = owner
+        self.steps = steps
+        self.then = then
+        self.is_wanted = is_wanted
+
+
+class RecordWork:
+    """The thread, which comes with the first work and ends when this object goes."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._begun: deque[Piece] = deque()
+        self._waiting: dict[object, deque[Piece]] = {}
+        """What has not begun, by owner; the owner that has waited longest is first."""
+        self._is_running = False
+        self._is_new_next = True
+
+    def __len__(self) -> int:
+        """How many pieces of work are not done."""
+        return len(self._begun) + self._is_running + sum(map(len, self._waiting.values()))
+
+    def run(
+        self,
+        owner: object,
+        steps: Steps[Result],
+        then: Callable[[Result | KafkaError], None],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        """Takes the steps on the thread, then calls ``then`` on the event loop with the result.
+
+        ``then`` gets the KafkaError that the steps raised. For any other exception it gets UNKNOWN_SERVER_ERROR, and
+        the event loop reports the exception.
+        ``owner``: whose turn it is, such as a connection's id; its pieces of work follow each other. ``is_wanted`` is
+        asked before each slice: once it says no, the work is given up and ``then`` is not called.
+        """
+        self._waiting.setdefault(owner, deque()).append(Piece(owner, steps, then, is_wanted))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Runs the next slice, if none is running."""
+        if self._is_running:
+            return
+        while (piece := self._next()) is not None and not piece.is_wanted():
+            piece.steps.close()
+        if piece is None:
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, thread_name_prefix="records")
+        self._is_running = True
+        self._pool.submit(_slice, piece.steps, asyncio.get_running_loop(), lambda *ended: self._sliced(piece, *ended))
+
+    def _next(self) -> Piece | None:
+        """The piece whose turn it is. New pieces and those that have begun take turns, if another may begin."""
+        if self._is_new_next or not self._begun:
+            self._is_new_next = False
+            if len(self._begun) < MAX_BEGUN and (piece := self._next_new()) is not None:
+                return piece
+        self._is_new_next = True
+        return self._begun.popleft() if self._begun else None
+
+    def _next_new(self) -> Piece | None:
+        """The first piece of the owner that has waited longest, of those without a piece that has begun."""
+        busy = {piece.owner for piece in self._begun}
+        for owner, pieces in self._waiting.items():
+            if owner not in busy:
+                piece = pieces.popleft()
+                del self._waiting[owner]
+                if pieces:
+                    self._waiting[owner] = pieces
+                return piece
+        return None
+
+    def _sliced(self, piece: Piece, is_done: bool, result: object, error: BaseException | None) -> None:
+        """On the event loop, after a slice."""
+        self._is_running = False
+        if not is_done:
+            self._begun.append(piece)
+        if self._begun or self._waiting:
+            asyncio.get_running_loop().call_soon(self._go_on)
+        if not is_done:
+            return
+        if error is None or isinstance(error, KafkaError):
+            piece.then(result if error is None else error)
+            return
+        try:
+            piece.then(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+        finally:
+            raise error
+
+
+def _slice(steps: Steps[Any], loop: asyncio.AbstractEventLoop, then: Callable[..., None]) -> None:
+    """On the thread: takes steps for SLICE_S, or to the end."""
+    is_done, result, error = False, None, None
+    until = perf_counter() + SLICE_S
+    try:
+        while perf_counter() < until:
+            next(steps)
+    except StopIteration as end:
+        is_done, result = True, end.value
+    except BaseException as failure:  # noqa: BLE001 - it is raised again on the event loop
+        is_done, error = True, failure
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(then, is_done, result, error)

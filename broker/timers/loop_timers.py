@@ -1,0 +1,65 @@
+"""The event loop's side of the timers: wakes up when the next one is due.
+
+Owns one ``call_at`` of the loop at most. The rules are in :mod:`.timer_queue`; the clock here is the loop's monotonic
+one.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from .timer_queue import Postponable, TimerHandle, TimerQueue
+
+
+class LoopTimers:
+    """Schedules callbacks on an event loop through one :class:`TimerQueue`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.time_s: Callable[[], float] = loop.time
+        """The loop's monotonic clock in seconds, for what reads it with every request."""
+        self._queue = TimerQueue()
+        self._wake_up: asyncio.TimerHandle | None = None
+        self._wake_up_ms = 0
+        self._closed = False
+
+    def now_ms(self) -> int:
+        """The loop's monotonic clock in milliseconds."""
+        return int(self._loop.time() * 1000)
+
+    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
+        """Calls ``callback`` after ``delay_ms`` (rounded up to a tick); the handle cancels it."""
+        deadline_ms = self.now_ms() + max(0, delay_ms)
+        handle = self._queue.add(deadline_ms, callback)
+        if not self._closed and (self._wake_up is None or deadline_ms < self._wake_up_ms):
+            self._arm(deadline_ms)
+        return handle
+
+    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
+        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False where it is due, or would come sooner.
+
+        The loop's own timer stays as it is: it finds nothing due then, and goes on to what is.
+        """
+        return handle.postpone(int(self.time_s() * 1000) + delay_ms)
+
+    def close(self) -> None:
+        """Fires nothing any more."""
+        self._closed = True
+        if self._wake_up is not None:
+            self._wake_up.cancel()
+            self._wake_up = None
+
+    def _arm(self, deadline_ms: int) -> None:
+        if self._wake_up is not None:
+            self._wake_up.cancel()
+        self._wake_up_ms = deadline_ms
+        self._wake_up = self._loop.call_at(deadline_ms / 1000 + 0.001, self._fire)
+
+    def _fire(self) -> None:
+        self._wake_up = None
+        for callback in self._queue.pop_due(self.now_ms()):
+            # A turn of the loop for each: one that fails is reported by the loop and takes no other with it.
+            self._loop.call_soon(callback)
+        if not self._closed and self._wake_up is None:
+            deadline_ms = self._queue.next_deadline_ms()
+            if deadline_ms is not None:
+                self._arm(deadline_ms)

@@ -1,0 +1,137 @@
+"""The timers of sessions and transactions: they do not fire for a stall of the broker.
+
+Owns: one ``call_at`` of the event loop. The rules are in :mod:`.patience`. The clock of these timers is the loop's,
+less the time in which the broker was stalled.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from .patience import TICK_MS, Patience
+from .timer_queue import Postponable, TimerHandle, TimerQueue
+
+HOLD_CHECK_MS = 10
+"""How often it is looked at whether the sockets are drained, while expirations are held back."""
+
+
+class CancelHandle(Protocol):
+    """A callback of the event loop."""
+
+    def cancel(self) -> None:
+        """Takes it back."""
+
+
+class Loop(Protocol):
+    """What is needed of an event loop."""
+
+    def time(self) -> float:
+        """Its monotonic clock in seconds."""
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> CancelHandle:
+        """Calls back at a time of its clock."""
+
+    def call_soon(self, callback: Callable[[], None]) -> object:
+        """Calls back in the next turn."""
+
+
+class PatientTimers:
+    """Schedules callbacks on an event loop, and holds them back after a stall."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        unread: Callable[[], Callable[[], bool]],
+        on_wake_up: Callable[[int, int], None],
+        suspended_ms: Callable[[], int],
+    ) -> None:
+        """``unread``: looks which sockets hold bytes now, and returns what says whether those were read since.
+        ``on_wake_up`` gets the time in ms and how long the machine slept before; ``suspended_ms``: how long the
+        machine has been suspended, by any zero."""
+        self._loop = loop
+        self._time_s = loop.time
+        self._unread = unread
+        self._on_wake_up = on_wake_up
+        self._suspended_ms = suspended_ms
+        self._patience = Patience(suspended_ms())
+        self._is_drained: Callable[[], bool] = bool
+        self._queue = TimerQueue()
+        self._wake_up: CancelHandle | None = None
+        self._wake_up_ms = 0
+        self._closed = False
+
+    def now_ms(self) -> int:
+        """The clock of these timers in milliseconds: it stands still while the broker is stalled."""
+        return int(self._time_s() * 1000) - self._patience.stalled_ms
+
+    def lost_ms(self) -> int:
+        """How long the broker has been stalled in all, in ms, suspensions of the machine included."""
+        return self._patience.lost_ms
+
+    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
+        """Calls ``callback`` after ``delay_ms`` (rounded up to a tick); the handle cancels it."""
+        deadline_ms = self.now_ms() + max(0, delay_ms)
+        handle = self._queue.add(deadline_ms, callback)
+        if not self._closed and not self._patience.is_holding:
+            due_ms = deadline_ms + self._patience.stalled_ms
+            if self._wake_up is None or due_ms < self._wake_up_ms:
+                self._arm(due_ms)
+        return handle
+
+    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
+        """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False if it is due, or would come sooner."""
+        return handle.postpone(int(self._time_s() * 1000) - self._patience.stalled_ms + delay_ms)
+
+    def every(self, interval_ms: int, work: Callable[[], object]) -> None:
+        """Does ``work`` every ``interval_ms``, for the first time after one interval."""
+
+        def run() -> None:
+            self.schedule(interval_ms, run)
+            work()
+
+        self.schedule(interval_ms, run)
+
+    def close(self) -> None:
+        """Fires nothing any more."""
+        self._closed = True
+        if self._wake_up is not None:
+            self._wake_up.cancel()
+            self._wake_up = None
+
+    def _arm(self, due_ms: int) -> None:
+        """Wakes up at ``due_ms`` of the loop's clock, and within a tick in any case."""
+        if self._wake_up is not None:
+            self._wake_up.cancel()
+        self._wake_up_ms = due_ms = min(due_ms, int(self._time_s() * 1000) + TICK_MS)
+        self._patience.armed(due_ms)
+        self._wake_up = self._loop.call_at(due_ms / 1000 + 0.001, self._fire)
+
+    def _fire(self) -> None:
+        self._wake_up = None
+        now_ms = int(self._time_s() * 1000)
+        suspended_ms = self._suspended_ms()
+        stall_ms = self._patience.woke(now_ms, suspended_ms)
+        self._on_wake_up(now_ms, suspended_ms)
+        if stall_ms:
+            self._is_drained = self._unread()
+        if not self._patience.may_expire(now_ms, self._patience.is_holding and self._is_drained()):
+            self._arm(now_ms + HOLD_CHECK_MS)
+            return
+        self._is_drained = bool
+        for callback in self._queue.pop_due(now_ms - self._patience.stalled_ms):
+            # A turn of the loop for each: one that fails is reported by the loop and takes no other with it.
+            self._loop.call_soon(callback)
+        if not self._closed and self._wake_up is None:
+            deadline_ms = self._queue.next_deadline_ms()
+            if deadline_ms is not None:
+                self._arm(deadline_ms + self._patience.stalled_ms)
+
+
+def suspended_ms() -> int:
+    """How long this machine has been suspended, in ms by an unknown zero.
+
+    Linux has a clock that runs on meanwhile. Elsewhere the wall clock stands in for it: setting it looks like a
+    suspension, which costs a grace and nothing else.
+    """
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_REALTIME)
+    return int((time.clock_gettime(clock) - time.monotonic()) * 1000)

@@ -1,0 +1,68 @@
+"""What ran while the event loop stood still, in words.
+
+Pure. Owns: the wording of the warning. Never does: I/O, reading a clock, looking at threads.
+"""
+
+from typing import NamedTuple
+
+from .log_lines import quoted
+
+BUSY_SHARE = 0.5
+"""A stall in which the thread used at least this share of the time was spent computing."""
+
+
+class Place(NamedTuple):
+    """One frame of a stack: the file's path, the line, the function's qualified name."""
+
+    path: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.function} ({'/'.join(self.path.split('/')[-3:])}:{self.line})"
+
+
+class RequestSeen(NamedTuple):
+    """The request that was dispatched last."""
+
+    api: str
+    client_id: str | None
+    host: str
+
+    def __str__(self) -> str:
+        return f"{self.api} of client {quoted(self.client_id)} at {self.host}"
+
+
+class Stall(NamedTuple):
+    """What is known of a stall. Times are in ms."""
+
+    length_ms: int
+    cpu_ms: int
+    """The processor time that the event loop's thread used."""
+    suspended_ms: int
+    """How long the machine was suspended."""
+    stack: tuple[Place, ...]
+    """What the thread ran in the midst of the stall, outermost first; empty if it was not seen."""
+    request: RequestSeen | None
+    """The last request that had begun by then."""
+
+
+def is_in_dispatch(stack: tuple[Place, ...]) -> bool:
+    """Whether a request was being handled."""
+    return any(place.function == "Dispatcher.dispatch" for place in stack)
+
+
+def words(stall: Stall) -> str:
+    """Says what ran."""
+    if stall.suspended_ms >= stall.length_ms // 2:
+        return "the machine was suspended"
+    is_busy = stall.cpu_ms >= stall.length_ms * BUSY_SHARE
+    if stall.stack:
+        what = "background work"
+        if is_in_dispatch(stall.stack) and stall.request is not None:
+            what = str(stall.request)
+        return f"it {'ran' if is_busy else 'waited in'} {what}, {stall.stack[-1]}"
+    if not is_busy:
+        return "the process did not run: it was stopped, or no processor was free"
+    last = "" if stall.request is None else f"; the last request was {stall.request}"
+    return f"one call held the interpreter{last}"

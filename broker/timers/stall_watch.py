@@ -1,0 +1,117 @@
+"""Watches the event loop from a thread, and names in the log what held it up.
+
+Owns: one thread while the broker serves. Never does: deciding what follows (see :mod:`.patience`). It costs two
+wake-ups a second, and one slot store for each request, in :class:`..dispatch.dispatch.Dispatcher`. The words are in
+:mod:`.stall_report`.
+"""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from inspect import CO_COROUTINE
+from types import CodeType, FrameType
+
+from .patience import TICK_MS
+from .stall_report import Place, RequestSeen, Stall, words
+
+logger = logging.getLogger(__name__)
+
+STALL_MS = 1_000
+"""Stalls from this length on are logged."""
+RUNNERS = ("run", "run_forever", "run_until_complete", "_run_once", "_run")
+DEPTH = 40
+"""How many frames of the stack are kept."""
+
+
+class StallWatch:
+    """The watch of one event loop: :meth:`beat` is called on its thread, at least every `TICK_MS`."""
+
+    def __init__(self) -> None:
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._loop_thread = 0
+        self._loop_runs_in: CodeType | None = None
+        self._last_request: Callable[[], RequestSeen | None] = lambda: None
+        self._beat_s = 0.0
+        self._cpu_s = 0.0
+        self._suspended_ms = 0
+        self._seen: tuple[tuple[Place, ...], RequestSeen | None] = ((), None)
+        """What the thread has seen since the last beat."""
+
+    def start(self, last_request: Callable[[], RequestSeen | None], suspended_ms: int) -> None:
+        """Begins to watch the calling thread. ``last_request``: the request that was dispatched last."""
+        self._last_request = last_request
+        self._loop_thread = threading.get_ident()
+        self._loop_runs_in = runner_of(sys._getframe())
+        self._beat_s, self._cpu_s, self._suspended_ms = time.monotonic(), time.thread_time(), suspended_ms
+        self._thread = threading.Thread(target=self._watch, name="odradek-stalls", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the watch; harmless if there is none."""
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def beat(self, _: int, suspended_ms: int) -> None:
+        """The event loop goes round. ``suspended_ms``: how long the machine has been suspended, by any zero."""
+        if self._thread is None:
+            return
+        now_s, cpu_s = time.monotonic(), time.thread_time()
+        slept_ms = max(0, suspended_ms - self._suspended_ms)
+        # Between two beats the loop may sleep for a tick: that is no part of a stall.
+        length_ms = int((now_s - self._beat_s) * 1000) - TICK_MS + slept_ms
+        if length_ms >= STALL_MS:
+            stack, request = self._seen
+            cpu_ms = int((cpu_s - self._cpu_s) * 1000)
+            stall = Stall(length_ms, cpu_ms, slept_ms, stack, request or self._last_request())
+            logger.warning(
+                "the broker served nobody for %.1f s (%.1f s of processor time): %s",
+                length_ms / 1000,
+                cpu_ms / 1000,
+                words(stall),
+            )
+        self._beat_s, self._cpu_s, self._suspended_ms = now_s, cpu_s, suspended_ms
+        self._seen = ((), None)
+
+    def _watch(self) -> None:
+        looked_s = time.monotonic()
+        while not self._end.wait(TICK_MS / 1000):
+            now_s = time.monotonic()
+            if now_s - looked_s > 2 * TICK_MS / 1000:
+                # This thread did not run either: the stack is that of what follows the stall.
+                looked_s = now_s
+                continue
+            looked_s = now_s
+            if now_s - self._beat_s >= (TICK_MS + STALL_MS / 2) / 1000 and not self._seen[0]:
+                frame = sys._current_frames().get(self._loop_thread)
+                self._seen = stack_of(frame, self._loop_runs_in), self._last_request()
+
+
+def runner_of(frame: FrameType | None) -> CodeType | None:
+    """The function that runs the event loop in which ``frame`` is: the first one outwards that is no coroutine."""
+    while frame is not None and frame.f_code.co_flags & CO_COROUTINE:
+        frame = frame.f_back
+    while frame is not None and runs_a_loop(frame.f_code):
+        frame = frame.f_back
+    return None if frame is None else frame.f_code
+
+
+def runs_a_loop(code: CodeType) -> bool:
+    """Whether a function is one of asyncio's that call the event loop's callbacks."""
+    return "/asyncio/" in code.co_filename and code.co_name in RUNNERS
+
+
+def stack_of(frame: FrameType | None, runner: CodeType | None) -> tuple[Place, ...]:
+    """The stack of a thread, outermost first, without what runs the event loop; empty if the loop sleeps."""
+    places: list[Place] = []
+    while frame is not None and len(places) < DEPTH:
+        code = frame.f_code
+        if code is runner or runs_a_loop(code):
+            break
+        places.append(Place(code.co_filename, frame.f_lineno, code.co_qualname))
+        frame = frame.f_back
+    return tuple(reversed(places))
