@@ -12,9 +12,16 @@ from ..protocol.errors import KafkaError
 from ..protocol.steps import Steps, run_to_end
 from ..storage.log import Log
 from ..storage.log_retention import SegmentFacts
-from .coordinator.group_coordinator import GroupCoordinator
 from .disk_space import CAP_KEY
-from .offsets.retention_risk import GroupAtRisk, Removal, SaidBefore, TopicPartition, groups_at_risk, upcoming_removals
+from .groups.coordinator import GroupCoordinator
+from .groups.offsets.retention_risk import (
+    GroupAtRisk,
+    Removal,
+    SaidBefore,
+    TopicPartition,
+    groups_at_risk,
+    upcoming_removals,
+)
 from .replicas.partitions import Partitions
 from .timers.loop_timers import LoopTimers
 from .timers.slices import SlicedWork, Slices

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from ...storage.file_names import MAX_NAME_LENGTH
-from ..groups.partitioning import partition_for
+from ..coordinator.partitioning import partition_for
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from .bounds import bound_problems
 from .found import FoundDirectory, FoundIdentity, FoundPartition

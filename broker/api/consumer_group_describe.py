@@ -12,8 +12,8 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
-from ..consumer_groups.describe import DescribedGroup, describe_consumer_group
 from ..dispatch.request import RequestContext
+from ..groups.consumer.describe import DescribedGroup, describe_consumer_group
 from ..metadata.features import GROUP_VERSION
 from .describe_groups import authorized
 from .look_ups import look_up_all

@@ -16,10 +16,10 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
-from ..consumer_groups.heartbeat import consumer_group_heartbeat
-from ..consumer_groups.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
 from ..dispatch.request import RequestContext
-from ..group_core.core import GroupCore
+from ..groups.consumer.heartbeat import consumer_group_heartbeat
+from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
+from ..groups.core import GroupCore
 from ..groups.effects import Effects
 from ..metadata.features import GROUP_VERSION
 from .needs import HasGroupCoordinator, HasMetadata

@@ -12,8 +12,8 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsResponse
 from ..dispatch.request import RequestContext
-from ..group_core.core import GroupCore
-from ..group_core.describe import delete_group
+from ..groups.core import GroupCore
+from ..groups.describe import delete_group
 from ..groups.effects import Effects
 from .needs import HasGroupCoordinator
 

@@ -14,12 +14,12 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 from ..dispatch.request import RequestContext
-from ..group_core.describe import DescribedGroup, describe_group
+from ..groups.describe import DescribedGroup, describe_group
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator
 
 if TYPE_CHECKING:
-    from ..consumer_groups.describe import DescribedGroup as DescribedConsumerGroup
+    from ..groups.consumer.describe import DescribedGroup as DescribedConsumerGroup
 
 Group = TypeVar("Group", "DescribedGroup", "DescribedConsumerGroup")
 

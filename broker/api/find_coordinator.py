@@ -12,8 +12,8 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
-from ..groups.partitioning import partition_for
 from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ..metadata.image import MetadataImage
 from .look_ups import look_up_all

@@ -15,7 +15,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from ..dispatch.request import RequestContext
-from ..group_core.member_requests import heartbeat
+from ..groups.routing import heartbeat
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.HEARTBEAT

@@ -15,8 +15,8 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
-from ..coordinator.transaction_coordinator import TransactionCoordinator
 from ..dispatch.request import RequestContext
+from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.init_producer_id import ProducerIdAndEpoch, init_producer_id
 from ..transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from .needs import HasTransactionCoordinator

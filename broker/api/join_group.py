@@ -17,7 +17,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 from ..dispatch.request import RequestContext
-from ..group_core.member_requests import join_group
+from ..groups.routing import join_group
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.JOIN_GROUP

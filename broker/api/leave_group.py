@@ -14,7 +14,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 from ..dispatch.request import RequestContext
-from ..group_core.member_requests import leave_group
+from ..groups.routing import leave_group
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LEAVE_GROUP

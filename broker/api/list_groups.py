@@ -12,7 +12,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
 from ..dispatch.request import RequestContext
-from ..group_core.describe import list_groups, normalised
+from ..groups.describe import list_groups, normalised
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.LIST_GROUPS

@@ -5,10 +5,10 @@ Owns: the shapes. Never does: anything. Each is a part of :class:`..broker.Broke
 
 from typing import Protocol
 
-from ..coordinator.group_coordinator import GroupCoordinator
-from ..coordinator.transaction_coordinator import TransactionCoordinator
+from ..groups.coordinator import GroupCoordinator
 from ..metadata.image import MetadataImage
 from ..replicas.partitions import Partitions
+from ..transactions.coordinator import TransactionCoordinator
 
 
 class HasGroupCoordinator(Protocol):

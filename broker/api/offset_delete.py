@@ -14,8 +14,8 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteResponse
 from ..dispatch.request import RequestContext
+from ..groups.offsets.commit import delete_offsets
 from ..metadata.image import MetadataImage
-from ..offsets.commit import delete_offsets
 from .needs import HasGroupCoordinator, HasMetadata
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics

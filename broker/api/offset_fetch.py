@@ -17,9 +17,8 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import OffsetFetchRequest, OffsetFetchResponse
 from ..dispatch.request import RequestContext
-from ..group_core.core import GroupCore
-from ..metadata.image import MetadataImage
-from ..offsets.fetch import (
+from ..groups.core import GroupCore
+from ..groups.offsets.fetch import (
     FetchedPartition,
     FetchedTopic,
     TopicFetch,
@@ -27,7 +26,8 @@ from ..offsets.fetch import (
     fetch_offsets,
     validate_fetch,
 )
-from ..offsets.store import ZERO_UUID
+from ..groups.offsets.store import ZERO_UUID
+from ..metadata.image import MetadataImage
 from .look_ups import look_up_all
 from .needs import HasGroupCoordinator, HasMetadata
 

@@ -14,7 +14,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ..dispatch.request import RequestContext
-from ..group_core.member_requests import sync_group
+from ..groups.routing import sync_group
 from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.SYNC_GROUP

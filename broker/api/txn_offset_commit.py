@@ -17,17 +17,17 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
-from ..coordinator.group_coordinator import GroupShard
-from ..coordinator.transaction_membership import Errors, Membership, Support
 from ..dispatch.request import RequestContext
-from ..internal_topics import OFFSETS_TOPIC
-from ..metadata.image import MetadataImage
-from ..offsets.transactional_commit import (
+from ..groups.coordinator import GroupShard
+from ..groups.offsets.transactional_commit import (
     PartitionResponse,
     TopicResponse,
     TransactionalTopicCommit,
     commit_transactional_offsets,
 )
+from ..internal_topics import OFFSETS_TOPIC
+from ..metadata.image import MetadataImage
+from ..transactions.membership import Errors, Membership, Support
 from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics

@@ -9,8 +9,8 @@ from typing import Any, Generic
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.compression import CompressionType
-from ..groups.partitioning import partition_for
 from .interfaces import CoordinatorLog, EffectsOf, Timers
+from .partitioning import partition_for
 from .shard import CoordinatorShard, Core, ErrorResponse, Reply
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 from ...protocol.records.batch import BatchHeader, iterate_headers
 from ...protocol.records.control import ControlRecordType, control_record_type
 from ...protocol.records.record import Record, iterate_records
-from ..effects import NO_PRODUCER_ID
+from .effects import NO_PRODUCER_ID
 from .interfaces import CoordinatorCore, CoordinatorLog
 
 SHOWN_BYTES = 40

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
-from ..effects import NO_PRODUCER_ID, CancelTimer, OpenTransaction, SetTimer, TimerKey, Token
+from .effects import NO_PRODUCER_ID, CancelTimer, OpenTransaction, SetTimer, TimerKey, Token
 from .errors import client_error
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf, TimerHandle, Timers
 from .loading import load_steps

@@ -1,6 +1,7 @@
-"""Groups of the classic protocol and their members: the core. Pure but for log lines: no socket, task, file or clock.
+"""The groups of one partition of ``__consumer_offsets``. Pure but for log lines: no socket, task, file or clock.
 
-A handler takes a request and the time and leaves what is to happen in :class:`.effects.Effects`: records to append,
-replies, timers. What is durable changes in :meth:`..group_core.core.GroupCore.replay` alone, for loading and serving
-alike. Records, events and configuration of groups of any kind are here too, because here nothing else is imported.
+A handler takes a request and the time. It leaves its results in :class:`.effects.Effects`: records to append, replies,
+timers. Durable state changes in :meth:`.core.GroupCore.replay` alone, for a log that is loaded and for a request.
+:mod:`.core` finds the kind of a group; the package of that kind (:mod:`.classic`, :mod:`.consumer`) decides.
+:mod:`.coordinator` is the shell. Kafka: ``GroupCoordinatorService``, ``GroupMetadataManager``.
 """

@@ -26,7 +26,7 @@ class GroupCoordinatorConfig:
     serves_consumer_protocol: bool = True
     """Whether consumer groups are served (``group.coordinator.rebalance.protocols`` names "consumer")."""
     group_consumer_assignors: tuple[str, ...] = ("uniform", "range")
-    """Names of the modules of :mod:`..consumer_groups.assignors`, the default first."""
+    """Names of the modules of :mod:`.consumer.assignors`, the default first."""
     group_consumer_max_size: int = 2_147_483_647
     group_consumer_migration_policy: str = "bidirectional"
     group_consumer_session_timeout_ms: int = 45_000

@@ -1,12 +1,12 @@
 """What a decision of the group coordinator asks its shell to do: its events and the keys of its timers.
 
-The vocabulary itself is :mod:`..effects`.
+The vocabulary itself is :mod:`..coordinator.effects`.
 """
 
 from typing import NamedTuple
 
-from .. import effects
-from ..effects import TimerKey
+from ..coordinator import effects
+from ..coordinator.effects import TimerKey
 from .records import CoordinatorRecord
 
 

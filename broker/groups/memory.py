@@ -4,7 +4,7 @@ Owns: the count of bytes, and whether a request has room. Never does: I/O. Invar
 as long as the group object lives. Kafka bounds the number of members (``group.max.size``) and, since a classic group is
 stored as one record, what its members send for the chosen protocol (``max.message.bytes`` of ``__consumer_offsets``,
 1 MiB). It does not bound what waits for a rebalance, nor what members of consumer groups send; the two limits here are
-ours. The bytes of consumer groups are in :mod:`..consumer_groups.memory`.
+ours. The bytes of consumer groups are in :mod:`.consumer.memory`.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from ...protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from .classic.group import ClassicGroup
+    from .classic.member import Protocols
     from .config import GroupCoordinatorConfig
-    from .group import ClassicGroup
-    from .member import Protocols
 
 MEMBER_BYTES = 1024
 """A member or a pending member without what it sends: object, timers, ids, entries of dictionaries."""

@@ -5,7 +5,7 @@ key message; a value is its version as int16, then the value message; no value i
 Versions written are those of Kafka 4.3.1: OffsetCommitValue 4 (1 where the commit brings its own retention),
 GroupMetadataValue 3. Source: ``GroupCoordinatorRecordHelpers``, ``GroupCoordinatorRecordSerde``.
 
-Types of consumer groups (3 to 8 and 16) are made in :mod:`..consumer_groups.records`; those of share groups (10 to 15)
+Types of consumer groups (3 to 8 and 16) are made in :mod:`.consumer.records`; those of share groups (10 to 15)
 and streams groups (17 to 23) stay in the log untouched and are skipped here.
 """
 
@@ -37,7 +37,7 @@ from ...protocol.messages.group_records import (
 )
 
 if TYPE_CHECKING:
-    from .group import ClassicGroup
+    from .classic.group import ClassicGroup
 
 LEGACY_OFFSET_COMMIT = 0
 OFFSET_COMMIT = 1

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.batch import BatchHeader
-from ..coordinator.transaction_coordinator import TransactionCoordinator
-from ..coordinator.transaction_membership import Errors, Membership, Support
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
+from ..transactions.coordinator import TransactionCoordinator
+from ..transactions.membership import Errors, Membership, Support
 from ..transactions.transaction import TopicPartition
 
 ABORTABLE_ERROR_SINCE = 11

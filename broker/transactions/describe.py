@@ -9,7 +9,7 @@ from collections.abc import Collection, Generator
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import DescribeTransactionsResponse, ListTransactionsResponse
 from ...protocol.transaction_states import BY_LABEL, TransactionState
-from ..consumer_groups.regular_expressions import compile_pattern
+from ..groups.consumer.regular_expressions import compile_pattern
 from .core import TransactionCore
 from .records import by_topic
 

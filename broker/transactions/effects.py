@@ -7,8 +7,8 @@ durable, the shell comes back with ``TransactionCore.markers_written``.
 
 from typing import NamedTuple
 
-from .. import effects
-from ..effects import TimerKey
+from ..coordinator import effects
+from ..coordinator.effects import TimerKey
 from .records import TransactionRecord
 from .transaction import TopicPartition
 

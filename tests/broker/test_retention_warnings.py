@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.broker.offsets.retention_risk import (
+from odradek.broker.groups.offsets.retention_risk import (
     WARN_AGAIN_MS,
     GroupAtRisk,
     Removal,

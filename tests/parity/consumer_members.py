@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.messages.groups import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from odradek.broker.consumer_groups.consumer_protocol import read_assignment
+from odradek.broker.groups.consumer.consumer_protocol import read_assignment
 from parity.consumer_members import Members, assigned
 from parity.side import Side
 from parity.two_brokers import TwoBrokers

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.loading import load_steps
-from odradek.broker.group_core.core import GroupCore
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.records import decode_record as decode_group_record
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
 from odradek.broker.transactions.core import TransactionCore

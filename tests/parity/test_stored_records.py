@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.pipeline.audit.catalogue_groups import GROUP_CHECKS
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.groups.burrow import ConsumerCommit, partition_status

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from odradek.broker.coordinator_log import PartitionLog
+from odradek.broker.coordinator.partition_log import PartitionLog
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.group_commit import GroupCommit

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from odradek.broker.consumer_groups.assignors import range as range_assignor
-from odradek.broker.consumer_groups.assignors import uniform
-from odradek.broker.consumer_groups.assignors.interface import (
+from odradek.broker.groups.consumer.assignors import range as range_assignor
+from odradek.broker.groups.consumer.assignors import uniform
+from odradek.broker.groups.consumer.assignors.interface import (
     Assignor,
     GroupAssignment,
     GroupSpec,

@@ -14,9 +14,9 @@ import random
 from collections import defaultdict
 from functools import partial
 
-from odradek.broker.consumer_groups.group import ConsumerGroup, ConsumerGroupState
-from odradek.broker.consumer_groups.memory import member_bytes, names_bytes
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.consumer.group import ConsumerGroup, ConsumerGroupState
+from odradek.broker.groups.consumer.memory import member_bytes, names_bytes
 from odradek.broker.metadata.image import PartitionImage, TopicImage
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode

@@ -10,10 +10,10 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.consumer_groups.topics import GroupTopics
-from odradek.broker.coordinator.group_coordinator import GroupCoordinator
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.consumer.topics import GroupTopics
+from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage

@@ -6,7 +6,7 @@ Each function injects one and says where it is to be found.
 import struct
 from collections.abc import Callable
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.codec import encode
 from odradek.protocol.messages.group_records import (
     ConsumerGroupMemberMetadataKey,

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from odradek.broker.groups.partitioning import partition_for
-from odradek.broker.groups.states import GroupState
+from odradek.broker.coordinator.partitioning import partition_for
+from odradek.broker.groups.classic.states import GroupState
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.groups import (
     DescribeGroupsRequest,

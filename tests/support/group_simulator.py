@@ -14,8 +14,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from odradek.broker.groups.classic.states import GroupState
 from odradek.broker.groups.config import GroupCoordinatorConfig
-from odradek.broker.groups.states import GroupState
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages import groups as messages

@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.codec import encode
 from odradek.protocol.messages import metadata_records
 from odradek.protocol.messages.group_records import (

@@ -6,7 +6,7 @@ partition that its name belongs to.
 
 from pathlib import Path
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.groups.records import offset_commit_record
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.records.builder import BatchBuilder

@@ -12,13 +12,13 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.coordinator.group_coordinator import GroupCoordinator
-from odradek.broker.coordinator.marker_writer import MarkerWriter
-from odradek.broker.coordinator.transaction_coordinator import TransactionCoordinator
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
+from odradek.broker.transactions.coordinator import TransactionCoordinator
+from odradek.broker.transactions.marker_writer import MarkerWriter
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import BatchHeader, read_header, stamp

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from odradek.broker.coordinator.transaction_membership import Membership, Support
+from odradek.broker.transactions.membership import Membership, Support
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups, transactions

@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.adopt.found import FoundDirectory, FoundIdentity, FoundPartition
 from odradek.broker.adopt.plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
 from odradek.broker.adopt.records import adoption_records
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.metadata.features import record_version
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.records import decode_record, encode_record

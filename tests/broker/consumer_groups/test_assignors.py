@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from odradek.broker.consumer_groups.assignors import range as range_assignor
-from odradek.broker.consumer_groups.assignors import uniform
-from odradek.broker.consumer_groups.assignors.interface import GroupSpec, MemberSpec, PartitionAssignorError
+from odradek.broker.groups.consumer.assignors import range as range_assignor
+from odradek.broker.groups.consumer.assignors import uniform
+from odradek.broker.groups.consumer.assignors.interface import GroupSpec, MemberSpec, PartitionAssignorError
 from support.assignor_specs import History, Question, Topics, readable, uuid_text
 from support.java import java_or_skip, java_source, run_class
 

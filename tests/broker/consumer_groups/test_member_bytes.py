@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.consumer_groups.memory import NAME_BYTES, names_bytes
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.consumer.memory import NAME_BYTES, names_bytes
 from odradek.broker.groups.memory import MEMBER_BYTES, TOTAL_MAX_KEY
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode

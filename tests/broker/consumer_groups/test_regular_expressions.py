@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from odradek.broker.consumer_groups.regular_expressions import matching, validate
+from odradek.broker.groups.consumer.regular_expressions import matching, validate
 from support.java import java_or_skip, java_source, run_class
 
 NAMES = [

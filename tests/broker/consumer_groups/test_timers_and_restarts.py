@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.offsets.transactional_commit import TransactionalTopicCommit, commit_transactional_offsets
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.broker.metadata.image import PartitionImage, TopicImage
-from odradek.broker.offsets.transactional_commit import TransactionalTopicCommit, commit_transactional_offsets
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest

@@ -5,11 +5,11 @@ import gc
 import pytest
 
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.group_core.core import GroupCore
-from odradek.broker.group_core.member_requests import join_group, leave_group
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.effects import Effects, MemberExpired
 from odradek.broker.groups.memory import MEMBER_BYTES, GroupMemory
+from odradek.broker.groups.routing import join_group, leave_group
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from odradek.broker.offsets.partition_offsets import CommittedOffset, PartitionOffsets
+from odradek.broker.groups.offsets.partition_offsets import CommittedOffset, PartitionOffsets
 
 TOPIC_IDS = (bytes(16), b"t" * 16)
 LONGEST = (1 << 63) - 1

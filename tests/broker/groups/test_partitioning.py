@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.groups.partitioning import partition_for
+from odradek.broker.coordinator.partitioning import partition_for
 from odradek.protocol.java_hash import in_hash_map_order, java_hash_code
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from odradek.broker.api import find_coordinator
-from odradek.broker.coordinator.group_coordinator import GroupCoordinator
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.dispatch.request import RequestContext
-from odradek.broker.group_core.core import GroupCore
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.coordinator import GroupCoordinator
+from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.records import CoordinatorRecord, group_tombstone, offset_commit_record
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint
 from odradek.protocol.api_keys import ApiKey

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.rebalance_watch import SLOW_AFTER_MS, RebalanceWatch
 from odradek.broker.groups.config import GroupCoordinatorConfig
+from odradek.broker.groups.rebalance_watch import SLOW_AFTER_MS, RebalanceWatch
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest

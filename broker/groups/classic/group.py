@@ -1,0 +1,291 @@
+"""A classic group: its state, generation and members. Source: ``ClassicGroup``.
+
+Owns: what belongs to one group, and the bookkeeping that keeps it consistent. Never does: deciding (join.py, sync.py,
+leave.py and the others do). Invariants: ``awaiting_join_count`` is the number of members whose JoinGroup is parked;
+``static_members`` maps each group.instance.id in ``members`` to its member id; a group with members has a leader.
+"""
+
+from collections.abc import Iterable
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.java_hash import in_hash_map_order
+from ...coordinator.effects import Token
+from ..memory import MEMBER_BYTES, GroupMemory, bytes_of
+from .member import ClassicMember, Protocols
+from .states import VALID_PREVIOUS_STATES, GroupState
+from .subscription import subscribed_topics
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+NO_TIMESTAMP = -1
+MAX_GENERATION = 2**31 - 1
+
+
+class ClassicGroup:
+    """One group. ``state_timestamp_ms``: when it entered its state, -1 where an old record did not say."""
+
+    __slots__ = (
+        "awaiting_join_count",
+        "generation_id",
+        "group_id",
+        "leader_id",
+        "member_bytes",
+        "members",
+        "memory",
+        "new_member_added",
+        "pending_join_members",
+        "pending_sync_members",
+        "previous_state",
+        "protocol_name",
+        "protocol_type",
+        "state",
+        "state_timestamp_ms",
+        "static_members",
+        "subscribed_topics",
+        "supported_protocols",
+    )
+
+    def __init__(self, group_id: str, now_ms: int, memory: GroupMemory) -> None:
+        """``memory`` counts the bytes of the members of this group and of others."""
+        self.group_id = group_id
+        self.memory = memory
+        self.member_bytes = 0
+        self.state = GroupState.EMPTY
+        self.previous_state = GroupState.DEAD
+        self.state_timestamp_ms = now_ms
+        self.generation_id = 0
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.leader_id: str | None = None
+        self.members: dict[str, ClassicMember] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_join_members: set[str] = set()
+        self.pending_sync_members: dict[str, None] = {}
+        self.supported_protocols: dict[str, int] = {}
+        self.subscribed_topics: frozenset[str] | None = None
+        self.awaiting_join_count = 0
+        self.new_member_added = False
+
+    def __del__(self) -> None:
+        # However the group ends: by a tombstone, with its partition, or as a consumer group.
+        self.memory.used_bytes -= self.member_bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassicGroup({self.group_id!r}, {self.state}, generation {self.generation_id}, "
+            f"{len(self.members)} members, protocol {self.protocol_name!r})"
+        )
+
+    # --- what it is
+
+    @property
+    def uses_consumer_protocol(self) -> bool:
+        """Whether its members are consumers, so that the coordinator may know their topics."""
+        return self.protocol_type == CONSUMER_PROTOCOL_TYPE
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member reads the topic; where subscriptions cannot be read, a consumer group reads them all."""
+        if self.subscribed_topics is not None:
+            return topic in self.subscribed_topics
+        return self.uses_consumer_protocol
+
+    def rebalance_timeout_ms(self) -> int:
+        """The longest rebalance timeout of a member."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def has_all_members_joined(self) -> bool:
+        """Whether nobody is missing: no member without a parked JoinGroup, no pending member."""
+        return len(self.members) == self.awaiting_join_count and not self.pending_join_members
+
+    def can_rebalance(self) -> bool:
+        """Whether a rebalance can start from this state."""
+        return self.state in VALID_PREVIOUS_STATES[GroupState.PREPARING_REBALANCE]
+
+    def is_leader(self, member_id: str) -> bool:
+        """Whether it is the leader."""
+        return self.leader_id == member_id
+
+    def supports_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member of that type and with these protocols can be in the group."""
+        if self.state is GroupState.EMPTY:
+            return bool(protocol_type) and any(True for _ in names)
+        if self.protocol_type is None or self.protocol_type != protocol_type:
+            return False
+        count = len(self.members)
+        return any(self.supported_protocols.get(name, 0) == count for name in names)
+
+    def validate_member(self, member_id: str, group_instance_id: str | None) -> None:
+        """Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID where another has taken the instance id."""
+        if group_instance_id is not None:
+            known = self.static_members.get(group_instance_id)
+            if known is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            if known != member_id:
+                raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
+        if member_id not in self.members:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def assignments(self) -> dict[str, bytes]:
+        """The assignment of each member."""
+        return {member.member_id: member.assignment for member in self.members.values()}
+
+    # --- state
+
+    def transition_to(self, state: GroupState, now_ms: int) -> None:
+        """Enters a state; the table says from which it may."""
+        assert self.state in VALID_PREVIOUS_STATES[state], f"{self.group_id}: from {self.state} to {state}"
+        self.previous_state = self.state
+        self.state = state
+        self.state_timestamp_ms = now_ms
+
+    def start_next_generation(self, now_ms: int) -> None:
+        """Raises the generation and enters CompletingRebalance, or Empty when nobody is left."""
+        # A log may hold the last generation: Java's counter would turn negative, and refuse every member.
+        self.generation_id = 1 if self.generation_id >= MAX_GENERATION else self.generation_id + 1
+        self.protocol_name = self.select_protocol() if self.members else None
+        self.subscribed_topics = self._compute_subscribed_topics()
+        self.transition_to(GroupState.COMPLETING_REBALANCE if self.members else GroupState.EMPTY, now_ms)
+        self.pending_sync_members.clear()
+
+    def select_protocol(self) -> str:
+        """The protocol that all support and most prefer."""
+        count = len(self.members)
+        candidates = {name for name, supporters in self.supported_protocols.items() if supporters == count}
+        votes: dict[str, int] = {}
+        for member in self.members.values():
+            name = member.vote(candidates)
+            votes[name] = votes.get(name, 0) + 1
+        # Equal votes: the first in the order of Kafka's hash map, so that ours and Kafka's groups choose alike.
+        return max(in_hash_map_order(votes), key=votes.__getitem__)
+
+    def _compute_subscribed_topics(self) -> frozenset[str] | None:
+        if not self.uses_consumer_protocol:
+            return None
+        if not self.members:
+            return frozenset()
+        if self.protocol_name is None:
+            return None
+        return subscribed_topics(member.metadata(self.protocol_name) for member in self.members.values())
+
+    def refresh_subscribed_topics(self) -> None:
+        """Reads the members' subscriptions again (after loading)."""
+        self.subscribed_topics = self._compute_subscribed_topics()
+
+    # --- members
+
+    def add(self, member: ClassicMember, join_token: Token | None) -> None:
+        """Takes in a member; the first decides the group's protocol type and leads it."""
+        if member.group_instance_id is not None:
+            assert member.group_instance_id not in self.static_members, "the instance id is taken"
+            self.static_members[member.group_instance_id] = member.member_id
+        if not self.members:
+            self.protocol_type = member.protocol_type
+        assert self.protocol_type == member.protocol_type, "a member of another protocol type"
+        assert self.supports_protocols(member.protocol_type, (name for name, _ in member.protocols))
+        if self.leader_id is None:
+            self.leader_id = member.member_id
+        self.members[member.member_id] = member
+        self._count_protocols(member, 1)
+        self._park_join(member, join_token)
+        self._discard_pending(member.member_id)
+
+    def add_pending(self, member_id: str) -> None:
+        """Takes in the id of a client that has to come back with it (KIP-394)."""
+        if member_id not in self.pending_join_members:
+            self.pending_join_members.add(member_id)
+            self._hold(MEMBER_BYTES)
+
+    def _discard_pending(self, member_id: str) -> None:
+        if member_id in self.pending_join_members:
+            self.pending_join_members.discard(member_id)
+            self._hold(-MEMBER_BYTES)
+
+    def _hold(self, more: int) -> None:
+        self.member_bytes += more
+        self.memory.used_bytes += more
+
+    def remove(self, member_id: str) -> None:
+        """Takes a member out, pending or not; the eldest of the others leads if it led."""
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            self._count_protocols(member, -1)
+            if member.is_awaiting_join:
+                self.awaiting_join_count -= 1
+            if member.group_instance_id is not None:
+                self.static_members.pop(member.group_instance_id, None)
+        if self.leader_id == member_id:
+            self.leader_id = next(iter(self.members), None)
+        self._discard_pending(member_id)
+        self.pending_sync_members.pop(member_id, None)
+
+    def update_member(
+        self,
+        member: ClassicMember,
+        protocols: Protocols,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        join_token: Token | None,
+    ) -> None:
+        """Takes over what a joining member says of itself now, and parks its JoinGroup (None: parks nothing)."""
+        self._count_protocols(member, -1)
+        member.protocols = protocols
+        self._count_protocols(member, 1)
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        member.session_timeout_ms = session_timeout_ms
+        self._park_join(member, join_token)
+
+    def replace_static_member(self, group_instance_id: str, old_member_id: str, new_member_id: str) -> ClassicMember:
+        """Gives a static member a new member id; the caller has answered the old one's parked requests."""
+        old = self.members.pop(old_member_id)
+        assert old.join_token is None, "its parked JoinGroup is answered first"
+        assert old.sync_token is None, "its parked SyncGroup is answered first"
+        new = ClassicMember(
+            self.group_id,
+            new_member_id,
+            old.group_instance_id,
+            old.client_id,
+            old.client_host,
+            old.rebalance_timeout_ms,
+            old.session_timeout_ms,
+            old.protocol_type,
+            old.protocols,
+            old.assignment,
+        )
+        self.members[new_member_id] = new
+        if self.leader_id == old_member_id:
+            self.leader_id = new_member_id
+        self.static_members[group_instance_id] = new_member_id
+        if old_member_id in self.pending_sync_members:
+            # Kafka goes on waiting for the old id, which can never synchronise: a rebalance for nothing.
+            del self.pending_sync_members[old_member_id]
+            self.pending_sync_members[new_member_id] = None
+        return new
+
+    def elect_joined_leader(self) -> bool:
+        """Whether a leader has joined; where the old one did not, another that did is chosen."""
+        if self.leader_id is None:
+            return False
+        if self.members[self.leader_id].is_awaiting_join:
+            return True
+        for member in self.members.values():
+            if member.is_awaiting_join:
+                self.leader_id = member.member_id
+                return True
+        return False
+
+    def take_join_token(self, member: ClassicMember) -> Token | None:
+        """The token of the member's parked JoinGroup, which is no longer parked; None when there is none."""
+        token = member.join_token
+        if token is not None:
+            self._park_join(member, None)
+        return token
+
+    def _park_join(self, member: ClassicMember, token: Token | None) -> None:
+        self.awaiting_join_count += (token is not None) - (member.join_token is not None)
+        member.join_token = token
+
+    def _count_protocols(self, member: ClassicMember, change: int) -> None:
+        for name, _ in member.protocols:
+            self.supported_protocols[name] = self.supported_protocols.get(name, 0) + change
+            if not self.supported_protocols[name]:
+                del self.supported_protocols[name]
+        self._hold(change * bytes_of(member.protocols))

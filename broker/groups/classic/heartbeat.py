@@ -1,0 +1,29 @@
+"""Heartbeat of a classic group. Source: ``GroupMetadataManager.classicGroupHeartbeatToClassicGroup``."""
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from ..effects import Effects
+from .group import ClassicGroup
+from .states import GroupState
+
+# Made once, as nobody changes an answer. An enum's members are bound once, since looking one up costs more than a call.
+_GO_ON = HeartbeatResponse(error_code=ErrorCode.NONE)
+_JOIN_AGAIN = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+_DEAD = GroupState.DEAD
+_PREPARING_REBALANCE = GroupState.PREPARING_REBALANCE
+
+
+def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects: Effects) -> None:
+    """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
+    state = group.state
+    if state is _DEAD:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    member = group.members.get(request.member_id)
+    if member is None or request.group_instance_id is not None:
+        group.validate_member(request.member_id, request.group_instance_id)
+    assert member is not None, "validate_member() has refused it"
+    if request.generation_id != group.generation_id:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    # Heartbeats may come before the SyncGroup, in CompletingRebalance: they count like any other.
+    effects.timers.append(member.session_timer)
+    effects.response = _JOIN_AGAIN if state is _PREPARING_REBALANCE else _GO_ON

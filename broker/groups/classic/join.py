@@ -1,0 +1,341 @@
+"""JoinGroup of a classic group.
+
+Owns: who may join, as whom, and whether that starts a rebalance. Never does: waiting; a request that has to wait leaves
+its token with the member. Source: ``GroupMetadataManager``, classicGroupJoin to
+updateStaticMemberThenRebalanceOrCompleteJoin; KIP-345 (static members), KIP-394 (member id required).
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
+from ...coordinator.effects import Token
+from ...dispatch.request import RequestContext
+from ...timers.log_lines import quoted
+from ..effects import Effects, MemberExpired, session_key
+from ..memory import bytes_of, refusal_of
+from ..records import CoordinatorRecord, empty_group_metadata_record, group_metadata_record
+from .group import ClassicGroup
+from .member import ClassicMember, Protocols
+from .rebalance import (
+    complete_join_if_all_joined,
+    generation_response,
+    prepare,
+    prepare_or_complete,
+    refuse_join,
+    refuse_parked_sync,
+)
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from .needs import HasClassicGroups
+
+logger = logging.getLogger(__name__)
+
+MEMBER_ID_REQUIRED_SINCE = 4
+SKIP_ASSIGNMENT_SINCE = 9
+
+
+class Joining:
+    """A JoinGroup on its way: the request, who sent it, and the token to answer it by."""
+
+    __slots__ = ("context", "effects", "group_instance_id", "member_id", "protocols", "request", "token")
+
+    def __init__(self, request: JoinGroupRequest, context: RequestContext, token: Token, effects: Effects) -> None:
+        self.request = request
+        self.context = context
+        self.token = token
+        self.effects = effects
+        self.member_id = request.member_id
+        self.group_instance_id = request.group_instance_id
+        self.protocols: Protocols = [(protocol.name, bytes(protocol.metadata)) for protocol in request.protocols]
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """Version 0 has none: the session timeout counts."""
+        if self.context.api_version == 0:
+            return self.request.session_timeout_ms
+        return self.request.rebalance_timeout_ms
+
+    def because(self, what: str) -> str:
+        """A reason for the log, with the one that the client gave (KIP-800)."""
+        return f"{what}; client reason: {quoted(self.request.reason)}"
+
+    def refuse(self, error: ErrorCode, member_id: str | None = None) -> None:
+        """Answers with an error, naming the member id that the request had unless another is given."""
+        refuse_join(self.token, self.member_id if member_id is None else member_id, error, self.effects)
+
+
+def join_classic_group(core: "HasClassicGroups", joining: Joining, replaced: list[CoordinatorRecord]) -> None:
+    """Handles a JoinGroup: answered at once, or parked. ``replaced``: what a new group's record takes the place of."""
+    group_id = joining.request.group_id
+    group = core.groups.get(group_id)
+    is_new_group = group is None
+    if group is None:
+        if joining.member_id:
+            joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
+            return
+        group = ClassicGroup(group_id, joining.effects.now_ms, core.memory)
+    if not _has_memory(core, group, joining):
+        return
+    if is_new_group:
+        core.groups[group_id] = group
+    if not _accepts(core, group, joining.member_id):
+        group.remove(joining.member_id)
+        joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED, "")
+    elif joining.member_id:
+        _join_existing_member(core, group, joining)
+    else:
+        _join_new_member(core, group, joining)
+    if is_new_group and not joining.effects.records:
+        _remember_new_group(core, group, joining, replaced)
+
+
+def _remember_new_group(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, replaced: list[CoordinatorRecord]
+) -> None:
+    def appended(error: ErrorCode, follow: Effects) -> None:
+        if not error:
+            return
+        logger.warning("group %r was not stored: %s", group.group_id, error.name)
+        core.groups.pop(group.group_id, None)
+        for member_id in group.pending_join_members:
+            follow.cancel_timer(session_key(group.group_id, member_id))
+        for member in group.members.values():
+            follow.cancel_timer(member.session_key)
+            token = group.take_join_token(member)
+            if token is not None:
+                refuse_join(token, "", error, follow)
+
+    joining.effects.append([*replaced, empty_group_metadata_record(group)], appended)
+
+
+def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> bool:
+    """Refuses a JoinGroup whose metadata would exceed the limits of memory. A member stays as it was."""
+    member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
+    refusal = refusal_of(core.config, group, member_id, joining.protocols)
+    if refusal is None:
+        return True
+    error, key = refusal
+    logger.warning(
+        "group %r: a JoinGroup of client id %r with %d bytes is refused: the limit is %s",
+        group.group_id,
+        joining.context.client_id,
+        bytes_of(joining.protocols),
+        key,
+    )
+    joining.refuse(error)
+    return False
+
+
+def _accepts(core: "HasClassicGroups", group: ClassicGroup, member_id: str) -> bool:
+    """Whether group.max.size leaves room for the member."""
+    max_size = core.config.group_max_size
+    member = group.members.get(member_id)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        # Those who wait are counted, not the members: whoever rejoins last is the one too many.
+        return (member is not None and member.is_awaiting_join) or group.awaiting_join_count < max_size
+    if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+        return member is not None or len(group.members) < max_size
+    return True
+
+
+def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> None:
+    if group.state is GroupState.DEAD:
+        joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
+        return
+    if not group.supports_protocols(joining.request.protocol_type, (name for name, _ in joining.protocols)):
+        joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+        return
+    prefix = joining.group_instance_id
+    if prefix is None:
+        prefix = joining.context.client_id or ""
+    new_member_id = f"{prefix}-{core.new_uuid()}"
+    if joining.group_instance_id is None:
+        _join_new_dynamic_member(core, group, joining, new_member_id)
+        return
+    existing_member_id = group.static_members.get(joining.group_instance_id)
+    if existing_member_id is None:
+        _add_member(core, group, joining, new_member_id)
+    else:
+        _replace_static_member(core, group, joining, existing_member_id, new_member_id)
+
+
+def _join_new_dynamic_member(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, new_member_id: str
+) -> None:
+    if joining.context.api_version < MEMBER_ID_REQUIRED_SINCE:
+        _add_member(core, group, joining, new_member_id)
+        return
+    # The client has to come back with its id: one whose connection broke does not stay as a member (KIP-394).
+    group.add_pending(new_member_id)
+    joining.effects.set_timer(
+        session_key(group.group_id, new_member_id),
+        joining.request.session_timeout_ms,
+        MemberExpired(group.group_id, new_member_id),
+    )
+    joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
+
+
+def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> None:
+    if group.state is GroupState.DEAD:
+        joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return
+    if not group.supports_protocols(joining.request.protocol_type, (name for name, _ in joining.protocols)):
+        joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        return
+    if joining.member_id in group.pending_join_members:
+        if joining.group_instance_id is not None:
+            # A pending member is never static; Kafka's handler fails here.
+            joining.effects.reply(
+                joining.token, JoinGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR, protocol_name=None)
+            )
+            return
+        _add_member(core, group, joining, joining.member_id)
+        return
+    try:
+        group.validate_member(joining.member_id, joining.group_instance_id)
+    except KafkaError as error:
+        joining.refuse(error.error_code)
+        return
+    _rejoin(core, group, joining, group.members[joining.member_id])
+
+
+def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+    """A known member joins again: a rebalance only where something has changed, or the leader asks for one."""
+    unchanged = member.protocols == joining.protocols
+    if group.state is GroupState.PREPARING_REBALANCE:
+        _update_member(core, group, joining, member, "is joining")
+    elif group.state is GroupState.COMPLETING_REBALANCE:
+        if unchanged:
+            # It did not get the answer to its first JoinGroup: the same again.
+            joining.effects.reply(joining.token, generation_response(group, member.member_id))
+        else:
+            _update_member(core, group, joining, member, "has changed its metadata")
+    elif group.state is GroupState.STABLE:
+        if group.is_leader(member.member_id):
+            _update_member(core, group, joining, member, "leads, and joins again")
+        elif unchanged:
+            joining.effects.reply(joining.token, generation_response(group, member.member_id))
+        else:
+            _update_member(core, group, joining, member, "has changed its metadata")
+    else:
+        joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def _update_member(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member: ClassicMember, what: str
+) -> None:
+    _refuse_older_join(group, joining, member)
+    group.update_member(
+        member,
+        joining.protocols,
+        joining.rebalance_timeout_ms,
+        joining.request.session_timeout_ms,
+        joining.token,
+    )
+    reason = joining.because(f"member {quoted(member.member_id)} {what}")
+    prepare_or_complete(core.config, group, joining.effects, reason)
+
+
+def _refuse_older_join(group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+    """A member that joins twice is answered on its last request; the older one is told to try again.
+
+    Kafka forgets the older request without an answer, which leaves its connection stuck until the client gives up.
+    """
+    token = group.take_join_token(member)
+    if token is not None:
+        refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, joining.effects)
+
+
+def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member_id: str) -> None:
+    request = joining.request
+    member = ClassicMember(
+        group.group_id,
+        member_id,
+        joining.group_instance_id,
+        joining.context.client_id or "",
+        f"/{joining.context.client_host}",
+        joining.rebalance_timeout_ms,
+        request.session_timeout_ms,
+        request.protocol_type,
+        joining.protocols,
+    )
+    member.is_new = True
+    if group.state is GroupState.PREPARING_REBALANCE and group.previous_state is GroupState.EMPTY:
+        group.new_member_added = True
+    group.add(member, joining.token)
+    # It has no id to send heartbeats with, and a lost connection is not seen while the request is parked: without a
+    # limit, clients that retry would fill the group with members that are nobody.
+    joining.effects.set_timer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
+    what = f"new member {quoted(member_id)} with instance id {quoted(joining.group_instance_id)}"
+    prepare_or_complete(core.config, group, joining.effects, joining.because(what))
+
+
+def _replace_static_member(
+    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, old_member_id: str, new_member_id: str
+) -> None:
+    """A static member came back without its member id: it gets a new one, and what it had (KIP-345)."""
+    assert joining.group_instance_id is not None
+    _fence(group, group.members[old_member_id], joining.effects)
+    replaced_leader = group.leader_id or ""
+    old = group.members[old_member_id]
+    member = group.replace_static_member(joining.group_instance_id, old_member_id, new_member_id)
+    joining.effects.timers.append(member.session_timer)
+    group.update_member(
+        member,
+        joining.protocols,
+        joining.rebalance_timeout_ms,
+        joining.request.session_timeout_ms,
+        joining.token,
+    )
+    if group.state is GroupState.STABLE:
+        if group.protocol_name == group.select_protocol():
+            _remember_replaced(group, joining, member, old, replaced_leader)
+        else:
+            what = f"static member {quoted(new_member_id)} changes the group's protocol"
+            prepare_or_complete(core.config, group, joining.effects, joining.because(what))
+    elif group.state is GroupState.COMPLETING_REBALANCE:
+        # The leader may have been told of the old member id: its assignment would miss the new one.
+        what = f"static member {quoted(new_member_id)} replaces {quoted(old_member_id)}"
+        prepare(core.config, group, joining.effects, joining.because(what))
+    else:
+        complete_join_if_all_joined(group, joining.effects)
+
+
+def _fence(group: ClassicGroup, member: ClassicMember, effects: Effects) -> None:
+    token = group.take_join_token(member)
+    if token is not None:
+        refuse_join(token, member.member_id, ErrorCode.FENCED_INSTANCE_ID, effects)
+    refuse_parked_sync(member, ErrorCode.FENCED_INSTANCE_ID, effects)
+
+
+def _remember_replaced(
+    group: ClassicGroup, joining: Joining, member: ClassicMember, old: ClassicMember, replaced_leader: str
+) -> None:
+    """Stores the new member id without a rebalance: the group keeps its generation and assignments."""
+    instance_id = joining.group_instance_id
+    assert instance_id is not None
+
+    def appended(error: ErrorCode, follow: Effects) -> None:
+        token = group.take_join_token(member)
+        if error:
+            group.update_member(member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
+            restored = group.replace_static_member(instance_id, member.member_id, old.member_id)
+            follow.timers.append(restored.session_timer)
+            response = generation_response(group, "")
+            response.error_code = error
+            response.leader = replaced_leader
+        elif joining.context.api_version >= SKIP_ASSIGNMENT_SINCE:
+            # KIP-814: a leader that comes back learns of the members, but must not assign anew.
+            response = generation_response(group, member.member_id, group.is_leader(member.member_id))
+        else:
+            # Older clients know nothing of that: the old id as leader keeps them from assigning anew.
+            response = generation_response(group, member.member_id)
+            response.leader = replaced_leader
+            response.members = []
+        if token is not None:
+            follow.reply(token, response)
+
+    joining.effects.append([group_metadata_record(group, group.assignments())], appended)

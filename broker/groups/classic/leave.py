@@ -1,0 +1,71 @@
+"""LeaveGroup of a classic group: by members themselves, or by an admin naming instance ids.
+
+Source: ``GroupMetadataManager.classicGroupLeaveToClassicGroup``; KIP-345, KIP-800.
+"""
+
+import logging
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
+from ...timers.log_lines import quoted_list
+from ..config import GroupCoordinatorConfig
+from ..effects import Effects, session_key
+from .group import ClassicGroup
+from .rebalance import complete_join_if_all_joined, prepare_or_complete, refuse_parked_join, refuse_parked_sync
+from .states import GroupState
+
+logger = logging.getLogger(__name__)
+
+MemberIdentity = LeaveGroupRequest.MemberIdentity
+
+
+def leave_classic_group(
+    config: GroupCoordinatorConfig, group: ClassicGroup, identities: list[MemberIdentity], effects: Effects
+) -> None:
+    """Takes members out, each with an error of its own. Raises KafkaError where the group is being unloaded."""
+    if group.state is GroupState.DEAD:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    responses = []
+    left = []
+    for identity in identities:
+        error = _take_out(group, identity, effects)
+        if not error:
+            left.append(identity.member_id or identity.group_instance_id or "")
+        responses.append(
+            LeaveGroupResponse.MemberResponse(
+                member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error
+            )
+        )
+    effects.response = LeaveGroupResponse(members=responses)
+    if not left:
+        return
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+        prepare_or_complete(config, group, effects, f"members {quoted_list(left)} have left")
+    elif group.state is GroupState.PREPARING_REBALANCE:
+        complete_join_if_all_joined(group, effects)
+
+
+def _take_out(group: ClassicGroup, identity: MemberIdentity, effects: Effects) -> ErrorCode:
+    member_id = identity.member_id
+    if not member_id:
+        # An admin removes static members, whose member ids only the coordinator knows.
+        known = group.static_members.get(identity.group_instance_id or "")
+        if identity.group_instance_id is None or known is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        member_id = known
+    elif member_id in group.pending_join_members:
+        group.remove(member_id)
+        effects.cancel_timer(session_key(group.group_id, member_id))
+        return ErrorCode.NONE
+    else:
+        try:
+            group.validate_member(member_id, identity.group_instance_id)
+        except KafkaError as error:
+            return error.error_code
+    member = group.members[member_id]
+    logger.info("member %r leaves group %r: %r", member_id, group.group_id, identity.reason or "not provided")
+    effects.cancel_timer(member.session_key)
+    refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
+    refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
+    group.remove(member_id)
+    return ErrorCode.NONE

@@ -1,0 +1,98 @@
+"""A member of a classic group. Source: ``ClassicGroupMember``."""
+
+from collections.abc import Iterable
+
+from ...coordinator.effects import SetTimer, TimerKey, Token
+from ..effects import MemberExpired, session_key
+
+Protocols = list[tuple[str, bytes]]
+"""The protocols that a member supports with its metadata (subscription) for each, the preferred first."""
+
+
+class ClassicMember:
+    """Who it is, what it supports, what it was assigned, and which of its requests are parked.
+
+    ``join_token`` and ``sync_token`` name a parked JoinGroup or SyncGroup; ``is_new``: it has not seen a generation
+    yet, so that a lost connection can only be noticed by time.
+    """
+
+    __slots__ = (
+        "assignment",
+        "client_host",
+        "client_id",
+        "group_instance_id",
+        "is_new",
+        "join_token",
+        "member_id",
+        "protocol_type",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_key",
+        "session_timer",
+        "sync_token",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocol_type: str,
+        protocols: Protocols,
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.protocol_type = protocol_type
+        self.protocols = protocols
+        self.assignment = assignment
+        self.join_token: Token | None = None
+        self.sync_token: Token | None = None
+        self.is_new = False
+        self.session_key: TimerKey = session_key(group_id, member_id)
+        self.session_timer = SetTimer(self.session_key, session_timeout_ms, MemberExpired(group_id, member_id))
+        """Begins its session anew: made once, since every heartbeat asks for it."""
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """How long it may be without a sign of life."""
+        return self.session_timer.delay_ms
+
+    @session_timeout_ms.setter
+    def session_timeout_ms(self, timeout_ms: int) -> None:
+        self.session_timer = self.session_timer._replace(delay_ms=timeout_ms)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it has a group.instance.id (KIP-345)."""
+        return self.group_instance_id is not None
+
+    @property
+    def is_awaiting_join(self) -> bool:
+        """Whether its JoinGroup is parked."""
+        return self.join_token is not None
+
+    def metadata(self, protocol_name: str) -> bytes:
+        """What it sent for a protocol that it supports."""
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
+        raise AssertionError(f"member {self.member_id} does not support {protocol_name}")
+
+    def has_satisfied_heartbeat(self) -> bool:
+        """Whether it counts as alive without a heartbeat: a parked request does, but not a new member's."""
+        return not self.is_new and (self.join_token is not None or self.sync_token is not None)
+
+    def vote(self, candidates: Iterable[str]) -> str:
+        """The candidate that it prefers."""
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise AssertionError(f"member {self.member_id} supports none of {sorted(candidates)}")

@@ -1,0 +1,195 @@
+"""The rebalance: preparing it, waiting for the members, starting the next generation.
+
+Owns: the path PreparingRebalance -> CompletingRebalance (or Empty). Never does: answering a request that is not parked.
+Source: ``GroupMetadataManager``, methods prepareRebalance to completeClassicGroupJoin.
+"""
+
+import logging
+
+from ....protocol.errors import ErrorCode
+from ....protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from ...coordinator.effects import Token
+from ..config import GroupCoordinatorConfig
+from ..effects import Effects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
+from ..records import group_metadata_record
+from .group import ClassicGroup
+from .member import ClassicMember
+from .states import GroupState
+
+logger = logging.getLogger(__name__)
+
+MIN_RETRY_MS = 500
+"""The shortest wait for static members that did not join. A client, or a record, may give a rebalance timeout of 0."""
+
+
+def prepare_or_complete(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, reason: str) -> None:
+    """Starts a rebalance where the state allows it; else completes the joining phase if nobody is missing."""
+    if group.can_rebalance():
+        prepare(config, group, effects, reason)
+    else:
+        complete_join_if_all_joined(group, effects)
+
+
+def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, reason: str) -> None:
+    """Enters PreparingRebalance: parked SyncGroups are sent back to join, and a timer limits the wait."""
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        reset_assignments(group, effects, ErrorCode.REBALANCE_IN_PROGRESS)
+    cancel_sync_wait(group, effects)
+    initial = group.state is GroupState.EMPTY
+    group.transition_to(GroupState.PREPARING_REBALANCE, effects.now_ms)
+    logger.info("group %r rebalances after generation %d: %s", group.group_id, group.generation_id, reason)
+    if initial:
+        # A new group gives further members some time, so that they need no second rebalance (KIP-134).
+        delay_ms = config.group_initial_rebalance_delay_ms
+        remaining_ms = max(group.rebalance_timeout_ms() - delay_ms, 0)
+        event = InitialJoinDue(group.group_id, delay_ms, remaining_ms)
+        effects.set_timer(join_key(group.group_id), delay_ms, event)
+    elif group.has_all_members_joined():
+        complete_join(group, effects)
+    else:
+        effects.set_timer(join_key(group.group_id), group.rebalance_timeout_ms(), JoinDue(group.group_id))
+
+
+def extend_initial_join(
+    config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, delay_ms: int, remaining_ms: int
+) -> None:
+    """The initial delay is over: waits on while members keep coming and time remains, else starts the generation."""
+    if not group.new_member_added or remaining_ms == 0:
+        complete_join(group, effects)
+        return
+    group.new_member_added = False
+    next_delay_ms = min(config.group_initial_rebalance_delay_ms, remaining_ms)
+    event = InitialJoinDue(group.group_id, next_delay_ms, max(remaining_ms - delay_ms, 0))
+    effects.set_timer(join_key(group.group_id), next_delay_ms, event)
+
+
+def complete_join_if_all_joined(group: ClassicGroup, effects: Effects) -> None:
+    """Starts the next generation if nobody is missing; an initial rebalance always waits for its delay."""
+    if (
+        group.state is GroupState.PREPARING_REBALANCE
+        and group.previous_state is not GroupState.EMPTY
+        and group.has_all_members_joined()
+    ):
+        complete_join(group, effects)
+
+
+def complete_join(group: ClassicGroup, effects: Effects) -> None:
+    """Starts the next generation with those who joined; dynamic members who did not are out."""
+    effects.cancel_timer(join_key(group.group_id))
+    missing = [member for member in group.members.values() if not member.is_awaiting_join and not member.is_static]
+    for member in missing:
+        group.remove(member.member_id)
+        effects.cancel_timer(member.session_key)
+    if missing:
+        logger.info("group %r goes on without %s", group.group_id, [member.member_id for member in missing])
+    if group.state is GroupState.DEAD:
+        return
+    if not group.elect_joined_leader() and group.members:
+        # Only static members are left and none has joined: wait until their sessions end.
+        delay_ms = max(group.rebalance_timeout_ms(), MIN_RETRY_MS)
+        effects.set_timer(join_key(group.group_id), delay_ms, JoinDue(group.group_id))
+        return
+    group.start_next_generation(effects.now_ms)
+    if group.state is GroupState.EMPTY:
+        _remember_empty(group, effects)
+        return
+    logger.info("group %r, generation %d: %d members", group.group_id, group.generation_id, len(group.members))
+    for member in group.members.values():
+        token = group.take_join_token(member)
+        if token is not None:
+            effects.reply(token, generation_response(group, member.member_id))
+        effects.timers.append(member.session_timer)
+        member.is_new = False
+        group.pending_sync_members[member.member_id] = None
+    effects.set_timer(
+        sync_key(group.group_id), group.rebalance_timeout_ms(), SyncDue(group.group_id, group.generation_id)
+    )
+
+
+def _remember_empty(group: ClassicGroup, effects: Effects) -> None:
+    def appended(error: ErrorCode, _: Effects) -> None:
+        if error:
+            # Safe: after a restart the old generation comes back, and its members' sessions end.
+            logger.warning("group %r: its empty generation was not stored: %s", group.group_id, error.name)
+
+    effects.append([group_metadata_record(group, {})], appended)
+
+
+def generation_response(group: ClassicGroup, member_id: str, skip_assignment: bool = False) -> JoinGroupResponse:
+    """The answer to a JoinGroup that ended in the current generation; the leader learns of all members."""
+    members = []
+    if group.is_leader(member_id) and group.protocol_name is not None:
+        members = [
+            JoinGroupResponse.JoinGroupResponseMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                metadata=member.metadata(group.protocol_name),
+            )
+            for member in group.members.values()
+        ]
+    return JoinGroupResponse(
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader_id or "",
+        skip_assignment=skip_assignment,
+        member_id=member_id,
+        members=members,
+    )
+
+
+def refuse_join(token: Token, member_id: str, error: ErrorCode, effects: Effects) -> None:
+    """Answers a JoinGroup with an error."""
+    effects.reply(token, JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id))
+
+
+def refuse_parked_join(group: ClassicGroup, member: ClassicMember, error: ErrorCode, effects: Effects) -> None:
+    """Answers the member's parked JoinGroup, if there is one, with an error and without its member id."""
+    token = group.take_join_token(member)
+    if token is not None:
+        refuse_join(token, "", error, effects)
+
+
+def refuse_parked_sync(member: ClassicMember, error: ErrorCode, effects: Effects) -> None:
+    """Answers the member's parked SyncGroup, if there is one, with an error.
+
+    Kafka leaves it unanswered when its member leaves; then only the client's request timeout ends it.
+    """
+    if member.sync_token is not None:
+        effects.reply(member.sync_token, SyncGroupResponse(error_code=error))
+        member.sync_token = None
+
+
+def cancel_sync_wait(group: ClassicGroup, effects: Effects) -> None:
+    """Nobody is waited for in the synchronising phase any more."""
+    group.pending_sync_members.clear()
+    effects.cancel_timer(sync_key(group.group_id))
+
+
+def reset_assignments(group: ClassicGroup, effects: Effects, error: ErrorCode) -> None:
+    """Takes back all assignments and answers every parked SyncGroup with the error."""
+    for member in group.members.values():
+        member.assignment = b""
+    answer_parked_syncs(group, effects, error)
+
+
+def answer_parked_syncs(group: ClassicGroup, effects: Effects, error: ErrorCode = ErrorCode.NONE) -> None:
+    """Answers every parked SyncGroup with the member's assignment, or with an error."""
+    for member in group.members.values():
+        token = member.sync_token
+        if token is None:
+            continue
+        member.sync_token = None
+        if error:
+            effects.reply(token, SyncGroupResponse(error_code=error))
+        else:
+            effects.reply(token, assignment_response(group, member))
+        # A session that ended while the request was parked was let pass; from now on heartbeats are due again.
+        effects.timers.append(member.session_timer)
+
+
+def assignment_response(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
+    """A member's assignment in the current generation."""
+    return SyncGroupResponse(
+        protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
+    )

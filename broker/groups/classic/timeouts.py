@@ -1,0 +1,77 @@
+"""What the timers of a classic group lead to: an event in, effects out, as from any request.
+
+A timer may fire just after what would have cancelled it: each event looks whether it still means something.
+Source: ``GroupMetadataManager``: expireClassicGroupMemberHeartbeat, expirePendingSync, completeClassicGroupJoin,
+tryCompleteInitialRebalanceElseSchedule.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode
+from ...timers.log_lines import quoted, quoted_list
+from ..effects import Effects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
+from .group import ClassicGroup
+from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from .needs import HasClassicGroups
+
+logger = logging.getLogger(__name__)
+
+
+def member_expired(core: "HasClassicGroups", event: MemberExpired, effects: Effects) -> None:
+    """No sign of life in the session timeout: the member is out, unless a parked request speaks for it."""
+    group = core.groups.get(event.group_id)
+    if group is None or group.state is GroupState.DEAD:
+        return
+    if event.member_id in group.pending_join_members:
+        logger.info("group %r: pending member %r did not come back", event.group_id, event.member_id)
+        group.remove(event.member_id)
+        _complete_if_last(group, effects)
+        return
+    member = group.members.get(event.member_id)
+    if member is None or member.has_satisfied_heartbeat():
+        return
+    logger.info("group %r: the session of %r has ended", event.group_id, event.member_id)
+    # A new member's request may still be parked: it is told to start over, if it is still there.
+    refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, effects)
+    group.remove(member.member_id)
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+        prepare_or_complete(core.config, group, effects, f"the session of {quoted(member.member_id)} has ended")
+    else:
+        _complete_if_last(group, effects)
+
+
+def _complete_if_last(group: ClassicGroup, effects: Effects) -> None:
+    if group.state is GroupState.PREPARING_REBALANCE and group.has_all_members_joined():
+        complete_join(group, effects)
+
+
+def join_due(core: "HasClassicGroups", event: JoinDue, effects: Effects) -> None:
+    """The rebalance timeout is over: the generation starts with those who are there."""
+    group = core.groups.get(event.group_id)
+    if group is not None and group.state is GroupState.PREPARING_REBALANCE:
+        complete_join(group, effects)
+
+
+def initial_join_due(core: "HasClassicGroups", event: InitialJoinDue, effects: Effects) -> None:
+    """The initial delay is over."""
+    group = core.groups.get(event.group_id)
+    if group is not None and group.state is GroupState.PREPARING_REBALANCE:
+        extend_initial_join(core.config, group, effects, event.delay_ms, event.remaining_ms)
+
+
+def sync_due(core: "HasClassicGroups", event: SyncDue, effects: Effects) -> None:
+    """The rebalance timeout is over after the joining phase: whoever never asked for its assignment is out."""
+    group = core.groups.get(event.group_id)
+    if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:
+        return
+    if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+        return
+    silent = list(group.pending_sync_members)
+    for member_id in silent:
+        effects.cancel_timer(group.members[member_id].session_key)
+        group.remove(member_id)
+    prepare(core.config, group, effects, f"members {quoted_list(silent)} never synchronised")

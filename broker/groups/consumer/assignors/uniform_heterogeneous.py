@@ -1,0 +1,141 @@
+"""``uniform`` for a group whose members subscribe to different topics: balance topic by topic, in up to 16 rounds.
+
+Owns: that case. Never does: looking further than one topic at a time (so three members in a chain may differ by two).
+Invariants: equal input, equal output; what need not move stays. Source: Kafka's
+``UniformHeterogeneousAssignmentBuilder``.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+
+from .....protocol.java_hash import in_hash_map_order
+from .interface import Assignment, GroupAssignment, GroupSpec, PartitionAssignorError, SubscribedTopicDescriber, TopicId
+from .load_balancer import LoadBalancer
+
+_MAX_ROUNDS = 16
+_NOBODY = -1
+_SIGNED_UUID = Struct(">2q")
+
+
+def assign_heterogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignment:
+    """The target assignment; empty when nobody subscribes to a topic that exists.
+
+    Raises PartitionAssignorError for a topic that does not exist.
+    """
+    builder = _Builder(spec, describer)
+    if not builder.subscribers:
+        return {}
+    builder.keep_what_is_subscribed()
+    builder.assign_remaining()
+    builder.balance()
+    return builder.assignment()
+
+
+class _Builder:
+    """One computation. Members are their indexes in ``member_ids``."""
+
+    def __init__(self, spec: GroupSpec, describer: SubscribedTopicDescriber) -> None:
+        self._spec = spec
+        self._member_ids = in_hash_map_order(spec.members)
+        self._sizes = [0] * len(self._member_ids)
+        self.subscribers: dict[TopicId, list[int]] = {}
+        for index, member_id in enumerate(self._member_ids):
+            for topic_id in spec.members[member_id].subscribed_topic_ids:
+                self.subscribers.setdefault(topic_id, []).append(index)
+        self._owners: dict[TopicId, list[int]] = {}
+        for topic_id in self.subscribers:
+            count = describer.partition_count(topic_id)
+            if count == -1:
+                text = "Members are subscribed to a topic which doesn't exist in the topic metadata."
+                raise PartitionAssignorError(text)
+            self._owners[topic_id] = [_NOBODY] * count
+        self._changed: set[int] = set()
+        """Members whose assignment is no longer the one that they had."""
+
+    def keep_what_is_subscribed(self) -> None:
+        """Members keep their partitions of the topics that they still subscribe to."""
+        for index, member_id in enumerate(self._member_ids):
+            member = self._spec.members[member_id]
+            for topic_id, partitions in member.assignment.items():
+                if topic_id not in member.subscribed_topic_ids:
+                    self._changed.add(index)
+                    continue
+                self._sizes[index] += len(partitions)
+                owners = self._owners[topic_id]
+                for partition in partitions:
+                    owners[partition] = index
+
+    def assign_remaining(self) -> None:
+        """What nobody owns goes to the subscriber that owns least, the topics with most for each subscriber first."""
+        unassigned = {
+            topic_id: [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
+            for topic_id, owners in self._owners.items()
+            if _NOBODY in owners
+        }
+        for topic_id in self._in_order(unassigned):
+            balancer = LoadBalancer(self.subscribers[topic_id], self._sizes)
+            for partition in unassigned[topic_id]:
+                self._assign(topic_id, partition, balancer.next_least_loaded())
+
+    def balance(self) -> None:
+        """Moves partitions until a whole round over the topics has moved none."""
+        topic_ids = self._in_order(topic_id for topic_id, members in self.subscribers.items() if len(members) >= 2)
+        last_changed: TopicId | None = None
+        for _ in range(_MAX_ROUNDS):
+            for topic_id in topic_ids:
+                if topic_id == last_changed:
+                    return
+                if self._balance_topic(topic_id) or last_changed is None:
+                    last_changed = topic_id
+
+    def _balance_topic(self, topic_id: TopicId) -> bool:
+        """Moves partitions of one topic from who owns most to who owns least; whether it moved any."""
+        balancer = LoadBalancer(self.subscribers[topic_id], self._sizes)
+        if balancer.imbalance <= 1:
+            return False
+        to_give: dict[int, list[int]] = {}
+        for partition, owner in enumerate(self._owners[topic_id]):
+            to_give.setdefault(owner, []).append(partition)
+        moved = False
+        while (giver := balancer.next_most_loaded(to_give)) is not None:
+            partition = to_give[giver].pop()
+            taker = balancer.next_least_loaded()
+            if balancer.is_balanced:
+                break
+            self._assign(topic_id, partition, taker)
+            moved = True
+        return moved
+
+    def _assign(self, topic_id: TopicId, partition: int, member: int) -> None:
+        owners = self._owners[topic_id]
+        before = owners[partition]
+        if before != _NOBODY:
+            self._sizes[before] -= 1
+            self._changed.add(before)
+        owners[partition] = member
+        self._sizes[member] += 1
+        self._changed.add(member)
+
+    def _in_order(self, topic_ids: Iterable[TopicId]) -> list[TopicId]:
+        """Most partitions for each subscriber first, then fewest subscribers, then by id (signed, as ``Uuid`` is)."""
+
+        def order(topic_id: TopicId) -> tuple[float, int, tuple[int, ...]]:
+            count = len(self.subscribers[topic_id])
+            return -len(self._owners[topic_id]) / count, count, _SIGNED_UUID.unpack(topic_id)
+
+        return sorted(topic_ids, key=order)
+
+    def assignment(self) -> GroupAssignment:
+        """Every member's partitions; who kept what it had shares it."""
+        owned: dict[int, dict[TopicId, list[int]]] = {member: {} for member in self._changed}
+        for topic_id, owners in self._owners.items():
+            for partition, owner in enumerate(owners):
+                if owner in owned:
+                    owned[owner].setdefault(topic_id, []).append(partition)
+        target: GroupAssignment = {}
+        for index, member_id in enumerate(self._member_ids):
+            kept: Assignment = dict(self._spec.members[member_id].assignment)
+            if index in owned:
+                kept = {topic_id: frozenset(partitions) for topic_id, partitions in owned[index].items()}
+            target[member_id] = kept
+        return target

@@ -1,0 +1,78 @@
+"""ConsumerGroupDescribe: a group and its members as they are. Source: ``ConsumerGroup.asDescribedGroup``."""
+
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.java_hash import in_hash_map_order
+from ....protocol.messages.consumer_groups import ConsumerGroupDescribeResponse
+from .assignors.hash_order import partition_order
+from .assignors.interface import TopicId
+from .fencing import existing_group
+from .group import NO_ASSIGNMENT, ConsumerGroup
+from .member import ConsumerGroupMember
+from .topics import GroupTopics
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+DescribedGroup = ConsumerGroupDescribeResponse.DescribedGroup
+Assignment = ConsumerGroupDescribeResponse.Assignment
+TopicPartitions = ConsumerGroupDescribeResponse.TopicPartitions
+
+CLASSIC_MEMBER = 0
+CONSUMER_MEMBER = 1
+
+
+def describe_consumer_group(core: "HasConsumerGroups", group_id: str) -> Generator[None, None, DescribedGroup]:
+    """Describes a group, a member a step; GROUP_ID_NOT_FOUND if no group of this type has the id."""
+    try:
+        group = existing_group(core, group_id)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=error.message)
+    assignor = max(group.assignors_in_order(), key=group.server_assignors.__getitem__, default=None)
+    described = DescribedGroup(
+        group_id=group_id,
+        group_state=group.state,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=assignor or core.config.group_consumer_assignors[0],
+    )
+    for member in list(group.members.values()):
+        described.members.append(_member(group, member, core.topics))
+        yield
+    return described
+
+
+def _member(
+    group: ConsumerGroup, member: ConsumerGroupMember, topics: GroupTopics
+) -> ConsumerGroupDescribeResponse.Member:
+    # What it has to give up counts as its own until it has done so.
+    owned: dict[TopicId, list[int]] = {}
+    for partitions in (member.assigned, member.pending_revocation):
+        for topic_id, epochs in partitions.items():
+            owned.setdefault(topic_id, []).extend(partition_order(epochs))
+    target = group.target_assignment.get(member.member_id, NO_ASSIGNMENT)
+    return ConsumerGroupDescribeResponse.Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=in_hash_map_order(sorted(member.subscribed_topic_names)),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        assignment=_assignment(owned.items(), topics),
+        target_assignment=_assignment(
+            ((topic_id, partition_order(partitions)) for topic_id, partitions in target.items()), topics
+        ),
+        member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
+    )
+
+
+def _assignment(partitions: Iterable[tuple[TopicId, list[int]]], topics: GroupTopics) -> Assignment:
+    """Topics that are no more are left out."""
+    named = ((topic_id, topics.topic_name(topic_id), indexes) for topic_id, indexes in partitions)
+    return Assignment(
+        [TopicPartitions(topic_id, name, indexes) for topic_id, name, indexes in named if name is not None]
+    )

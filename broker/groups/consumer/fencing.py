@@ -1,0 +1,133 @@
+"""Members leave, by themselves, by an administrator, or because their time is over.
+
+Owns: what is left of a group then. Never does: waiting. Source: ``GroupMetadataManager``, consumerGroupLeave,
+consumerGroupStaticMemberGroupLeave, consumerGroupFenceMembers.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from ...timers.log_lines import quoted
+from ..effects import (
+    ConsumerGroupTimerEvent,
+    ConsumerRebalanceDue,
+    Effects,
+    consumer_join_key,
+    consumer_session_key,
+    consumer_sync_key,
+    rebalance_key,
+)
+from .group import ConsumerGroup, next_epoch
+from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, NO_PARTITIONS, ConsumerGroupMember
+from .membership import existing_member, existing_static_member
+from .metadata_hash import group_hash
+from .migration import downgrade, may_downgrade_without
+from .records import current_record, epoch_record, member_tombstones, regex_tombstone
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+logger = logging.getLogger(__name__)
+
+
+def leave(core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, effects: Effects) -> None:
+    """A member leaves for good (epoch -1), or a static one for a while (-2). Raises KafkaError."""
+    group = existing_group(core, request.group_id)
+    if request.instance_id is None:
+        member = existing_member(group, request.member_id)
+    else:
+        member = existing_static_member(group, request.member_id, request.instance_id)
+        if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+            _leave_for_a_while(group, member, effects)
+            return
+    logger.info("group %r: member %r leaves", group.group_id, member.member_id)
+    effects.response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
+    fence(core, group, [member], effects)
+
+
+def existing_group(core: "HasConsumerGroups", group_id: str) -> ConsumerGroup:
+    """The consumer group of that id. Raises KafkaError GROUP_ID_NOT_FOUND."""
+    group = core.consumer_groups.get(group_id)
+    if group is None:
+        is_other = group_id in core.groups or group_id in core.unserved_groups
+        what = f"Group {group_id} is not a consumer group." if is_other else f"Group {group_id} not found."
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, what)
+    return group
+
+
+def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effects: Effects) -> None:
+    """It keeps its partitions until its session ends; whoever comes with its instance id before gets them."""
+    logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)
+    left = member._replace(
+        member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+        pending_revocation=NO_PARTITIONS,
+        assigned={topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in member.assigned.items()},
+    )
+    effects.records.append(current_record(group.group_id, left))
+    effects.response = ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id, member_epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH
+    )
+
+
+def fence(
+    core: "HasConsumerGroups", group: ConsumerGroup, members: list[ConsumerGroupMember], effects: Effects
+) -> None:
+    """Takes members out. The group's epoch rises; where only classic members are left, it becomes a classic group."""
+    if not members:
+        return
+    if may_downgrade_without(core, group, members):
+        reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic for member leaving."
+        install = downgrade(core, group, members, None, reason, effects)
+
+        def appended(error: ErrorCode, follow: Effects) -> None:
+            if not error:
+                install(follow)
+
+        effects.append([], appended)
+        return
+    records = effects.records
+    for member in members:
+        records += member_tombstones(group.group_id, member.member_id)
+    regexes = _deserted_regexes(group, members)
+    records += [regex_tombstone(group.group_id, regex) for regex in regexes]
+    metadata_hash = group_hash(group.topic_counts_without(members, regexes), core.topics)
+    records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
+
+    def gone(error: ErrorCode, follow: Effects) -> None:
+        # Whoever could not be taken out is still waited for.
+        if not error:
+            for member in members:
+                cancel_timers(group, member.member_id, follow)
+
+    effects.append([], gone)
+
+
+def _deserted_regexes(group: ConsumerGroup, members: list[ConsumerGroupMember]) -> list[str]:
+    """The regular expressions that nobody but these members has."""
+    counts: dict[str, int] = {}
+    for member in members:
+        if member.subscribed_topic_regex:
+            counts[member.subscribed_topic_regex] = counts.get(member.subscribed_topic_regex, 0) + 1
+    return [regex for regex, count in counts.items() if group.subscribed_regexes.get(regex) == count]
+
+
+def cancel_timers(group: ConsumerGroup, member_id: str, effects: Effects) -> None:
+    """Waits for nothing of a member any more."""
+    for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
+        effects.cancel_timer(key(group.group_id, member_id))
+    group.rejoin_timeouts.discard(member_id)
+
+
+def member_timed_out(core: "HasConsumerGroups", event: ConsumerGroupTimerEvent, effects: Effects) -> None:
+    """A member's session is over, or its time to give up partitions, to join or to synchronise."""
+    group = core.consumer_groups.get(event.group_id)
+    member = None if group is None else group.members.get(event.member_id)
+    if group is None or member is None:
+        return
+    if isinstance(event, ConsumerRebalanceDue) and event.member_epoch != member.member_epoch:
+        # It left that epoch meanwhile.
+        return
+    logger.info("group %r: member %r is fenced: %s", group.group_id, member.member_id, type(event).__name__)
+    fence(core, group, [member], effects)

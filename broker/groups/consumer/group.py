@@ -1,0 +1,362 @@
+"""A consumer group: its epochs, its members, and what is counted over them. Source: ``ConsumerGroup``, ``ModernGroup``.
+
+Owns: what belongs to one group, and the bookkeeping that keeps it consistent. Never does: deciding. Invariants: changed
+by :mod:`.replay` alone, but for what a restart forgets (``refresh_deadline``, ``rejoin_timeouts``);
+the group's epoch is never below that of its target assignment.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ..memory import GroupMemory
+from .assignors.interface import Assignment, TopicId
+from .member import ConsumerGroupMember, MemberState, PartitionEpochs
+from .memory import member_bytes, names_bytes
+
+INITIAL_EPOCH = 1
+NO_EPOCH = -1
+MAX_EPOCH = 2**31 - 1
+NO_ASSIGNMENT: Mapping[TopicId, frozenset[int]] = {}
+
+
+def next_epoch(epoch: int) -> int:
+    """The group epoch after this one. The last int32 stays: only a hostile log holds it, and only its group stops."""
+    return min(epoch + 1, MAX_EPOCH)
+
+
+class ConsumerGroupState(StrEnum):
+    """A group's state, under the name that clients see."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    """The group's epoch is ahead of its target assignment."""
+    RECONCILING = "Reconciling"
+    """Members are on their way to the target assignment."""
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class SubscriptionCount(NamedTuple):
+    """How many members name a topic, and how many regular expressions match it."""
+
+    by_name: int
+    by_regex: int
+
+
+class ResolvedRegularExpression(NamedTuple):
+    """The topics that matched a pattern at ``timestamp_ms``, when the metadata was at ``version``."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp_ms: int
+
+
+class RefreshDeadline(NamedTuple):
+    """When the subscribed topics are looked at again, unless the group's epoch is below ``epoch``: then at once."""
+
+    deadline_ms: int
+    epoch: int
+
+
+REFRESH_NOW = RefreshDeadline(0, 0)
+TopicCounts = dict[str, SubscriptionCount]
+
+
+class ConsumerGroup:
+    """One group. ``subscribed_topics`` counts names and matches; ``partition_epochs``: the epoch of each owner."""
+
+    __slots__ = (
+        "assignment_epoch",
+        "assignment_timestamp_ms",
+        "classic_members",
+        "classic_protocols",
+        "group_epoch",
+        "group_id",
+        "has_subscription_metadata",
+        "member_bytes",
+        "members",
+        "memory",
+        "metadata_hash",
+        "partition_epochs",
+        "refresh_deadline",
+        "rejoin_timeouts",
+        "resolved",
+        "server_assignors",
+        "static_members",
+        "subscribed_regexes",
+        "subscribed_topics",
+        "target_assignment",
+    )
+
+    def __init__(self, group_id: str, memory: GroupMemory) -> None:
+        """``memory`` counts the bytes of the members of this group and of others."""
+        self.group_id = group_id
+        self.memory = memory
+        self.member_bytes = 0
+        """The bytes of the members and of the topics that regular expressions match."""
+        self.group_epoch = INITIAL_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = INITIAL_EPOCH
+        self.assignment_timestamp_ms = 0
+        self.members: dict[str, ConsumerGroupMember] = {}
+        self.static_members: dict[str, str] = {}
+        self.target_assignment: dict[str, Assignment] = {}
+        self.resolved: dict[str, ResolvedRegularExpression] = {}
+        self.subscribed_topics: TopicCounts = {}
+        self.subscribed_regexes: dict[str, int] = {}
+        self.server_assignors: dict[str, int] = {}
+        self.classic_members = 0
+        self.classic_protocols: dict[str, int] = {}
+        self.partition_epochs: dict[TopicId, dict[int, int]] = {}
+        self.has_subscription_metadata = False
+        """Whether a record that Kafka wrote before 4.1 is there still, and is to be removed."""
+        self.refresh_deadline = REFRESH_NOW
+        self.rejoin_timeouts: set[str] = set()
+        """Members of the classic protocol that were told to join again, and have the rebalance timeout for it."""
+
+    def __del__(self) -> None:
+        # A group ends by a tombstone, with its partition, or when it becomes a classic group.
+        self.memory.used_bytes -= self.member_bytes
+
+    def __repr__(self) -> str:
+        return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.group_epoch}, {len(self.members)} members)"
+
+    # --- what it is
+
+    @property
+    def state(self) -> ConsumerGroupState:
+        """Found anew each time: only those who describe and list ask, and it depends on every member."""
+        if not self.members:
+            return ConsumerGroupState.EMPTY
+        if self.group_epoch > self.assignment_epoch:
+            return ConsumerGroupState.ASSIGNING
+        epoch = self.assignment_epoch
+        if all(member.is_reconciled_to(epoch) for member in self.members.values()):
+            return ConsumerGroupState.STABLE
+        return ConsumerGroupState.RECONCILING
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member reads the topic."""
+        return topic in self.subscribed_topics
+
+    def static_member(self, instance_id: str | None) -> ConsumerGroupMember | None:
+        """The member with a group.instance.id. Raises KafkaError UNKNOWN_MEMBER_ID.
+
+        A member that has joined again under another instance id leaves the one that it had before behind, also when it
+        is gone itself; so it is in Kafka.
+        """
+        member_id = None if instance_id is None else self.static_members.get(instance_id)
+        if member_id is None:
+            return None
+        member = self.members.get(member_id)
+        if member is None:
+            message = f"Member {member_id} is not a member of group {self.group_id}."
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, message)
+        return member
+
+    def target_of(self, member_id: str, instance_id: str | None) -> Mapping[TopicId, frozenset[int]]:
+        """A member's target assignment; a static member that comes back has that of its predecessor."""
+        if instance_id is not None:
+            member_id = self.static_members.get(instance_id, "")
+        return self.target_assignment.get(member_id, NO_ASSIGNMENT)
+
+    def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
+        """The epoch of the member that owns a partition, -1 where nobody does."""
+        return self.partition_epochs.get(topic_id, {}).get(partition, NO_EPOCH)
+
+    def waits_for_unreleased(self, member: ConsumerGroupMember) -> bool:
+        """Whether partitions of the member's target are with others still."""
+        if member.state is not MemberState.UNRELEASED_PARTITIONS:
+            return False
+        return any(
+            partition not in member.assigned.get(topic_id, {}) and self.owner_epoch(topic_id, partition) != NO_EPOCH
+            for topic_id, partitions in self.target_assignment.get(member.member_id, NO_ASSIGNMENT).items()
+            for partition in partitions
+        )
+
+    def must_refresh(self, now_ms: int) -> bool:
+        """Whether the subscribed topics are to be looked at again."""
+        return now_ms >= self.refresh_deadline.deadline_ms or self.group_epoch < self.refresh_deadline.epoch
+
+    def supports_classic_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member that joins by the classic protocol fits to those that did before."""
+        if protocol_type != "consumer":
+            return False
+        return any(self.classic_protocols.get(name, 0) == self.classic_members for name in names)
+
+    def preferred_assignor(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> str | None:
+        """The assignor that most members ask for, once ``old`` has become ``new``; None where nobody does."""
+        # Equal votes: as Kafka's tables of names happen to stand, so that ours and Kafka's groups choose alike. Both
+        # names fall into one bucket of the copy, where one that is counted from nothing is put in front.
+        counts = {name: self.server_assignors[name] for name in self.assignors_in_order()}
+        _count(counts, old.server_assignor, -1)
+        if new.server_assignor and new.server_assignor not in counts:
+            counts = {new.server_assignor: 1, **counts}
+        else:
+            _count(counts, new.server_assignor, 1)
+        return max(counts, key=counts.__getitem__, default=None)
+
+    def assignors_in_order(self) -> list[str]:
+        """The assignors that members ask for, as they stand in Kafka's table: uniform before range."""
+        return sorted(self.server_assignors, reverse=True)
+
+    def snapshot(self) -> dict[str, object]:
+        """What a restart brings back, in a form to compare."""
+        return {
+            "epochs": (self.group_epoch, self.metadata_hash, self.assignment_epoch, self.assignment_timestamp_ms),
+            "members": dict(self.members),
+            "targets": dict(self.target_assignment),
+            "resolved": dict(self.resolved),
+        }
+
+    # --- subscriptions, as they would be
+
+    def topic_counts_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> TopicCounts:
+        """The subscribed topics, once ``old`` has become ``new``."""
+        counts = dict(self.subscribed_topics)
+        _count_names(counts, old.subscribed_topic_names, -1)
+        _count_names(counts, new.subscribed_topic_names, 1)
+        regex = old.subscribed_topic_regex
+        if regex and regex != new.subscribed_topic_regex and self.subscribed_regexes.get(regex) == 1:
+            self._count_matches(counts, regex, -1)
+        return counts
+
+    def topic_counts_without(self, members: Iterable[ConsumerGroupMember], regexes: Iterable[str]) -> TopicCounts:
+        """The subscribed topics, once members and the regular expressions that they alone had are gone."""
+        counts = dict(self.subscribed_topics)
+        for member in members:
+            _count_names(counts, member.subscribed_topic_names, -1)
+        for regex in regexes:
+            self._count_matches(counts, regex, -1)
+        return counts
+
+    def regex_counts_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> dict[str, int]:
+        """The members of each regular expression, once ``old`` has become ``new``."""
+        counts = dict(self.subscribed_regexes)
+        if old.subscribed_topic_regex != new.subscribed_topic_regex:
+            _count(counts, old.subscribed_topic_regex, -1)
+            _count(counts, new.subscribed_topic_regex, 1)
+        return counts
+
+    def _count_matches(self, counts: TopicCounts, regex: str, change: int) -> None:
+        resolved = self.resolved.get(regex)
+        if resolved is not None:
+            count_matches(counts, resolved.topics, change)
+
+    # --- changed by replayed records
+
+    def put_member(self, member: ConsumerGroupMember) -> None:
+        """Takes in a member, or what has changed of it."""
+        old = self.members.get(member.member_id)
+        if old is not None:
+            self._uncount(old)
+        self.members[member.member_id] = member
+        self._hold(member_bytes(member))
+        _count_names(self.subscribed_topics, member.subscribed_topic_names, 1)
+        _count(self.subscribed_regexes, member.subscribed_topic_regex, 1)
+        _count(self.server_assignors, member.server_assignor, 1)
+        if member.classic is not None:
+            self.classic_members += 1
+            for name, _ in member.classic.protocols:
+                _count(self.classic_protocols, name, 1)
+        self._own(member.assigned, member.member_epoch)
+        self._own(member.pending_revocation, member.member_epoch)
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+
+    def remove_member(self, member_id: str) -> None:
+        """Forgets a member."""
+        old = self.members.pop(member_id, None)
+        if old is None:
+            return
+        self._uncount(old)
+        self.rejoin_timeouts.discard(member_id)
+        if old.instance_id is not None and self.static_members.get(old.instance_id) == member_id:
+            del self.static_members[old.instance_id]
+
+    def _hold(self, more: int) -> None:
+        self.member_bytes += more
+        self.memory.used_bytes += more
+
+    def _uncount(self, member: ConsumerGroupMember) -> None:
+        self._hold(-member_bytes(member))
+        _count_names(self.subscribed_topics, member.subscribed_topic_names, -1)
+        _count(self.subscribed_regexes, member.subscribed_topic_regex, -1)
+        _count(self.server_assignors, member.server_assignor, -1)
+        if member.classic is not None:
+            self.classic_members -= 1
+            for name, _ in member.classic.protocols:
+                _count(self.classic_protocols, name, -1)
+        self._disown(member.assigned, member.member_epoch)
+        self._disown(member.pending_revocation, member.member_epoch)
+
+    def _own(self, partitions: PartitionEpochs, epoch: int) -> None:
+        for topic_id, indexes in partitions.items():
+            epochs = self.partition_epochs.setdefault(topic_id, {})
+            for index in indexes:
+                # A compacted log may bring the new owner before the old one has let go: the younger counts.
+                if epochs.get(index, NO_EPOCH - 2) < epoch:
+                    epochs[index] = epoch
+
+    def _disown(self, partitions: PartitionEpochs, epoch: int) -> None:
+        for topic_id, indexes in partitions.items():
+            epochs = self.partition_epochs.get(topic_id)
+            if epochs is None:
+                continue
+            for index in indexes:
+                if epochs.get(index) == epoch:
+                    del epochs[index]
+            if not epochs:
+                del self.partition_epochs[topic_id]
+
+    def put_resolved(self, regex: str, resolved: ResolvedRegularExpression | None) -> None:
+        """Takes in the topics of a regular expression, or forgets them."""
+        self._count_matches(self.subscribed_topics, regex, -1)
+        old = self.resolved.pop(regex, None)
+        if old is not None:
+            self._hold(-names_bytes(old.topics))
+        if resolved is not None:
+            self.resolved[regex] = resolved
+            self._hold(names_bytes(resolved.topics))
+            self._count_matches(self.subscribed_topics, regex, 1)
+
+
+def is_homogeneous(regex_counts: Mapping[str, int], topic_counts: TopicCounts, member_count: int) -> bool:
+    """Whether all members subscribe to the same topics (``ConsumerGroup.subscriptionType``)."""
+    if not regex_counts:
+        return all(count.by_name == member_count for count in topic_counts.values())
+    if next(iter(regex_counts.values())) != member_count:
+        return False
+    return all(count == (0, 1) for count in topic_counts.values())
+
+
+def count_matches(counts: TopicCounts, names: Iterable[str], change: int) -> None:
+    """Counts the topics that a regular expression matches."""
+    for name in names:
+        by_name, by_regex = counts.get(name, (0, 0))
+        _put_count(counts, name, by_name, by_regex + change)
+
+
+def _count_names(counts: TopicCounts, names: Iterable[str], change: int) -> None:
+    for name in names:
+        by_name, by_regex = counts.get(name, (0, 0))
+        _put_count(counts, name, by_name + change, by_regex)
+
+
+def _put_count(counts: TopicCounts, name: str, by_name: int, by_regex: int) -> None:
+    if by_name <= 0 and by_regex <= 0:
+        counts.pop(name, None)
+    else:
+        counts[name] = SubscriptionCount(by_name, by_regex)
+
+
+def _count(counts: dict[str, int], name: str | None, change: int) -> None:
+    if not name:
+        return
+    count = counts.get(name, 0) + change
+    if count > 0:
+        counts[name] = count
+    else:
+        counts.pop(name, None)

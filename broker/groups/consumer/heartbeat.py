@@ -1,0 +1,237 @@
+"""ConsumerGroupHeartbeat: a member joins, lives, and is told its assignment.
+
+Owns: the order of the steps: who it is, what it subscribes to, the target assignment, the member's next step. Never
+does: waiting; every heartbeat is answered at once. Source: ``GroupMetadataManager.consumerGroupHeartbeat``; KIP-848.
+
+A heartbeat that changes nothing costs one comparison, one timer and one answer.
+"""
+
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from ...dispatch.request import RequestContext
+from ..classic.states import GroupState
+from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, Effects, consumer_session_key, rebalance_key
+from ..memory import GroupMemory
+from ..records import CoordinatorRecord
+from .assignors.hash_order import partition_order, topic_map_order
+from .assignors.interface import TopicId
+from .fencing import leave
+from .group import ConsumerGroup
+from .member import ConsumerGroupMember, MemberState, PartitionEpochs
+from .membership import (
+    check_epoch,
+    existing_member,
+    existing_static_member,
+    refuse_if_full,
+    refuse_without_memory,
+    subscribe_static_member,
+)
+from .migration import upgraded
+from .reconciliation import NO_INDEXES, OwnedPartitions, Reconciliation
+from .records import current_record
+from .settings import heartbeat_interval_ms, session_timeout_ms
+from .subscription import (
+    RegexStatus,
+    current_subscription,
+    store_member,
+    update_regular_expression,
+    update_subscription,
+)
+from .target_assignment import SubscribedTopicIds, Target, update_target_assignment
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+JOINING_EPOCH = 0
+NO_TIMEOUT_MS = -1
+
+TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
+
+
+def consumer_group_heartbeat(
+    core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: Effects
+) -> None:
+    """Handles a heartbeat whose fields were checked. Raises KafkaError."""
+    if request.member_epoch < 0:
+        leave(core, request, effects)
+        return
+    joins = request.member_epoch == JOINING_EPOCH
+    records = effects.records
+    group = _group_of(core, request.group_id, joins, effects, records)
+    refuse_if_full(core, group, request.member_id)
+    owned = owned_partitions(request)
+    member = _member_of(core, group, request, owned, records)
+    updated = _updated(member, request, context)
+    if (
+        updated is member
+        and group.assignment_epoch >= group.group_epoch
+        and member.is_reconciled_to(group.assignment_epoch)
+        and not group.must_refresh(effects.now_ms)
+        and not group.subscribed_regexes
+    ):
+        # Nothing has changed: all further steps would find that out, one after the other.
+        changed = updated
+    else:
+        refuse_without_memory(core, group, updated)
+        changed = _step(core, group, member, updated, owned, effects)
+    set_session_timer(core, group.group_id, changed.member_id, effects)
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=changed.member_id,
+        member_epoch=changed.member_epoch,
+        heartbeat_interval_ms=heartbeat_interval_ms(core, group.group_id),
+    )
+    if joins or _is_full(request) or changed.assigned != member.assigned:
+        response.assignment = heartbeat_assignment(changed.assigned)
+    effects.response = response
+
+
+def _group_of(
+    core: "HasConsumerGroups", group_id: str, joins: bool, effects: Effects, records: list[CoordinatorRecord]
+) -> ConsumerGroup:
+    """The group, as it is or as the records will make it. Raises KafkaError GROUP_ID_NOT_FOUND."""
+    group = core.consumer_groups.get(group_id)
+    if group is not None:
+        return group
+    if group_id in core.unserved_groups:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    classic = core.groups.get(group_id)
+    if classic is None or classic.state is GroupState.DEAD:
+        if not joins:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+        return ConsumerGroup(group_id, GroupMemory())
+    if not joins:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    return upgraded(core, classic, effects, records)
+
+
+def _member_of(
+    core: "HasConsumerGroups",
+    group: ConsumerGroup,
+    request: ConsumerGroupHeartbeatRequest,
+    owned: OwnedPartitions | None,
+    records: list[CoordinatorRecord],
+) -> ConsumerGroupMember:
+    joins = request.member_epoch == JOINING_EPOCH
+    member_id = request.member_id or core.new_uuid()
+    if request.instance_id is not None:
+        if joins:
+            return subscribe_static_member(group, member_id, request.instance_id, False, records)
+        member = existing_static_member(group, member_id, request.instance_id)
+    elif joins:
+        return group.members.get(member_id) or ConsumerGroupMember(member_id)
+    else:
+        member = existing_member(group, member_id)
+    check_epoch(member, request.member_epoch, owned)
+    return member
+
+
+def _updated(
+    member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> ConsumerGroupMember:
+    """The member with what the request says of it; the same member where that is nothing new."""
+    names = member.subscribed_topic_names
+    if request.subscribed_topic_names is not None:
+        names = frozenset(request.subscribed_topic_names)
+    regex = request.subscribed_topic_regex
+    timeout_ms = request.rebalance_timeout_ms
+    updated = member._replace(
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == NO_TIMEOUT_MS else timeout_ms,
+        server_assignor=member.server_assignor if request.server_assignor is None else request.server_assignor,
+        subscribed_topic_names=names,
+        subscribed_topic_regex=member.subscribed_topic_regex if regex is None else regex,
+        client_id=context.client_id or "",
+        client_host=f"/{context.client_host}",
+        classic=None,
+    )
+    return member if updated == member else updated
+
+
+def _step(
+    core: "HasConsumerGroups",
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    updated: ConsumerGroupMember,
+    owned: OwnedPartitions | None,
+    effects: Effects,
+) -> ConsumerGroupMember:
+    """All steps of a heartbeat of which something may have changed; the member as it is then."""
+    records = effects.records
+    names_changed = store_member(group, member, updated, records)
+    status = update_regular_expression(core, group, member, updated, effects, records)
+    bump = names_changed or status is RegexStatus.UPDATED_AND_RESOLVED
+    subscription = current_subscription(group, member, updated)
+    if bump or group.must_refresh(effects.now_ms):
+        subscription = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
+    target = update_target_assignment(
+        core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects.now_ms, records
+    )
+    subscription_changed = names_changed or status is not RegexStatus.NO_CHANGE
+    return reconcile(core, group, updated, target, subscription_changed, owned, effects)
+
+
+def reconcile(
+    core: "HasConsumerGroups",
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    target: Target,
+    subscription_changed: bool,
+    owned: OwnedPartitions | None,
+    effects: Effects,
+) -> ConsumerGroupMember:
+    """The member one step nearer to its target, recorded if it has changed. Raises KafkaError FENCED_MEMBER_EPOCH."""
+    target_epoch, partitions = target
+    if not subscription_changed and member.is_reconciled_to(target_epoch):
+        return member
+    subscribed = SubscribedTopicIds(group, core.topics).of(member)
+    updated = Reconciliation(target_epoch, partitions, subscription_changed, subscribed, group.owner_epoch, owned).next(
+        member
+    )
+    if updated == member:
+        return member
+    effects.records.append(current_record(group.group_id, updated))
+    if updated.classic is None:
+        # Who has to give partitions up has its rebalance timeout for it.
+        if updated.state is MemberState.UNREVOKED_PARTITIONS:
+            set_rebalance_timer(group.group_id, updated, effects)
+        else:
+            effects.cancel_timer(rebalance_key(group.group_id, updated.member_id))
+    return updated
+
+
+def set_session_timer(core: "HasConsumerGroups", group_id: str, member_id: str, effects: Effects) -> None:
+    """Gives a member a full session."""
+    event = ConsumerSessionExpired(group_id, member_id)
+    effects.set_timer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event)
+
+
+def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: Effects) -> None:
+    """Gives a member its rebalance timeout to leave the epoch in which it is."""
+    event = ConsumerRebalanceDue(group_id, member.member_id, member.member_epoch)
+    effects.set_timer(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, event)
+
+
+def owned_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedPartitions | None:
+    """What the member says that it owns, None where it does not say."""
+    if request.topic_partitions is None:
+        return None
+    owned: dict[TopicId, frozenset[int]] = {}
+    for topic in request.topic_partitions:
+        owned[topic.topic_id] = owned.get(topic.topic_id, NO_INDEXES).union(topic.partitions)
+    return owned
+
+
+def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether the request says everything: then its sender may not know its assignment."""
+    subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    return request.rebalance_timeout_ms != NO_TIMEOUT_MS and subscribes and request.topic_partitions is not None
+
+
+def heartbeat_assignment(assigned: PartitionEpochs) -> ConsumerGroupHeartbeatResponse.Assignment:
+    """An assignment as a heartbeat is answered with it, in Kafka's order."""
+    return ConsumerGroupHeartbeatResponse.Assignment(
+        [TopicPartitions(topic_id, partition_order(assigned[topic_id])) for topic_id in topic_map_order(assigned)]
+    )

@@ -1,0 +1,42 @@
+"""What happens to consumer groups without a request: they are loaded, their timers fire, topics change.
+
+Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpdate.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..effects import ConsumerGroupTimerEvent, Effects, RegularExpressionsDue
+from .fencing import member_timed_out
+from .group import REFRESH_NOW
+from .heartbeat import set_rebalance_timer, set_session_timer
+from .member import MemberState
+from .subscription import resolve_regular_expressions
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+
+def begin_sessions(core: "HasConsumerGroups", effects: Effects) -> None:
+    """The groups were loaded: each member has a full session ahead of it, and its time to give up partitions."""
+    for group in core.consumer_groups.values():
+        for member in group.members.values():
+            set_session_timer(core, group.group_id, member.member_id, effects)
+            if member.state is MemberState.UNREVOKED_PARTITIONS:
+                set_rebalance_timer(group.group_id, member, effects)
+
+
+def handle_timer(
+    core: "HasConsumerGroups", event: ConsumerGroupTimerEvent | RegularExpressionsDue, effects: Effects
+) -> None:
+    """A timer of a consumer group has fired."""
+    if isinstance(event, RegularExpressionsDue):
+        resolve_regular_expressions(core, event, effects)
+    else:
+        member_timed_out(core, event, effects)
+
+
+def topics_changed(core: "HasConsumerGroups", names: set[str]) -> None:
+    """Topics came, changed or went: groups that subscribe to them look at them with their next heartbeat."""
+    for group in core.consumer_groups.values():
+        if not names.isdisjoint(group.subscribed_topics):
+            group.refresh_deadline = REFRESH_NOW

@@ -1,0 +1,139 @@
+"""Who a heartbeat or a JoinGroup is from: a member, a new one, or a static one that comes back.
+
+Owns: the errors of whoever it is not. Never does: changing the group. Source: ``GroupMetadataManager``,
+getOrMaybeSubscribeDynamicConsumerGroupMember, getOrMaybeSubscribeStaticConsumerGroupMember, throwIf…; KIP-848, KIP-345.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ..memory import limit_reached
+from ..records import CoordinatorRecord
+from .group import NO_ASSIGNMENT, ConsumerGroup
+from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember
+from .memory import NAME_BYTES, member_bytes
+from .reconciliation import OwnedPartitions
+from .records import current_record, member_record, member_tombstones, target_record
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+logger = logging.getLogger(__name__)
+
+
+def refuse_if_full(core: "HasConsumerGroups", group: ConsumerGroup, member_id: str) -> None:
+    """Raises KafkaError GROUP_MAX_SIZE_REACHED to whoever would be one too many."""
+    max_size = core.config.group_consumer_max_size
+    if len(group.members) >= max_size and member_id not in group.members:
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {max_size} members.",
+        )
+
+
+def refuse_without_memory(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
+    """Checks that there is memory for a member as its request describes it.
+
+    Raises KafkaError GROUP_MAX_SIZE_REACHED, which ends a client, if the group itself has reached
+    ``odradek.group.members.max.bytes``, and COORDINATOR_NOT_AVAILABLE, after which a client tries again, if all groups
+    together have reached ``odradek.groups.members.max.bytes``. A member that asks for no more than it has is never
+    refused. What the coordinator assigns is counted, but refuses no request of the member that gets it.
+    """
+    # A static member that comes back has the place of the one that had its instance id.
+    stored = group.members.get(updated.member_id) or group.members.get(
+        group.static_members.get(updated.instance_id or "", "")
+    )
+    growth = member_bytes(updated) - (0 if stored is None else member_bytes(stored))
+    regex = updated.subscribed_topic_regex
+    if regex and regex not in group.subscribed_regexes:
+        # What the new expressions match is known only when they have been resolved. Until then all topics are counted.
+        unresolved = 1 + max(0, len(group.subscribed_regexes) - len(group.resolved))
+        growth += unresolved * core.topics.count * NAME_BYTES
+    refusal = limit_reached(core.config, group.member_bytes, core.memory, growth)
+    if refusal is None:
+        return
+    error, key = refusal
+    logger.warning(
+        "group %r: a request of client id %r for a member of %d bytes is refused: the limit is %s",
+        group.group_id,
+        updated.client_id,
+        member_bytes(updated),
+        key,
+    )
+    raise KafkaError(error, f"There is no memory for this member of the group: the limit is {key}.")
+
+
+def existing_member(group: ConsumerGroup, member_id: str) -> ConsumerGroupMember:
+    """The member of that id. Raises KafkaError UNKNOWN_MEMBER_ID."""
+    member = group.members.get(member_id)
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
+    return member
+
+
+def existing_static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerGroupMember:
+    """The member of an instance id. Raises KafkaError UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID to another member."""
+    member = group.static_member(instance_id)
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if member.member_id != member_id:
+        raise KafkaError(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}.",
+        )
+    return member
+
+
+def check_epoch(member: ConsumerGroupMember, epoch: int, owned: OwnedPartitions | None) -> None:
+    """Raises KafkaError FENCED_MEMBER_EPOCH.
+
+    The epoch before is let pass where the member owns nothing that it should not: the answer with the new one may have
+    been lost.
+    """
+    if epoch in (0, member.member_epoch):
+        return
+    relation = "greater" if epoch > member.member_epoch else "smaller"
+    if relation == "smaller" and epoch == member.previous_member_epoch and _is_assigned(member, owned):
+        return
+    raise KafkaError(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has a {relation} member epoch ({epoch}) than the one known by the group "
+        f"coordinator ({member.member_epoch}). The member must abandon all its partitions and rejoin.",
+    )
+
+
+def _is_assigned(member: ConsumerGroupMember, owned: OwnedPartitions | None) -> bool:
+    if owned is None:
+        return False
+    return all(
+        topic_id in member.assigned and indexes <= member.assigned[topic_id].keys()
+        for topic_id, indexes in owned.items()
+    )
+
+
+def subscribe_static_member(
+    group: ConsumerGroup, member_id: str, instance_id: str, uses_classic: bool, records: list[CoordinatorRecord]
+) -> ConsumerGroupMember:
+    """The member that joins under an instance id: new, or in the place of the one that had it before.
+
+    Raises KafkaError UNRELEASED_INSTANCE_ID where that one is still there.
+    """
+    existing = group.static_member(instance_id)
+    if existing is None:
+        return group.members.get(member_id) or ConsumerGroupMember(member_id)
+    both_modern = not uses_classic and existing.classic is None
+    if both_modern and existing.member_epoch != LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        raise KafkaError(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
+            f"is owned by {existing.member_id} member.",
+        )
+    member = existing._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
+    group_id = group.group_id
+    target = group.target_assignment.get(existing.member_id, NO_ASSIGNMENT)
+    records += member_tombstones(group_id, existing.member_id)
+    records += [member_record(group_id, member), target_record(group_id, member_id, target)]
+    records.append(current_record(group_id, member))
+    logger.info("group %r: %r takes the place of %r as %r", group_id, member_id, existing.member_id, instance_id)
+    return member

@@ -1,0 +1,51 @@
+"""The bytes that members and regular expressions of consumer groups take.
+
+Owns: the estimates. Never does: I/O, comparing with a limit (see :func:`.membership.refuse_without_memory`). Pure.
+Source: ours; Kafka bounds the number of members only (``group.consumer.max.size``).
+"""
+
+from collections.abc import Iterable
+
+from ..memory import MEMBER_BYTES, protocol_bytes
+from .member import ConsumerGroupMember, PartitionEpochs
+
+NAME_BYTES = 256
+"""A topic name without its characters: the string, its place in the member's set, and its count in the group. Measured
+with names that no other member has: 205 bytes."""
+PARTITION_BYTES = 160
+"""An owned partition: its epoch in the member and in the group, and its place in the target assignment. Measured: 137
+bytes."""
+
+
+def text_bytes(text: str | None) -> int:
+    """The bytes of a text in Python's memory, without the object around it: at most four for each character."""
+    if text is None:
+        return 0
+    return len(text) if text.isascii() else 4 * len(text)
+
+
+def names_bytes(names: Iterable[str]) -> int:
+    """The bytes of a set of topic names."""
+    return sum(NAME_BYTES + text_bytes(name) for name in names)
+
+
+def member_bytes(member: ConsumerGroupMember) -> int:
+    """The bytes of a member: what it sent, what it owns, and what is kept for each member."""
+    texts = (
+        member.member_id,
+        member.instance_id,
+        member.rack_id,
+        member.client_id,
+        member.client_host,
+        member.subscribed_topic_regex,
+        member.server_assignor,
+    )
+    size = MEMBER_BYTES + sum(map(text_bytes, texts)) + names_bytes(member.subscribed_topic_names)
+    size += (_count(member.assigned) + _count(member.pending_revocation)) * PARTITION_BYTES
+    if member.classic is not None:
+        size += protocol_bytes(member.classic.protocols)
+    return size
+
+
+def _count(partitions: PartitionEpochs) -> int:
+    return sum(map(len, partitions.values())) if partitions else 0

@@ -1,0 +1,280 @@
+"""A classic group becomes a consumer group, and back, while its members live.
+
+Owns: what is carried over. Never does: waiting; what was parked is told to join again. A classic group of consumers is
+converted when the first member of the new protocol joins; a consumer group, when the last of them leaves
+(``group.consumer.migration.policy``). Source: ``GroupMetadataManager``, convertToConsumerGroup, convertToClassicGroup,
+validateOnlineUpgrade, validateOnlineDowngrade…; ``ConsumerGroup.fromClassicGroup``, ``ClassicGroup.fromConsumerGroup``.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NoReturn
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ..classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from ..classic.member import ClassicMember
+from ..classic.rebalance import prepare, refuse_join, refuse_parked_sync
+from ..classic.states import GroupState
+from ..effects import (
+    ConsumerSessionExpired,
+    Effects,
+    consumer_join_key,
+    consumer_session_key,
+    consumer_sync_key,
+    rebalance_key,
+)
+from ..memory import GroupMemory
+from ..records import CoordinatorRecord, group_metadata_record, group_tombstone
+from .consumer_protocol import (
+    MalformedConsumerProtocolError,
+    by_topic_id,
+    read_assignment,
+    read_subscription,
+    version_of,
+    write_assignment,
+)
+from .group import ConsumerGroup
+from .member import ClassicMemberMetadata, ConsumerGroupMember, PartitionEpochs
+from .metadata_hash import group_hash
+from .records import current_record, epoch_record, group_tombstones, member_record, target_epoch_record, target_record
+from .topics import GroupTopics
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+logger = logging.getLogger(__name__)
+
+UPGRADES = frozenset(("upgrade", "bidirectional"))
+DOWNGRADES = frozenset(("downgrade", "bidirectional"))
+Installation = Callable[[Effects], None]
+"""Brings the classic group to life when its records are stored."""
+
+
+def upgraded(
+    core: "HasConsumerGroups", classic: ClassicGroup, effects: Effects, records: list[CoordinatorRecord]
+) -> ConsumerGroup:
+    """The consumer group that a classic one becomes by ``records``. Raises KafkaError GROUP_ID_NOT_FOUND."""
+    records.append(group_tombstone(classic.group_id))
+    if classic.state is GroupState.EMPTY:
+        return ConsumerGroup(classic.group_id, GroupMemory())
+    _validate_upgrade(core, classic)
+    try:
+        group = _consumer_group(classic, core.topics)
+    except MalformedConsumerProtocolError as error:
+        logger.warning("group %r cannot be upgraded: %s", classic.group_id, error)
+        _refuse_upgrade(classic, "the embedded consumer protocol is malformed.")
+    for member in classic.members.values():
+        token = classic.take_join_token(member)
+        if token is not None:
+            refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, effects)
+        refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, effects)
+    records += _records_of(group)
+    for one in group.members.values():
+        assert one.classic is not None
+        event = ConsumerSessionExpired(group.group_id, one.member_id)
+        effects.set_timer(consumer_session_key(group.group_id, one.member_id), one.classic.session_timeout_ms, event)
+    logger.info("group %r is a consumer group from epoch %d on", group.group_id, group.group_epoch)
+    return group
+
+
+def _refuse_upgrade(classic: ClassicGroup, why: str) -> NoReturn:
+    raise KafkaError(
+        ErrorCode.GROUP_ID_NOT_FOUND, f"Cannot upgrade classic group {classic.group_id} to consumer group because {why}"
+    )
+
+
+def _validate_upgrade(core: "HasConsumerGroups", classic: ClassicGroup) -> None:
+    if core.config.group_consumer_migration_policy not in UPGRADES:
+        _refuse_upgrade(classic, "online upgrade is disabled.")
+    if not classic.uses_consumer_protocol:
+        _refuse_upgrade(classic, "the group does not use the consumer embedded protocol.")
+    if len(classic.members) > core.config.group_consumer_max_size:
+        _refuse_upgrade(classic, "the group size exceeds the consumer group maximum size.")
+
+
+def _consumer_group(classic: ClassicGroup, topics: GroupTopics) -> ConsumerGroup:
+    # It exists until its records make the group that is kept, so it is not counted in the memory of all groups.
+    group = ConsumerGroup(classic.group_id, GroupMemory())
+    generation_id = classic.generation_id
+    group.group_epoch = generation_id
+    group.assignment_epoch = generation_id
+    for one in classic.members.values():
+        # Members of a group that has no generation yet have no common protocol yet: what they prefer is read. (Kafka
+        # fails here, and the new member with it.)
+        metadata = dict(one.protocols).get(classic.protocol_name or "", one.protocols[0][1])
+        subscription = read_subscription(metadata)
+        target = _assigned(classic, one, topics)
+        assigned: PartitionEpochs = {
+            topic_id: dict.fromkeys(partitions, generation_id) for topic_id, partitions in target.items()
+        }
+        group.target_assignment[one.member_id] = target
+        group.put_member(
+            ConsumerGroupMember(
+                one.member_id,
+                member_epoch=generation_id,
+                previous_member_epoch=generation_id,
+                instance_id=one.group_instance_id,
+                rack_id=subscription.rack_id or None,
+                rebalance_timeout_ms=one.rebalance_timeout_ms,
+                client_id=one.client_id,
+                client_host=one.client_host,
+                subscribed_topic_names=frozenset(subscription.topics),
+                assigned=assigned,
+                classic=ClassicMemberMetadata(one.session_timeout_ms, tuple(one.protocols)),
+            )
+        )
+    group.metadata_hash = group_hash(group.subscribed_topics, topics)
+    return group
+
+
+def _assigned(classic: ClassicGroup, member: ClassicMember, topics: GroupTopics) -> dict[bytes, frozenset[int]]:
+    if not member.assignment:
+        # It joined and has not synchronised yet.
+        return {}
+    assignment = read_assignment(member.assignment)
+    if assignment.user_data:
+        _refuse_upgrade(
+            classic,
+            "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default "
+            "assignor before re-attempting the upgrade.",
+        )
+    return by_topic_id(assignment.assigned_partitions, topics)
+
+
+def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
+    group_id = group.group_id
+    members = group.members.values()
+    targets = [target_record(group_id, one.member_id, group.target_assignment[one.member_id]) for one in members]
+    return [
+        *(member_record(group_id, one) for one in members),
+        epoch_record(group_id, group.group_epoch, group.metadata_hash),
+        *targets,
+        target_epoch_record(group_id, group.assignment_epoch, group.assignment_timestamp_ms),
+        *(current_record(group_id, one) for one in members),
+    ]
+
+
+# --- and back
+
+
+def may_downgrade_without(
+    core: "HasConsumerGroups", group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]
+) -> bool:
+    """Whether only members of the classic protocol are left when these are gone, and a classic group may be made."""
+    gone = list(leaving)
+    left = len(group.members) - len(gone)
+    if not left or group.classic_members - sum(one.classic is not None for one in gone) != left:
+        return False
+    return _may_downgrade(core, group, left, gone)
+
+
+def may_downgrade_replacing(core: "HasConsumerGroups", group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
+    """Whether ``replaced`` is the last of the new protocol, so that a classic member in its place ends the group."""
+    if replaced.classic is not None or group.classic_members != len(group.members) - 1:
+        return False
+    return _may_downgrade(core, group, len(group.members), [replaced])
+
+
+def _may_downgrade(
+    core: "HasConsumerGroups", group: ConsumerGroup, member_count: int, leaving: list[ConsumerGroupMember]
+) -> bool:
+    if core.config.group_consumer_migration_policy not in DOWNGRADES:
+        logger.info("group %r stays a consumer group: downgrades are disabled", group.group_id)
+        return False
+    if member_count > core.config.group_max_size:
+        logger.info("group %r stays a consumer group: it is larger than group.max.size", group.group_id)
+        return False
+    gone = {one.member_id for one in leaving}
+    if not _have_common_protocol([one for one in group.members.values() if one.member_id not in gone]):
+        logger.info("group %r stays a consumer group: its members have no protocol in common", group.group_id)
+        return False
+    return True
+
+
+def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
+    """Whether members of the classic protocol can be one classic group.
+
+    Those that joined can; records that no coordinator wrote may name others. Kafka fails where they can't.
+    """
+    protocols = [dict(one.classic.protocols) for one in members if one.classic is not None]
+    common = set.intersection(*map(set, protocols)) if protocols else set()
+    try:
+        for one in protocols:
+            for name in common:
+                version_of(one[name])
+    except MalformedConsumerProtocolError:
+        return False
+    return bool(common) or not members
+
+
+def downgrade(
+    core: "HasConsumerGroups",
+    group: ConsumerGroup,
+    leaving: list[ConsumerGroupMember],
+    joining: ConsumerGroupMember | None,
+    reason: str | None,
+    effects: Effects,
+) -> Installation:
+    """Leaves the records that make a classic group of this one; what is to be called when they are stored.
+
+    ``joining`` is the static member that took the place of the last member of the new protocol. ``reason``: why the
+    classic group rebalances at once; None where it need not.
+    """
+    replaced = None if joining is None else group.static_member(joining.instance_id)
+    if joining is not None and replaced is not None:
+        effects.records += group_tombstones(group, replaced.member_id, joining.member_id)
+    else:
+        effects.records += group_tombstones(group)
+    gone = {one.member_id for one in leaving}
+    if replaced is not None:
+        gone.add(replaced.member_id)
+    members = [one for one in group.members.values() if one.member_id not in gone]
+    if joining is not None:
+        members.append(joining)
+    classic = _classic_group(group, members, effects.now_ms, core.memory)
+    for member in classic.members.values():
+        target = group.target_of(member.member_id, member.group_instance_id)
+        version = version_of(member.metadata(classic.protocol_name or ""))
+        member.assignment = write_assignment(target, version, core.topics)
+    effects.records.append(group_metadata_record(classic, classic.assignments()))
+
+    def install(follow: Effects) -> None:
+        core.groups[classic.group_id] = classic
+        for member_id in group.members:
+            for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
+                follow.cancel_timer(key(group.group_id, member_id))
+        for member in classic.members.values():
+            follow.timers.append(member.session_timer)
+        if reason is not None:
+            prepare(core.config, classic, follow, reason)
+        logger.info("group %r is a classic group from generation %d on", classic.group_id, classic.generation_id)
+
+    return install
+
+
+def _classic_group(
+    group: ConsumerGroup, members: list[ConsumerGroupMember], now_ms: int, memory: GroupMemory
+) -> ClassicGroup:
+    classic = ClassicGroup(group.group_id, now_ms, memory)
+    classic.state = GroupState.STABLE
+    classic.generation_id = group.group_epoch
+    classic.protocol_type = CONSUMER_PROTOCOL_TYPE
+    for one in members:
+        assert one.classic is not None, "only members of the classic protocol are left"
+        classic.add(
+            ClassicMember(
+                group.group_id,
+                one.member_id,
+                one.instance_id,
+                one.client_id,
+                one.client_host,
+                one.rebalance_timeout_ms,
+                one.classic.session_timeout_ms,
+                CONSUMER_PROTOCOL_TYPE,
+                list(one.classic.protocols),
+            ),
+            None,
+        )
+    classic.protocol_name = classic.select_protocol()
+    classic.refresh_subscribed_topics()
+    return classic

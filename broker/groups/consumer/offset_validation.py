@@ -1,0 +1,69 @@
+"""Whether a member of a consumer group may commit and fetch offsets.
+
+Owns: the errors. A commit in an older epoch counts for partitions that the member owned then and owns still (KIP-1251).
+Source: ``ConsumerGroup``, validateOffsetCommit, createAssignmentEpochValidator, validateOffsetFetch.
+"""
+
+from collections.abc import Callable
+
+from ....protocol.errors import ErrorCode, KafkaError
+from .assignors.interface import TopicId
+from .group import ConsumerGroup
+from .member import ConsumerGroupMember
+from .membership import existing_member
+
+MEMBER_EPOCHS_SINCE = 9
+"""Of OffsetCommit: older versions know no STALE_MEMBER_EPOCH."""
+
+PartitionValidator = Callable[[TopicId, int], None]
+"""Raises KafkaError for a partition that the member may not commit."""
+
+
+def validate_commit(
+    group: ConsumerGroup, member_id: str, member_epoch: int, api_version: int
+) -> PartitionValidator | None:
+    """What is to be asked of each partition, None if nothing. Raises KafkaError for whoever may not commit at all."""
+    if member_epoch < 0 and not group.members:
+        # An administrator, or a consumer that manages itself.
+        return None
+    member = existing_member(group, member_id)
+    if member.classic is None and api_version < MEMBER_EPOCHS_SINCE:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    return _by_epoch(member, member_epoch, _epoch_error(member))
+
+
+def validate_transactional_commit(
+    group: ConsumerGroup, member_id: str, instance_id: str | None, generation_id: int
+) -> PartitionValidator | None:
+    """The same for TxnOffsetCommit, whose clients may not say who they are, and know no STALE_MEMBER_EPOCH."""
+    if generation_id < 0 and (not group.members or (not member_id and instance_id is None)):
+        return None
+    return _by_epoch(existing_member(group, member_id), generation_id, ErrorCode.ILLEGAL_GENERATION)
+
+
+def _by_epoch(member: ConsumerGroupMember, member_epoch: int, error: ErrorCode) -> PartitionValidator | None:
+    if member_epoch == member.member_epoch:
+        return None
+    if member_epoch > member.member_epoch:
+        raise KafkaError(error)
+
+    def validate(topic_id: TopicId, partition: int) -> None:
+        assigned_in = member.assignment_epoch(topic_id, partition)
+        if assigned_in is None or member_epoch < assigned_in:
+            raise KafkaError(error)
+
+    return validate
+
+
+def validate_fetch(group: ConsumerGroup, member_id: str | None, member_epoch: int) -> None:
+    """Raises KafkaError UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION or UNKNOWN_SERVER_ERROR."""
+    if member_id is None:
+        # An epoch of nobody: Kafka's handler fails on it.
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    member = existing_member(group, member_id)
+    if member_epoch != member.member_epoch:
+        raise KafkaError(_epoch_error(member))
+
+
+def _epoch_error(member: ConsumerGroupMember) -> ErrorCode:
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION

@@ -1,0 +1,116 @@
+"""How a member gets from what it owns to what it shall own: give up, enter the next epoch, take over what is free.
+
+Owns: the steps between the states of a member. Never does: taking a partition from a member that has not given it up.
+Invariant: at most one member owns a partition, pending revocation counts as owned. Source:
+``CurrentAssignmentBuilder``; KIP-848.
+
+=====================  =======================================================================================
+STABLE                 a newer target: computes what is next
+UNREVOKED_PARTITIONS   still owns what it has to give up: waits. Else computes what is next
+UNRELEASED_PARTITIONS  computes what is next: takes over what has become free
+=====================  =======================================================================================
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ....protocol.errors import ErrorCode, KafkaError
+from .assignors.interface import TopicId
+from .group import NO_EPOCH
+from .member import NO_PARTITIONS, ConsumerGroupMember, MemberState, PartitionEpochs
+
+OwnedPartitions = Mapping[TopicId, frozenset[int]]
+NO_INDEXES: frozenset[int] = frozenset()
+
+
+class Reconciliation(NamedTuple):
+    """What a member is reconciled with.
+
+    ``subscribed``: whether it subscribes to a topic that exists. ``owner_epoch``: the epoch of a partition's owner, -1
+    where it is free. ``owned``: what the member says that it owns; None where it does not say, so that nothing counts
+    as given up.
+    """
+
+    target_epoch: int
+    target: Mapping[TopicId, frozenset[int]]
+    subscription_changed: bool
+    subscribed: frozenset[TopicId]
+    owner_epoch: Callable[[TopicId, int], int]
+    owned: OwnedPartitions | None
+
+    def next(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
+        """The member one step further; the same where there is none. Raises KafkaError FENCED_MEMBER_EPOCH."""
+        match member.state:
+            case MemberState.STABLE:
+                if member.member_epoch != self.target_epoch:
+                    return self._computed(member, member.member_epoch)
+                return self._within_subscription(member) if self.subscription_changed else member
+            case MemberState.UNREVOKED_PARTITIONS:
+                if not self._owns_any(member.pending_revocation):
+                    return self._computed(member, member.member_epoch)
+                return self._within_subscription(member) if self.subscription_changed else member
+            case MemberState.UNRELEASED_PARTITIONS:
+                return self._computed(member, member.member_epoch)
+        # A newer Kafka left a state that we don't know: the member starts over without partitions.
+        if self.owned is None or self.owned:
+            raise KafkaError(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                "The consumer group member is in a unknown state. The member must abandon all its partitions and "
+                "rejoin.",
+            )
+        return self._computed(member, self.target_epoch)
+
+    def _owns_any(self, partitions: PartitionEpochs) -> bool:
+        if self.owned is None:
+            return True
+        return any(
+            index in partitions.get(topic_id, NO_INDEXES) for topic_id, owned in self.owned.items() for index in owned
+        )
+
+    def _within_subscription(self, member: ConsumerGroupMember) -> ConsumerGroupMember:
+        """Takes away the topics that the member no longer subscribes to, in the epoch in which it is."""
+        gone = [topic_id for topic_id in member.assigned if topic_id not in self.subscribed]
+        if not gone and (self.subscribed or member.pending_revocation):
+            return member
+        assigned = {topic_id: epochs for topic_id, epochs in member.assigned.items() if topic_id not in gone}
+        pending = dict(member.pending_revocation)
+        for topic_id in gone:
+            pending[topic_id] = {**pending.get(topic_id, {}), **member.assigned[topic_id]}
+        member = member.with_epoch(member.member_epoch)._replace(assigned=assigned)
+        if not self._owns_any(pending):
+            # It has given them up already.
+            return member
+        return member._replace(state=MemberState.UNREVOKED_PARTITIONS, pending_revocation=pending)
+
+    def _computed(self, member: ConsumerGroupMember, member_epoch: int) -> ConsumerGroupMember:
+        kept: dict[TopicId, dict[int, int]] = {}
+        to_revoke: dict[TopicId, dict[int, int]] = {}
+        to_assign: dict[TopicId, set[int]] = {}
+        unreleased = False
+        for topic_id in [*self.target, *(one for one in member.assigned if one not in self.target)]:
+            target = self.target.get(topic_id, NO_INDEXES) if topic_id in self.subscribed else NO_INDEXES
+            current = member.assigned.get(topic_id, {})
+            kept_here = {index: epoch for index, epoch in current.items() if index in target}
+            revoked_here = {index: epoch for index, epoch in current.items() if index not in target}
+            # What it is about to give up itself may be assigned to it anew: nobody else can own it.
+            own = member.pending_revocation.get(topic_id, {})
+            missing = target - kept_here.keys()
+            taken = {i for i in missing if self.owner_epoch(topic_id, i) != NO_EPOCH and i not in own}
+            unreleased = unreleased or bool(taken)
+            if kept_here:
+                kept[topic_id] = kept_here
+            if revoked_here:
+                to_revoke[topic_id] = revoked_here
+            if missing - taken:
+                to_assign[topic_id] = set(missing - taken)
+        if to_revoke and self._owns_any(to_revoke):
+            return member.with_epoch(member_epoch)._replace(
+                state=MemberState.UNREVOKED_PARTITIONS, assigned=kept, pending_revocation=to_revoke
+            )
+        for topic_id, indexes in to_assign.items():
+            kept.setdefault(topic_id, {}).update(dict.fromkeys(indexes, self.target_epoch))
+        return member.with_epoch(self.target_epoch)._replace(
+            state=MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE,
+            assigned=kept,
+            pending_revocation=NO_PARTITIONS,
+        )

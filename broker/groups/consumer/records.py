@@ -1,0 +1,134 @@
+"""The records of consumer groups in ``__consumer_offsets``, as Kafka 4.3.1 writes them.
+
+Owns: which record says what. Never does: keeping state. Source: ``GroupCoordinatorRecordHelpers``.
+"""
+
+from collections.abc import Mapping
+
+from ....protocol.messages.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from ..records import CoordinatorRecord
+from .assignors.interface import TopicId
+from .group import ConsumerGroup, ResolvedRegularExpression
+from .member import ConsumerGroupMember, PartitionEpochs
+
+CurrentTopicPartitions = ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions
+TargetTopicPartition = ConsumerGroupTargetAssignmentMemberValue.TopicPartition
+ClassicMetadata = ConsumerGroupMemberMetadataValue.ClassicMemberMetadata
+ClassicProtocol = ConsumerGroupMemberMetadataValue.ClassicProtocol
+
+
+def member_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
+    """What a member said of itself."""
+    classic = None
+    if member.classic is not None:
+        protocols = [ClassicProtocol(name, metadata) for name, metadata in member.classic.protocols]
+        classic = ClassicMetadata(member.classic.session_timeout_ms, protocols)
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.subscribed_topic_names),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=classic,
+    )
+    return CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member.member_id), value)
+
+
+def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
+    """The group's epoch, and what its subscribed topics looked like."""
+    return CoordinatorRecord(ConsumerGroupMetadataKey(group_id), ConsumerGroupMetadataValue(group_epoch, metadata_hash))
+
+
+def target_record(group_id: str, member_id: str, target: Mapping[TopicId, frozenset[int]]) -> CoordinatorRecord:
+    """What a member shall own."""
+    topics = [TargetTopicPartition(topic_id, sorted(partitions)) for topic_id, partitions in target.items()]
+    value = ConsumerGroupTargetAssignmentMemberValue(topics)
+    return CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), value)
+
+
+def target_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: int) -> CoordinatorRecord:
+    """The group's epoch for which the targets were found, and when."""
+    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, timestamp_ms)
+    return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), value)
+
+
+def current_record(group_id: str, member: ConsumerGroupMember) -> CoordinatorRecord:
+    """A member's epoch, state and partitions."""
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=member.state,
+        assigned_partitions=_topic_partitions(member.assigned),
+        partitions_pending_revocation=_topic_partitions(member.pending_revocation),
+    )
+    return CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id), value)
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegularExpression) -> CoordinatorRecord:
+    """The topics that a regular expression matches."""
+    value = ConsumerGroupRegularExpressionValue(sorted(resolved.topics), resolved.version, resolved.timestamp_ms)
+    return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex), value)
+
+
+def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
+    """Forgets a regular expression."""
+    return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex), None)
+
+
+def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
+    """Forgets what Kafka before 4.1 wrote of the subscribed topics; the hash of the epoch record stands for it."""
+    return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id), None)
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
+    """Forgets a member."""
+    return [
+        CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None),
+        CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None),
+        CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member_id), None),
+    ]
+
+
+def group_tombstones(
+    group: ConsumerGroup, replaced_member_id: str = "", joining_member_id: str = ""
+) -> list[CoordinatorRecord]:
+    """Forgets a group with everything. ``joining_member_id`` has replaced ``replaced_member_id``."""
+    group_id = group.group_id
+    member_ids = [joining_member_id if one == replaced_member_id else one for one in group.members]
+    current = [CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one), None) for one in member_ids]
+    targets = [CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, one), None) for one in member_ids]
+    members = [CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, one), None) for one in member_ids]
+    return [
+        *current,
+        *targets,
+        CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), None),
+        *members,
+        *(regex_tombstone(group_id, regex) for regex in group.resolved),
+        partition_metadata_tombstone(group_id),
+        CoordinatorRecord(ConsumerGroupMetadataKey(group_id), None),
+    ]
+
+
+def _topic_partitions(assigned: PartitionEpochs) -> list[CurrentTopicPartitions]:
+    topics = []
+    for topic_id, epochs in assigned.items():
+        partitions = sorted(epochs)
+        topics.append(CurrentTopicPartitions(topic_id, partitions, [epochs[index] for index in partitions]))
+    return topics

@@ -1,0 +1,151 @@
+"""Records of consumer groups into state: the one code that changes it, for loading and serving alike.
+
+A compacted log may bring records in an order that nobody wrote (a tombstone whose record is gone, an assignment of a
+member that left): what has nothing to change changes nothing. Source: the ``replay`` methods of
+``GroupMetadataManager``.
+"""
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from ....protocol.errors import ProtocolError
+from ....protocol.messages.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMetadataKey,
+)
+from .group import NO_EPOCH, ConsumerGroup, ResolvedRegularExpression
+from .member import (
+    LEAVE_GROUP_MEMBER_EPOCH,
+    NO_PARTITIONS,
+    ClassicMemberMetadata,
+    ConsumerGroupMember,
+    MemberState,
+    PartitionEpochs,
+)
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+logger = logging.getLogger(__name__)
+
+
+def replay(core: "HasConsumerGroups", key: Any, value: Any) -> None:
+    """Takes in a record of a consumer group; ``value`` None is a tombstone.
+
+    Raises ProtocolError if the id is another kind of group's (``getOrMaybeCreatePersistedConsumerGroup``).
+    """
+    group = core.consumer_groups.get(key.group_id)
+    if group is None:
+        if value is None:
+            return
+        if key.group_id in core.stored_groups or key.group_id in core.unserved_groups:
+            raise ProtocolError(f"Group {key.group_id!r} is not a consumer group")
+        group = ConsumerGroup(key.group_id, core.memory)
+        core.consumer_groups[key.group_id] = group
+        # A simple group, which offsets brought into being: it becomes this one.
+        core.groups.pop(key.group_id, None)
+    match key:
+        case ConsumerGroupCurrentMemberAssignmentKey():
+            _replay_current(group, key.member_id, value)
+        case ConsumerGroupMemberMetadataKey():
+            _replay_member(group, key.member_id, value)
+        case ConsumerGroupTargetAssignmentMemberKey():
+            if value is None:
+                group.target_assignment.pop(key.member_id, None)
+            else:
+                group.target_assignment[key.member_id] = {
+                    topic.topic_id: frozenset(topic.partitions) for topic in value.topic_partitions
+                }
+        case ConsumerGroupTargetAssignmentMetadataKey():
+            group.assignment_epoch = NO_EPOCH if value is None else value.assignment_epoch
+            group.assignment_timestamp_ms = 0 if value is None else value.assignment_timestamp
+        case ConsumerGroupMetadataKey():
+            if value is None:
+                core.consumer_groups.pop(key.group_id, None)
+            else:
+                group.group_epoch = value.epoch
+                group.metadata_hash = value.metadata_hash
+        case ConsumerGroupRegularExpressionKey():
+            resolved = None
+            if value is not None:
+                resolved = ResolvedRegularExpression(frozenset(value.topics), value.version, value.timestamp)
+            group.put_resolved(key.regular_expression, resolved)
+        case ConsumerGroupPartitionMetadataKey():
+            group.has_subscription_metadata = value is not None
+
+
+def _replay_member(group: ConsumerGroup, member_id: str, value: ConsumerGroupMemberMetadataValue | None) -> None:
+    if value is None:
+        group.remove_member(member_id)
+        return
+    classic = None
+    if value.classic_member_metadata is not None:
+        protocols = value.classic_member_metadata.supported_protocols
+        classic = ClassicMemberMetadata(
+            value.classic_member_metadata.session_timeout_ms,
+            tuple((protocol.name, bytes(protocol.metadata)) for protocol in protocols),
+        )
+    member = group.members.get(member_id) or ConsumerGroupMember(member_id)
+    group.put_member(
+        member._replace(
+            instance_id=value.instance_id,
+            rack_id=value.rack_id,
+            client_id=value.client_id,
+            client_host=value.client_host,
+            subscribed_topic_names=frozenset(value.subscribed_topic_names),
+            subscribed_topic_regex=value.subscribed_topic_regex,
+            rebalance_timeout_ms=value.rebalance_timeout_ms,
+            server_assignor=value.server_assignor,
+            classic=classic,
+        )
+    )
+
+
+def _replay_current(
+    group: ConsumerGroup, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue | None
+) -> None:
+    member = group.members.get(member_id)
+    if value is None:
+        if member is not None:
+            group.put_member(
+                member._replace(
+                    member_epoch=LEAVE_GROUP_MEMBER_EPOCH,
+                    previous_member_epoch=LEAVE_GROUP_MEMBER_EPOCH,
+                    assigned=NO_PARTITIONS,
+                    pending_revocation=NO_PARTITIONS,
+                )
+            )
+        return
+    group.put_member(
+        (member or ConsumerGroupMember(member_id))._replace(
+            member_epoch=value.member_epoch,
+            previous_member_epoch=value.previous_member_epoch,
+            state=MemberState.of(value.state),
+            assigned=_partition_epochs(group, value.assigned_partitions, value.member_epoch),
+            pending_revocation=_partition_epochs(group, value.partitions_pending_revocation, value.member_epoch),
+        )
+    )
+
+
+def _partition_epochs(
+    group: ConsumerGroup, topics: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions], member_epoch: int
+) -> PartitionEpochs:
+    """Kafka before 4.3 wrote no epochs of partitions: then all were assigned in the member's."""
+    default = max(member_epoch, 0)
+    found = {}
+    for topic in topics:
+        epochs = topic.assignment_epochs
+        if not epochs and topic.partitions:
+            epochs = None
+        if epochs is not None and len(epochs) != len(topic.partitions):
+            logger.error("group %r: %d epochs for %d partitions", group.group_id, len(epochs), len(topic.partitions))
+            epochs = None
+        found[topic.topic_id] = dict(zip(topic.partitions, epochs or [default] * len(topic.partitions), strict=True))
+    return found

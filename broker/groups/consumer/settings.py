@@ -1,0 +1,55 @@
+"""What is set for a consumer group: its own configs over the coordinator's, within the coordinator's bounds.
+
+Pure. Times in milliseconds. Source: ``GroupConfigManager``, ``GroupConfig.evaluate``: what was set once stays within
+bounds that have changed since.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...config.definition import group_keys
+from ...config.stored import served_value
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+
+def session_timeout_ms(core: "HasConsumerGroups", group_id: str) -> int:
+    """How long a member may be silent (``consumer.session.timeout.ms``)."""
+    config = core.config
+    own = _own(core, group_id, "consumer.session.timeout.ms")
+    if own is None:
+        return config.group_consumer_session_timeout_ms
+    return _within(own, config.group_consumer_min_session_timeout_ms, config.group_consumer_max_session_timeout_ms)
+
+
+def heartbeat_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
+    """How often members are told to send heartbeats (``consumer.heartbeat.interval.ms``)."""
+    config = core.config
+    own = _own(core, group_id, "consumer.heartbeat.interval.ms")
+    if own is None:
+        return config.group_consumer_heartbeat_interval_ms
+    return _within(
+        own, config.group_consumer_min_heartbeat_interval_ms, config.group_consumer_max_heartbeat_interval_ms
+    )
+
+
+def assignment_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
+    """How long a target assignment stands at least (``consumer.assignment.interval.ms``)."""
+    config = core.config
+    own = _own(core, group_id, "consumer.assignment.interval.ms")
+    if own is None:
+        return config.group_consumer_assignment_interval_ms
+    return _within(
+        own, config.group_consumer_min_assignment_interval_ms, config.group_consumer_max_assignment_interval_ms
+    )
+
+
+def _own(core: "HasConsumerGroups", group_id: str, key: str) -> int | None:
+    """What is set for the group; None if nothing is, or nothing that can be served."""
+    text = core.group_configs(group_id).get(key)
+    value = None if text is None else served_value(group_keys()[key], text)
+    return value if isinstance(value, int) else None
+
+
+def _within(own: int, lowest: int, highest: int) -> int:
+    return min(max(own, lowest), highest)

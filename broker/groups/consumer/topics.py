@@ -1,0 +1,71 @@
+"""What a consumer group knows of topics: names, ids, partitions, racks, and whether there are new ones.
+
+Owns: the cache of the hashes of topics. Never does: I/O, changing the metadata. Source: ``CoordinatorMetadataImage``,
+``GroupMetadataManager.onMetadataUpdate``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from ...metadata.image import MetadataImage
+
+
+class GroupTopics:
+    """The topics in the metadata image, as it is now. ``version``: the metadata offset up to which they are known."""
+
+    __slots__ = ("_image", "hashes", "version_with_new_topics")
+
+    def __init__(self, image: Callable[[], MetadataImage]) -> None:
+        self._image = image
+        self.hashes: dict[str, int] = {}
+        """The hashes of topics that were asked for, until they change."""
+        self.version_with_new_topics = self.version
+        """The metadata offset with which topics came into being last."""
+
+    @property
+    def version(self) -> int:
+        """The metadata offset up to which the topics are known."""
+        return self._image().last_offset
+
+    def changed(self, names: Iterable[str], has_new: bool) -> None:
+        """Topics were created, changed or deleted."""
+        for name in names:
+            self.hashes.pop(name, None)
+        if has_new:
+            self.version_with_new_topics = self.version
+
+    @property
+    def count(self) -> int:
+        """The number of topics."""
+        return len(self._image().topics_by_name)
+
+    def names(self) -> Iterator[str]:
+        """The names of all topics."""
+        return iter(self._image().topics_by_name)
+
+    def topic_id(self, name: str) -> bytes | None:
+        """The id of the topic of a name, or None."""
+        topic = self._image().topics_by_name.get(name)
+        return None if topic is None else topic.topic_id
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of the topic of an id, or None."""
+        topic = self._image().topics_by_id.get(topic_id)
+        return None if topic is None else topic.name
+
+    def partition_count(self, topic_id: bytes) -> int:
+        """The number of partitions of a topic, -1 where it does not exist."""
+        topic = self._image().topics_by_id.get(topic_id)
+        return -1 if topic is None else len(topic.partitions)
+
+    def partition_racks(self, topic_id: bytes, index: int) -> list[str]:
+        """The racks of the brokers that have replicas of a partition, sorted; those without a rack are left out."""
+        image = self._image()
+        replicas = image.topics_by_id[topic_id].partitions[index].replicas
+        brokers = (image.brokers.get(broker_id) for broker_id in replicas)
+        return sorted(broker.rack for broker in brokers if broker is not None and broker.rack is not None)
+
+
+def no_topics() -> GroupTopics:
+    """Of a coordinator that knows no metadata."""
+    empty = MetadataImage()
+    return GroupTopics(lambda: empty)

@@ -1,0 +1,94 @@
+"""The group coordinator of this broker: all partitions of ``__consumer_offsets`` that it leads.
+
+Shell. Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ...protocol.records.compression import CompressionType
+from ...protocol.steps import Steps
+from ..coordinator.coordinator import Coordinator, LogOpener
+from ..coordinator.interfaces import Timers
+from ..coordinator.shard import CoordinatorShard, ShardState
+from ..internal_topics import OFFSETS_TOPIC
+from .config import GroupCoordinatorConfig
+from .consumer.topics import GroupTopics, no_topics
+from .core import GroupCore
+from .effects import Effects
+from .memory import GroupMemory
+from .records import CoordinatorRecord
+
+GroupShard = CoordinatorShard[GroupCore, Effects]
+
+
+class GroupCoordinator(Coordinator[GroupCore, Effects]):
+    """Finds the shard of a group."""
+
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        timers: Timers,
+        clock_ms: Callable[[], int],
+        new_uuid: Callable[[], str],
+        open_log: LogOpener,
+        topics: GroupTopics | None = None,
+        group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
+    ) -> None:
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_uuid``: the text of a fresh random UUID.
+
+        ``topics``: what there is to assign. ``group_configs``: what was set for a group by its id.
+        """
+        self.config = config
+        self._topics = topics or no_topics()
+        self.memory = GroupMemory()
+        super().__init__(
+            OFFSETS_TOPIC,
+            config.offsets_topic_num_partitions,
+            lambda: GroupCore(self.config, new_uuid, self._topics, group_configs, self.memory),
+            timers,
+            clock_ms,
+            open_log,
+            CompressionType(config.offsets_topic_compression_codec),
+        )
+
+    def reconfigure(self, config: GroupCoordinatorConfig) -> None:
+        """Takes over another configuration."""
+        self.config = config
+        for shard in self._shards.values():
+            shard.core.config = config
+
+    def cores(self) -> list[GroupCore]:
+        """The groups and offsets of each partition that is served."""
+        return [shard.core for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+
+    def topics_changed(self, names: set[str], has_new: bool) -> Steps[None]:
+        """Topics were created, changed or deleted."""
+        self._topics.changed(names, has_new)
+        cores = [shard.core for shard in self._shards.values() if shard.core.consumer_groups]
+        if cores:
+            from .consumer.lifecycle import topics_changed
+
+            for core in cores:
+                yield
+                topics_changed(core, names)
+
+    def topics_deleted(self, topics: set[str]) -> Steps[None]:
+        """Forgets the offsets of topics that are no more (``OffsetMetadataManager.onPartitionsDeleted``)."""
+        for shard in list(self._shards.values()):
+            yield
+            for tombstones in shard.core.offsets.tombstones_of_topics(topics):
+                if shard.state is not ShardState.ACTIVE:
+                    break
+                if tombstones:
+                    shard.write(self._clock_ms(), partial(_forget, tombstones), _ignore, _ignore)
+                yield
+
+
+def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: Effects) -> None:
+    effects.records += tombstones
+    effects.atomic = False
+
+
+def _ignore(_: object) -> None:
+    """Nobody waits for an answer."""

@@ -1,0 +1,275 @@
+"""The group coordinator of one partition of ``__consumer_offsets``, without anything that waits or writes.
+
+Owns: the groups and offsets of the partition. Never does: I/O, reading a clock, choosing at random (the time comes with
+each event, member ids from ``new_uuid``). Invariants: what is durable (``stored_groups``, ``offsets``) changes in
+:meth:`GroupCore.replay` alone; the live groups (sessions, parked requests, rebalances) start from it when loaded, and a
+Stable group is always what was last stored of it. Source: ``GroupCoordinatorShard``, ``GroupMetadataManager``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ...protocol.errors import ErrorCode, ProtocolError
+from ...protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from .classic.group import ClassicGroup
+from .classic.member import ClassicMember
+from .classic.rebalance import prepare
+from .classic.states import GroupState
+from .classic.timeouts import initial_join_due, join_due, member_expired, sync_due
+from .config import GroupCoordinatorConfig
+from .consumer.topics import GroupTopics, no_topics
+from .effects import EXPIRATION_KEY, Effects, ExpirationDue, InitialJoinDue, JoinDue, MemberExpired, SyncDue, TimerEvent
+from .memory import GroupMemory
+from .offsets.expiration import Expiration
+from .offsets.store import OffsetStore
+from .records import CoordinatorRecord, decode_record, record_type_of
+from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
+
+if TYPE_CHECKING:
+    from .consumer.group import ConsumerGroup
+
+# What serves consumer groups is imported with the first of them: a start without any does not pay for it.
+
+
+class GroupCore:
+    """Groups and offsets of one partition.
+
+    A group id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups`` (share, streams).
+    """
+
+    __slots__ = (
+        "config",
+        "consumer_groups",
+        "expiration",
+        "group_configs",
+        "groups",
+        "memory",
+        "new_uuid",
+        "offsets",
+        "resolving_groups",
+        "stored_groups",
+        "topics",
+        "unserved_groups",
+    )
+
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        new_uuid: Callable[[], str],
+        topics: GroupTopics | None = None,
+        group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
+        memory: GroupMemory | None = None,
+    ) -> None:
+        """``new_uuid``: gives a fresh UUID's text for each new member id. ``topics``: what there is to assign.
+
+        ``group_configs``: what was set for a group by its id. ``memory``: counts the bytes of members, also of other
+        partitions' groups.
+        """
+        self.memory = memory or GroupMemory()
+        self.config = config
+        self.new_uuid = new_uuid
+        self.topics = topics or no_topics()
+        self.group_configs = group_configs
+        self.groups: dict[str, ClassicGroup] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.resolving_groups: set[str] = set()
+        """Consumer groups whose regular expressions are about to be resolved."""
+        self.stored_groups: dict[str, GroupMetadataValue] = {}
+        self.unserved_groups: dict[str, UnservedGroup] = {}
+        """Share and streams groups of a real Kafka's log."""
+        self.offsets = OffsetStore()
+        self.expiration: Expiration | None = None
+        """The look at all offsets that is under way."""
+
+    def effects(self, now_ms: int) -> Effects:
+        """An empty list of effects for an event at ``now_ms``."""
+        return Effects(now_ms)
+
+    # --- what is durable
+
+    def load(self, key: bytes | None, value: bytes | None, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a stored record; one of an unknown type is passed over. Raises ProtocolError."""
+        record = decode_record(key, value)
+        if record is None and key is not None and is_unserved(record_type := record_type_of(key)):
+            record = read_record(record_type, key, value)
+        if record is not None:
+            self.replay(record, offset, producer_id, now_ms)
+
+    def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, now_ms: int) -> None:
+        """Takes in a record of the log at ``offset``, just appended or read when loading."""
+        key = record.key
+        value = record.value
+        if isinstance(key, OffsetCommitKey):
+            if value is None:
+                self.offsets.remove(key.group, key.topic, key.partition)
+                return
+            assert isinstance(value, OffsetCommitValue)
+            if (
+                key.group not in self.groups
+                and key.group not in self.consumer_groups
+                and key.group not in self.unserved_groups
+            ):
+                # Somebody commits without being a member: a simple group, without a protocol type.
+                self.groups[key.group] = ClassicGroup(key.group, now_ms, self.memory)
+            self.offsets.put(key.group, key.topic, key.partition, value, offset, producer_id)
+        elif isinstance(key, GroupMetadataKey):
+            if value is None:
+                self.stored_groups.pop(key.group, None)
+                self.groups.pop(key.group, None)
+            else:
+                assert isinstance(value, GroupMetadataValue)
+                self.stored_groups[key.group] = value
+                # It was a group of another kind until now.
+                self.consumer_groups.pop(key.group, None)
+                self.unserved_groups.pop(key.group, None)
+        elif isinstance(record, UnservedRecord):
+            self._replay_unserved(record)
+        else:
+            from .consumer.replay import replay
+
+            replay(self, key, value)
+
+    def _replay_unserved(self, record: UnservedRecord) -> None:
+        """Takes in a record of a share or streams group. Raises ProtocolError if the id is another kind of group's."""
+        group_id = record.group_id
+        group = self.unserved_groups.get(group_id)
+        if record.is_tombstone:
+            if group is not None and group.group_type == record.group_type:
+                group.replay(record)
+                if record.forgets_group:
+                    del self.unserved_groups[group_id]
+            return
+        if group is None:
+            # A streams group may follow on offsets that were committed without any group, a share group may not.
+            is_other = group_id in self.consumer_groups or group_id in self.stored_groups
+            if is_other or (group_id in self.groups and record.group_type == SHARE_TYPE):
+                raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
+            self.groups.pop(group_id, None)
+            group = self.unserved_groups[group_id] = UnservedGroup(group_id, record.group_type)
+        elif group.group_type != record.group_type:
+            raise ProtocolError(f"Group {group_id!r} is not a {record.group_type} group")
+        group.replay(record)
+
+    def replay_end_transaction(self, producer_id: int, committed: bool) -> None:
+        """Takes in a transaction's marker: its pending offsets count from now on, or are forgotten."""
+        self.offsets.end_transaction(producer_id, committed)
+
+    def hard_state(self) -> dict[str, object]:
+        """What a restart brings back, in a form to compare."""
+        groups = {
+            group_id: (
+                value.protocol_type,
+                value.generation,
+                value.protocol,
+                value.leader,
+                value.current_state_timestamp,
+                tuple((member.member_id, member.subscription, member.assignment) for member in value.members),
+            )
+            for group_id, value in self.stored_groups.items()
+        }
+        consumer_groups = {group_id: group.snapshot() for group_id, group in self.consumer_groups.items()}
+        unserved = {group_id: (group.group_type, set(group.keys)) for group_id, group in self.unserved_groups.items()}
+        return {
+            "groups": groups,
+            "consumer_groups": consumer_groups,
+            "unserved_groups": unserved,
+            "offsets": self.offsets.snapshot(),
+        }
+
+    # --- loading and unloading
+
+    def on_loaded(self, effects: Effects) -> None:
+        """All records were replayed: the groups come to life, each member with a full session ahead of it."""
+        for group_id, value in self.stored_groups.items():
+            group = _group_from_record(group_id, value, effects.now_ms, self.memory)
+            self.groups[group_id] = group
+            for member in group.members.values():
+                effects.timers.append(member.session_timer)
+            if len(group.members) > self.config.group_max_size:
+                prepare(self.config, group, effects, "group.max.size was lowered")
+        if self.consumer_groups:
+            from .consumer.lifecycle import begin_sessions
+
+            begin_sessions(self, effects)
+        effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
+
+    def on_unloaded(self, effects: Effects) -> None:
+        """The partition goes elsewhere: parked requests are told to look for their coordinator again."""
+        for group in self.groups.values():
+            group.transition_to(GroupState.DEAD, effects.now_ms)
+            for member in group.members.values():
+                token = group.take_join_token(member)
+                if token is not None:
+                    response = JoinGroupResponse(
+                        error_code=ErrorCode.NOT_COORDINATOR, protocol_name=None, member_id=member.member_id
+                    )
+                    effects.reply(token, response)
+                if member.sync_token is not None:
+                    effects.reply(member.sync_token, SyncGroupResponse(error_code=ErrorCode.NOT_COORDINATOR))
+                    member.sync_token = None
+
+    # --- timers
+
+    def handle_timer(self, event: TimerEvent, effects: Effects) -> None:
+        """A timer has fired."""
+        match event:
+            case MemberExpired():
+                member_expired(self, event, effects)
+            case JoinDue():
+                join_due(self, event, effects)
+            case InitialJoinDue():
+                initial_join_due(self, event, effects)
+            case SyncDue():
+                sync_due(self, event, effects)
+            case ExpirationDue():
+                if self.expiration is None:
+                    self.expiration = Expiration(self, effects.now_ms)
+                records, goes_on = self.expiration.step()
+                effects.records += records
+                effects.atomic = False
+                if not goes_on:
+                    self.expiration = None
+                delay_ms = 0 if goes_on else self.config.offsets_retention_check_interval_ms
+                effects.set_timer(EXPIRATION_KEY, delay_ms, ExpirationDue())
+            case _:  # of a consumer group
+                from .consumer.lifecycle import handle_timer
+
+                handle_timer(self, event, effects)
+
+
+def _group_from_record(group_id: str, value: GroupMetadataValue, now_ms: int, memory: GroupMemory) -> ClassicGroup:
+    group = ClassicGroup(group_id, now_ms, memory)
+    group.generation_id = value.generation
+    group.protocol_type = value.protocol_type or None
+    group.state_timestamp_ms = value.current_state_timestamp
+    # A log may hold what no coordinator writes: members without a protocol, a leader that is not a member, two members
+    # of one id (the last one counts, as in Kafka).
+    members = {member.member_id: member for member in value.members}
+    group.protocol_name = (value.protocol or "") if members else value.protocol
+    group.leader_id = value.leader if value.leader in members else None
+    if members:
+        group.state = GroupState.STABLE
+    for member in members.values():
+        # Version 0 knew no rebalance timeout.
+        rebalance_timeout_ms = member.session_timeout if member.rebalance_timeout == -1 else member.rebalance_timeout
+        loaded = ClassicMember(
+            group_id,
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            rebalance_timeout_ms,
+            member.session_timeout,
+            value.protocol_type,
+            [(value.protocol or "", bytes(member.subscription))],
+            bytes(member.assignment),
+        )
+        group.add(loaded, None)
+    group.refresh_subscribed_topics()
+    return group

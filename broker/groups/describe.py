@@ -1,0 +1,157 @@
+"""DescribeGroups, ListGroups, DeleteGroups for the groups of one partition.
+
+Source: ``GroupMetadataManager.describeGroups``, ``listGroups``, ``GroupCoordinatorShard.deleteGroups``.
+"""
+
+from collections.abc import Generator
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
+from .classic.group import CONSUMER_PROTOCOL_TYPE
+from .classic.member import ClassicMember
+from .classic.states import GroupState
+from .core import GroupCore
+from .effects import Effects
+from .records import CoordinatorRecord, group_tombstone
+from .unserved import SHARE_TYPE
+
+CLASSIC_TYPE = "classic"
+CONSUMER_TYPE = "consumer"
+GROUP_ID_NOT_FOUND_SINCE = 6
+MEMBERS_A_STEP = 64
+GROUPS_A_STEP = 128
+OFFSETS_A_STEP = 128
+PORTION_DELETED = object()
+"""The response of a step that leaves offsets to be forgotten."""
+
+DescribedGroup = DescribeGroupsResponse.DescribedGroup
+DescribedGroupMember = DescribeGroupsResponse.DescribedGroupMember
+
+
+def describe_group(core: GroupCore, group_id: str, api_version: int) -> Generator[None, None, DescribedGroup]:
+    """Describes a group, in steps. A missing one is Dead, from version 6 on with GROUP_ID_NOT_FOUND too."""
+    group = core.groups.get(group_id)
+    if group is None:
+        described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
+        if api_version >= GROUP_ID_NOT_FOUND_SINCE:
+            described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            is_other = group_id in core.consumer_groups or group_id in core.unserved_groups
+            what = "is not a classic group" if is_other else "not found"
+            described.error_message = f"Group {group_id} {what}."
+        return described
+    described = DescribedGroup(
+        group_id=group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type or "",
+    )
+    # Between two generations no protocol is chosen whose metadata could be shown.
+    protocol_name = group.protocol_name if group.state is GroupState.STABLE else None
+    described.protocol_data = protocol_name or ""
+    for number, member in enumerate(list(group.members.values()), 1):
+        described.members.append(_describe_member(member, protocol_name))
+        if number % MEMBERS_A_STEP == 0:
+            yield
+    return described
+
+
+def _describe_member(member: ClassicMember, protocol_name: str | None) -> DescribedGroupMember:
+    described = DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_assignment=member.assignment,
+    )
+    # A member may have joined anew with other protocols since the first step.
+    described.member_metadata = next((metadata for name, metadata in member.protocols if name == protocol_name), b"")
+    return described
+
+
+def normalised(texts: list[str]) -> frozenset[str]:
+    """A filter of ListGroups for :func:`list_groups`, which ignores case."""
+    return frozenset(text.strip().lower() for text in texts)
+
+
+def list_groups(
+    core: GroupCore, states: frozenset[str], types: frozenset[str]
+) -> Generator[None, None, list[ListGroupsResponse.ListedGroup]]:
+    """Lists the groups in one of the states and of one of the types, in steps; an empty filter lets all through."""
+    listed: list[ListGroupsResponse.ListedGroup] = []
+    classic = list(core.groups.values()) if not types or CLASSIC_TYPE in types else []
+    consumer = list(core.consumer_groups.values()) if not types or CONSUMER_TYPE in types else []
+    for number, group in enumerate(classic, 1):
+        if not states or group.state.lower() in states:
+            listed.append(_listed(group.group_id, group.protocol_type or "", group.state))
+        if number % GROUPS_A_STEP == 0:
+            yield
+    for number, one in enumerate(consumer, 1):
+        if not states or one.state.lower() in states:
+            listed.append(_listed(one.group_id, CONSUMER_PROTOCOL_TYPE, one.state, CONSUMER_TYPE))
+        if number % GROUPS_A_STEP == 0:
+            yield
+    unserved = [one for one in core.unserved_groups.values() if not types or one.group_type in types]
+    for number, other in enumerate(unserved, 1):
+        if not states or other.state.lower() in states:
+            listed.append(_listed(other.group_id, other.group_type, other.state, other.group_type))
+        if number % GROUPS_A_STEP == 0:
+            yield
+    return listed
+
+
+def _listed(
+    group_id: str, protocol_type: str, state: str, group_type: str = CLASSIC_TYPE
+) -> ListGroupsResponse.ListedGroup:
+    return ListGroupsResponse.ListedGroup(
+        group_id=group_id, protocol_type=protocol_type, group_state=state, group_type=group_type
+    )
+
+
+def delete_group(core: GroupCore, group_id: str, effects: Effects) -> bool:
+    """Deletes an empty group with its offsets; whether it has more offsets than one step forgets.
+
+    Then the group is still there, and the request goes on with another call. Raises KafkaError NON_EMPTY_GROUP and
+    GROUP_ID_NOT_FOUND.
+    """
+    _validate_delete(core, group_id)
+    tombstones = core.offsets.tombstones_of_group(group_id, OFFSETS_A_STEP + 1)
+    effects.records += tombstones[:OFFSETS_A_STEP]
+    if len(tombstones) > OFFSETS_A_STEP:
+        # Not the client's response, but something that an error of the log takes the place of.
+        effects.response = PORTION_DELETED
+        return True
+    effects.records += _tombstones_of(core, group_id)
+    effects.response = DeleteGroupsResponse.DeletableGroupResult(group_id=group_id)
+    return False
+
+
+def _tombstones_of(core: GroupCore, group_id: str) -> list[CoordinatorRecord]:
+    """The records that forget a group of either type, without its offsets."""
+    if group_id in core.unserved_groups:
+        return core.unserved_groups[group_id].tombstones()
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is None:
+        return [group_tombstone(group_id)]
+    from .consumer.records import group_tombstones
+
+    return group_tombstones(consumer_group)
+
+
+def _validate_delete(core: GroupCore, group_id: str) -> None:
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is not None:
+        if consumer_group.members:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        return
+    unserved = core.unserved_groups.get(group_id)
+    if unserved is not None:
+        if unserved.members:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        if unserved.group_type == SHARE_TYPE:
+            # Its state in __share_group_state would stay, and fence a later share group of the same id.
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        return
+    group = core.groups.get(group_id)
+    if group is None or group.state is GroupState.DEAD:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not GroupState.EMPTY:
+        raise KafkaError(ErrorCode.NON_EMPTY_GROUP)

@@ -1,0 +1,184 @@
+"""OffsetCommit and OffsetDelete, after the topics were looked up.
+
+Source: ``OffsetMetadataManager.commitOffset``, ``deleteOffsets``; ``ClassicGroup.validateOffsetCommit``.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Union
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.group_records import OffsetCommitValue
+from ....protocol.messages.groups import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
+from ..classic.group import NO_TIMESTAMP, ClassicGroup
+from ..classic.states import GroupState
+from ..effects import Effects
+from ..records import offset_commit_record, offset_tombstone
+from ..unserved import SHARE_TYPE, UnservedGroup
+
+if TYPE_CHECKING:
+    from ..consumer.group import ConsumerGroup
+    from .needs import HasOffsets
+
+GROUP_ID_NOT_FOUND_SINCE = 9
+NO_RETENTION = -1
+
+
+class TopicCommit:
+    """The offsets that a request commits for one topic that exists."""
+
+    __slots__ = ("name", "partitions", "topic_id")
+
+    def __init__(
+        self, name: str, topic_id: bytes, partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition]
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = partitions
+
+
+def commit_offsets(
+    core: "HasOffsets", request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
+) -> None:
+    """Commits; the response's topics carry both name and id. Raises KafkaError for who may not commit."""
+    validate_partition = _validate_commit(core, request, api_version, effects)
+    now_ms = effects.now_ms
+    expire_timestamp_ms = NO_TIMESTAMP
+    if request.retention_time_ms != NO_RETENTION:
+        # What a client asks for may lie beyond an int64; Java's long wraps, and so does Kafka's answer to it.
+        expire_timestamp_ms = (now_ms + request.retention_time_ms + 2**63) % 2**64 - 2**63
+    max_metadata = core.config.offset_metadata_max_bytes
+    response_topics = []
+    for topic in topics:
+        responses = []
+        for partition in topic.partitions:
+            if validate_partition is not None:
+                validate_partition(topic.topic_id, partition.partition_index)
+            metadata = partition.committed_metadata or ""
+            error = ErrorCode.NONE
+            if len(metadata) > max_metadata:
+                error = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            else:
+                value = OffsetCommitValue(
+                    offset=partition.committed_offset,
+                    leader_epoch=partition.committed_leader_epoch,
+                    metadata=metadata,
+                    commit_timestamp=now_ms
+                    if partition.commit_timestamp == NO_TIMESTAMP
+                    else partition.commit_timestamp,
+                    expire_timestamp=expire_timestamp_ms,
+                    topic_id=topic.topic_id,
+                )
+                effects.records.append(
+                    offset_commit_record(request.group_id, topic.name, partition.partition_index, value)
+                )
+            responses.append(
+                OffsetCommitResponse.OffsetCommitResponsePartition(
+                    partition_index=partition.partition_index, error_code=error
+                )
+            )
+        response_topics.append(
+            OffsetCommitResponse.OffsetCommitResponseTopic(
+                name=topic.name, topic_id=topic.topic_id, partitions=responses
+            )
+        )
+    effects.response = OffsetCommitResponse(topics=response_topics)
+
+
+def _validate_commit(
+    core: "HasOffsets", request: OffsetCommitRequest, api_version: int, effects: Effects
+) -> Callable[[bytes, int], None] | None:
+    """What further has to be asked of each partition, if anything. Raises KafkaError."""
+    group = core.groups.get(request.group_id)
+    generation_id = request.generation_id_or_member_epoch
+    if group is None:
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            from ..consumer.offset_validation import validate_commit
+
+            return validate_commit(consumer_group, request.member_id, generation_id, api_version)
+        if request.group_id in core.unserved_groups:
+            validate_unserved(core.unserved_groups[request.group_id], generation_id)
+            return None
+        if generation_id < 0:
+            # An admin, or a consumer that manages itself: replaying the commit makes a simple group.
+            return None
+        if api_version >= GROUP_ID_NOT_FOUND_SINCE:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    validate_committer(group, request.member_id, request.group_instance_id, generation_id)
+    if group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
+        # A commit is a sign of life like a heartbeat.
+        member = group.members[request.member_id]
+        effects.timers.append(member.session_timer)
+    return None
+
+
+def validate_unserved(group: UnservedGroup, generation_id: int) -> None:
+    """Raises KafkaError where offsets of a share or streams group may not be committed.
+
+    A streams group without members takes those of an administrator. Members can't be there: they are not served.
+    """
+    if group.group_type == SHARE_TYPE:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if generation_id >= 0 or group.members:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int) -> None:
+    """Raises KafkaError where this member of this generation may not commit now."""
+    if group.state is GroupState.DEAD:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if generation_id < 0 and group.state is GroupState.EMPTY:
+        return
+    if generation_id < 0 and not member_id and group_instance_id is None:
+        # Nobody in particular: only while the group has no members.
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    group.validate_member(member_id, group_instance_id)
+    if generation_id != group.generation_id:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        # A member of this very generation: it joined, and shall synchronise before it commits.
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def delete_offsets(
+    core: "HasOffsets", group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
+) -> None:
+    """Forgets offsets of topics that the group does not read. Raises KafkaError where the group forbids it."""
+    group = _group_to_delete_from(core, group_id)
+    response_topics = []
+    for topic in topics:
+        subscribed = group.is_subscribed_to(topic.name)
+        error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE
+        responses = []
+        for partition in topic.partitions:
+            index = partition.partition_index
+            responses.append(
+                OffsetDeleteResponse.OffsetDeleteResponsePartition(partition_index=index, error_code=error)
+            )
+            known = core.offsets.get(group_id, topic.name, index) is not None
+            if not subscribed and (known or core.offsets.has_pending(group_id, topic.name, index)):
+                effects.records.append(offset_tombstone(group_id, topic.name, index))
+        response_topics.append(OffsetDeleteResponse.OffsetDeleteResponseTopic(name=topic.name, partitions=responses))
+    effects.response = OffsetDeleteResponse(topics=response_topics)
+
+
+def _group_to_delete_from(core: "HasOffsets", group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
+    unserved = core.unserved_groups.get(group_id)
+    if unserved is not None and unserved.group_type != SHARE_TYPE:
+        return unserved
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is not None:
+        return consumer_group
+    group = core.groups.get(group_id)
+    if group is None or group.state is GroupState.DEAD:
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
+        # What its members read, nobody knows.
+        raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+    return group

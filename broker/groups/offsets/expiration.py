@@ -1,0 +1,145 @@
+"""Which offsets are old enough to be forgotten, and which groups with them.
+
+Kafka's rules (KIP-211), for offsets without an expiry of their own (old commits brought one: it counts alone):
+
+- a group with a protocol type that is Empty: ``offsets.retention.minutes`` after it became empty (after the commit,
+  where an old record does not say when that was);
+- a Stable consumer group: for topics that no member reads any more, that long after the commit;
+- a simple group (nobody ever joined): that long after the commit;
+- a consumer group (KIP-848): for topics that no member reads, that long after the commit;
+- any other group keeps everything, and so does any offset with a transaction open on it.
+
+An Empty group without offsets is forgotten too. Source: ``OffsetMetadataManager.cleanupExpiredOffsets``,
+``ClassicGroup.offsetExpirationCondition``.
+"""
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Union
+
+from ....protocol.messages.group_records import OffsetCommitKey
+from ..classic.group import NO_TIMESTAMP, ClassicGroup
+from ..classic.states import GroupState
+from ..records import CoordinatorRecord, group_tombstone, offset_tombstone
+from .partition_offsets import CommittedOffset
+
+if TYPE_CHECKING:
+    from ..consumer.group import ConsumerGroup
+    from .needs import HasOffsets
+
+STEP_US = 500
+GROUP_US = 1
+OFFSET_US = 2
+TOMBSTONE_US = 10
+OFFSETS_A_US = 50
+"""What it costs to look at a group, at an offset, at the oldest of many, and to forget one; measured."""
+
+AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
+
+
+class Expiration:
+    """One look at all offsets of a partition, in steps of 0.5 ms; what comes or goes in between is taken as it is."""
+
+    def __init__(self, core: "HasOffsets", now_ms: int) -> None:
+        self._core = core
+        self._now_ms = now_ms
+        self._records: list[CoordinatorRecord] = []
+        self._cost_us = 0
+        self._steps = self._look()
+
+    def step(self) -> tuple[list[CoordinatorRecord], bool]:
+        """Tombstones that are due, to be replayed before the next step; whether there is a next step."""
+        self._records = []
+        self._cost_us = 0
+        goes_on = next(self._steps, False)
+        return self._records, goes_on
+
+    def _look(self) -> Iterator[bool]:
+        core = self._core
+        for group_id in list(core.groups):
+            group = core.groups.get(group_id)
+            if group is None:
+                continue
+            if (yield from self._expire_offsets(group)) and group.state is GroupState.EMPTY:
+                self._records.append(group_tombstone(group_id))
+        for group_id in list(core.consumer_groups):
+            consumer_group = core.consumer_groups.get(group_id)
+            if consumer_group is None:
+                continue
+            if (yield from self._expire_offsets(consumer_group)) and not consumer_group.members:
+                from ..consumer.records import group_tombstones
+
+                self._records += group_tombstones(consumer_group)
+
+    def _ends_step(self, cost_us: int) -> bool:
+        """Whether the step is long enough by now."""
+        self._cost_us += cost_us
+        return self._cost_us >= STEP_US
+
+    def _expire_offsets(self, group: AnyGroup) -> Generator[bool, None, bool]:
+        """Adds the tombstones of one group; whether nothing of its offsets remains."""
+        core, now_ms, group_id = self._core, self._now_ms, group.group_id
+        if self._ends_step(GROUP_US):
+            yield True
+        offsets = core.offsets.topics_of(group_id)
+        if not offsets:
+            return not core.offsets.has_open_transactions(group_id)
+        if not _may_expire(group):
+            return False
+        all_expired = True
+        for topic in list(offsets):
+            partitions = core.offsets.topics_of(group_id).get(topic)
+            if partitions is None:
+                continue
+            if self._ends_step(len(partitions) // OFFSETS_A_US):
+                yield True
+            if group.is_subscribed_to(topic):
+                all_expired = False
+                continue
+            if not partitions.brings_expiry and not _is_old(core, group, partitions.oldest_commit_ms, now_ms):
+                all_expired = False  # the usual case, for millions of offsets
+                continue
+            for partition in list(partitions):
+                if self._ends_step(OFFSET_US):
+                    yield True
+                committed = partitions.get(partition)
+                if committed is None:
+                    continue
+                if _is_expired(core, group, committed, now_ms) and not core.offsets.has_pending(
+                    group_id, topic, partition
+                ):
+                    self._records.append(offset_tombstone(group_id, topic, partition))
+                    self._cost_us += TOMBSTONE_US
+                else:
+                    all_expired = False
+        return all_expired and not core.offsets.has_open_transactions(group_id) and self._forgets_all(group_id)
+
+    def _forgets_all(self, group_id: str) -> bool:
+        """Whether the group has no offset but those that this step forgets: commits may have come since it began."""
+        remaining = sum(map(len, self._core.offsets.topics_of(group_id).values()))
+        return remaining <= len(self._records) and remaining == sum(
+            1 for one in self._records if isinstance(one.key, OffsetCommitKey) and one.key.group == group_id
+        )
+
+
+def _may_expire(group: AnyGroup) -> bool:
+    if not isinstance(group, ClassicGroup):
+        return True
+    if group.protocol_type is None or group.state is GroupState.EMPTY:
+        return True
+    return group.uses_consumer_protocol and group.subscribed_topics is not None and group.state is GroupState.STABLE
+
+
+def _is_expired(core: "HasOffsets", group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
+    if committed.expire_timestamp_ms != NO_TIMESTAMP:
+        return now_ms >= committed.expire_timestamp_ms
+    return _is_old(core, group, committed.commit_timestamp_ms, now_ms)
+
+
+def _is_old(core: "HasOffsets", group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
+    """Whether what was committed at a time, without an expiry of its own, has been kept for long enough."""
+    since_ms = commit_timestamp_ms
+    if isinstance(group, ClassicGroup):
+        left_empty = group.protocol_type is not None and group.state is GroupState.EMPTY
+        if left_empty and group.state_timestamp_ms != NO_TIMESTAMP:
+            since_ms = group.state_timestamp_ms
+    return now_ms - since_ms >= core.config.offsets_retention_ms

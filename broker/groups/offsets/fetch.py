@@ -1,0 +1,129 @@
+"""OffsetFetch for one group, after the topics were looked up.
+
+Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group that is not there has no offsets: no error.
+"""
+
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.groups import OffsetFetchResponse
+from ..classic.states import GroupState
+from ..unserved import STREAMS_TYPE
+from .partition_offsets import CommittedOffset
+from .store import ZERO_UUID, TopicOffsets
+
+if TYPE_CHECKING:
+    from .needs import HasOffsets
+
+NO_OFFSET = -1
+NO_LEADER_EPOCH = -1
+OFFSETS_A_STEP = 64
+
+FetchedTopic = OffsetFetchResponse.OffsetFetchResponseTopics
+FetchedPartition = OffsetFetchResponse.OffsetFetchResponsePartitions
+
+
+class TopicFetch:
+    """The partitions of one topic whose offsets are wanted; ``topic_id`` is zero where it is not known."""
+
+    __slots__ = ("name", "partition_indexes", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, partition_indexes: list[int]) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_indexes = partition_indexes
+
+
+def validate_fetch(core: "HasOffsets", group_id: str, member_id: str | None, member_epoch: int) -> None:
+    """Raises KafkaError where a member of a consumer group says who it is, and is not (KIP-848)."""
+    unserved = core.unserved_groups.get(group_id)
+    if unserved is not None and unserved.group_type == STREAMS_TYPE and member_id and member_id not in unserved.members:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is not None and (member_id is not None or member_epoch >= 0):
+        from ..consumer.offset_validation import validate_fetch as validate_member
+
+        validate_member(consumer_group, member_id, member_epoch)
+
+
+def fetch_offsets(
+    core: "HasOffsets", group_id: str, topics: list[TopicFetch], require_stable: bool
+) -> Generator[None, None, list[FetchedTopic]]:
+    """The offsets asked for, in steps, each of which reads what is committed then.
+
+    ``require_stable``: a partition with an open transaction is an error instead (KIP-447).
+    """
+    fetched = []
+    left = OFFSETS_A_STEP
+    for topic in topics:
+        indexes = topic.partition_indexes
+        partitions: list[FetchedPartition] = []
+        for start in range(0, len(indexes), OFFSETS_A_STEP):
+            portion = indexes[start : start + OFFSETS_A_STEP]
+            left -= len(portion)
+            if left < 0:
+                left = OFFSETS_A_STEP - len(portion)
+                yield
+            partitions += _fetch_portion(core, group_id, topic, portion, require_stable)
+        left -= 1
+        fetched.append(FetchedTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
+    return fetched
+
+
+def _fetch_portion(
+    core: "HasOffsets", group_id: str, topic: TopicFetch, indexes: list[int], require_stable: bool
+) -> list[FetchedPartition]:
+    offsets: Mapping[int, CommittedOffset] = _offsets_of(core, group_id).get(topic.name, {})
+    return [
+        _fetched(
+            index,
+            _of_this_topic(offsets.get(index), topic.topic_id),
+            require_stable and core.offsets.has_pending(group_id, topic.name, index),
+        )
+        for index in indexes
+    ]
+
+
+def fetch_all_offsets(
+    core: "HasOffsets", group_id: str, require_stable: bool
+) -> Generator[None, None, list[FetchedTopic]]:
+    """Every offset that the group has at the beginning, in steps; topic ids are the caller's to fill in."""
+    topics = [
+        TopicFetch(topic, ZERO_UUID, list(partitions)) for topic, partitions in _offsets_of(core, group_id).items()
+    ]
+    fetched = yield from fetch_offsets(core, group_id, topics, require_stable)
+    return fetched
+
+
+def _offsets_of(core: "HasOffsets", group_id: str) -> TopicOffsets:
+    if group_id in core.unserved_groups:
+        return core.offsets.topics_of(group_id)
+    group = core.groups.get(group_id)
+    if (group is None or group.state is GroupState.DEAD) and group_id not in core.consumer_groups:
+        return {}
+    return core.offsets.topics_of(group_id)
+
+
+def _of_this_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
+    """None where the offset was committed for a topic of the same name that is no more."""
+    if committed is None or ZERO_UUID in (topic_id, committed.topic_id) or topic_id == committed.topic_id:
+        return committed
+    return None
+
+
+def _fetched(index: int, committed: CommittedOffset | None, unstable: bool) -> FetchedPartition:
+    if unstable or committed is None:
+        return FetchedPartition(
+            partition_index=index,
+            committed_offset=NO_OFFSET,
+            committed_leader_epoch=NO_LEADER_EPOCH,
+            metadata="",
+            error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT if unstable else ErrorCode.NONE,
+        )
+    return FetchedPartition(
+        partition_index=index,
+        committed_offset=committed.offset,
+        committed_leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+    )

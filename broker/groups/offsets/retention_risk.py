@@ -1,0 +1,118 @@
+"""Which groups are about to lose their next offset to retention.
+
+Pure; times are ms since 1970. A group loses records where its committed offset, the next that it would read, lies in a
+segment that retention takes soon. Source: our own; Kafka says nothing, and the group's consumers find out by
+auto.offset.reset. The segments are those that storage/log_retention.py would take.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from ....storage.log_config import LogConfig
+from ....storage.log_retention import SegmentFacts, breached_segments
+
+HORIZON_SHARE = 10
+"""Warned is a tenth of retention.ms or retention.bytes before the end, two check intervals before at least; but no
+earlier than half way."""
+WARN_AGAIN_MS = 3_600_000
+
+TopicPartition = tuple[str, int]
+
+
+class Removal(NamedTuple):
+    """A segment that retention takes soon. `due_ms`: when by its age; None where its partition's size decides, or
+    the cap of the whole node (`by_cap`)."""
+
+    end_offset: int
+    due_ms: int | None
+    by_cap: bool = False
+
+
+class GroupAtRisk(NamedTuple):
+    """A group whose committed offset lies in a segment that goes."""
+
+    group_id: str
+    topic: str
+    partition: int
+    committed_offset: int
+    removal: Removal
+
+
+def upcoming_removals(
+    segments: Iterable[SegmentFacts],
+    config: LogConfig,
+    *,
+    log_start_offset: int,
+    high_watermark: int,
+    check_interval_ms: int,
+    now_ms: int,
+) -> list[Removal]:
+    """The segments that retention takes within the horizon, oldest first."""
+    if not config.is_deleted or config.is_compacted:
+        return []
+    facts = list(segments)
+    soon = config
+    if config.retention_ms >= 0:
+        horizon_ms = max(2 * check_interval_ms, config.retention_ms // HORIZON_SHARE)
+        soon = replace(soon, retention_ms=config.retention_ms - min(horizon_ms, config.retention_ms // 2))
+    if config.retention_bytes >= 0:
+        soon = replace(soon, retention_bytes=config.retention_bytes - config.retention_bytes // HORIZON_SHARE)
+    count, _ = breached_segments(
+        facts, soon, log_start_offset=log_start_offset, high_watermark=high_watermark, now_ms=now_ms
+    )
+    by_size, _ = breached_segments(
+        facts,
+        replace(soon, retention_ms=-1),
+        log_start_offset=log_start_offset,
+        high_watermark=high_watermark,
+        now_ms=now_ms,
+    )
+    return [
+        Removal(fact.end_offset, None if number < by_size else fact.largest_timestamp() + config.retention_ms)
+        for number, fact in enumerate(facts[:count])
+    ]
+
+
+def groups_at_risk(
+    committed: Iterable[tuple[str, str, int, int]],
+    removals: Mapping[TopicPartition, list[Removal]],
+    log_start_offsets: Mapping[TopicPartition, int],
+) -> list[GroupAtRisk]:
+    """The groups among (group, topic, partition, committed offset) whose next offset goes with one of the removals.
+
+    One that is below the log's start has lost its records already.
+    """
+    found = []
+    for group_id, topic, partition, offset in committed:
+        key = topic, partition
+        if offset < log_start_offsets.get(key, 0):
+            continue
+        removal = next((one for one in removals.get(key, ()) if offset < one.end_offset), None)
+        if removal is not None:
+            found.append(GroupAtRisk(group_id, topic, partition, offset, removal))
+    return found
+
+
+class SaidBefore:
+    """What was said already: each group and partition once an hour, and again when another segment is at stake."""
+
+    def __init__(self, pause_ms: int = 0) -> None:
+        """``pause_ms``: how long nothing is said again of another segment."""
+        self._pause_ms = pause_ms
+        self._said: dict[tuple[str, str, int], tuple[int, int]] = {}
+
+    def news(self, risks: Iterable[GroupAtRisk], now_ms: int) -> list[GroupAtRisk]:
+        """Those of the risks that are to be said now; what is no risk any more is forgotten."""
+        fresh, still = [], {}
+        for risk in risks:
+            key = risk.group_id, risk.topic, risk.partition
+            end_offset, said_ms = self._said.get(key, (-1, now_ms - WARN_AGAIN_MS))
+            pause_ms = WARN_AGAIN_MS if end_offset == risk.removal.end_offset else self._pause_ms
+            if now_ms - said_ms >= pause_ms:
+                fresh.append(risk)
+                said_ms = now_ms
+                end_offset = risk.removal.end_offset
+            still[key] = end_offset, said_ms
+        self._said = still
+        return fresh

@@ -1,0 +1,109 @@
+"""TxnOffsetCommit, after the topics were looked up: offsets that count when a transaction commits.
+
+Source: ``OffsetMetadataManager.commitTransactionalOffset``, ``validateTransactionalOffsetCommit``; KIP-98, KIP-447.
+"""
+
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ....protocol.messages.group_records import OffsetCommitValue
+from ....protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from ...coordinator.effects import OpenTransaction
+from ..classic.group import NO_TIMESTAMP, ClassicGroup
+from ..classic.states import GroupState
+from ..effects import Effects
+from ..records import offset_commit_record
+from .commit import validate_unserved
+
+if TYPE_CHECKING:
+    from .needs import HasOffsets
+
+TopicResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
+PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
+
+
+class TransactionalTopicCommit:
+    """The offsets that a request commits for one topic that exists."""
+
+    __slots__ = ("name", "partitions", "topic_id")
+
+    def __init__(
+        self, name: str, topic_id: bytes, partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition]
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = partitions
+
+
+def commit_transactional_offsets(
+    core: "HasOffsets",
+    request: TxnOffsetCommitRequest,
+    topics: list[TransactionalTopicCommit],
+    effects: Effects,
+) -> None:
+    """Stores the offsets as part of the producer's transaction. Raises KafkaError for who may not commit."""
+    group = core.groups.get(request.group_id)
+    consumer_group = core.consumer_groups.get(request.group_id)
+    validate_partition = None
+    if consumer_group is not None:
+        from ..consumer.offset_validation import validate_transactional_commit
+
+        validate_partition = validate_transactional_commit(
+            consumer_group, request.member_id, request.group_instance_id, request.generation_id
+        )
+    elif group is not None:
+        _validate_committer(group, request)
+    elif request.group_id in core.unserved_groups:
+        validate_unserved(core.unserved_groups[request.group_id], request.generation_id)
+    elif request.generation_id >= 0:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    if validate_partition is not None:
+        for topic in topics:
+            for one in topic.partitions:
+                if not _is_too_large(core, one):
+                    validate_partition(topic.topic_id, one.partition_index)
+    effects.transaction = OpenTransaction(request.producer_id, request.producer_epoch)
+    effects.response = TxnOffsetCommitResponse(
+        topics=[
+            TopicResponse(topic.name, [_commit(core, request, topic, one, effects) for one in topic.partitions])
+            for topic in topics
+        ]
+    )
+
+
+def _commit(
+    core: "HasOffsets",
+    request: TxnOffsetCommitRequest,
+    topic: TransactionalTopicCommit,
+    partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
+    effects: Effects,
+) -> PartitionResponse:
+    metadata = partition.committed_metadata or ""
+    if _is_too_large(core, partition):
+        return PartitionResponse(partition.partition_index, ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    value = OffsetCommitValue(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=metadata,
+        commit_timestamp=effects.now_ms,
+        expire_timestamp=NO_TIMESTAMP,
+        topic_id=topic.topic_id,
+    )
+    effects.records.append(offset_commit_record(request.group_id, topic.name, partition.partition_index, value))
+    return PartitionResponse(partition.partition_index)
+
+
+def _is_too_large(core: "HasOffsets", partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
+    return len(partition.committed_metadata or "") > core.config.offset_metadata_max_bytes
+
+
+def _validate_committer(group: ClassicGroup, request: TxnOffsetCommitRequest) -> None:
+    """Clients before KIP-447 don't say which member they are: they may commit whatever state the group is in."""
+    if group.state is GroupState.DEAD:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if request.generation_id < 0 and group.state is GroupState.EMPTY:
+        return
+    if request.generation_id >= 0 or request.member_id or request.group_instance_id is not None:
+        group.validate_member(request.member_id, request.group_instance_id)
+        if request.generation_id != group.generation_id:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)

@@ -1,0 +1,90 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup: to the kind of group that the id belongs to.
+
+Owns: which kind that is. Never does: deciding anything else. A consumer group may have members of the classic protocol
+(KIP-848, ``group.consumer.migration.policy``); what serves these is imported with the first of them. Source:
+``GroupMetadataManager``: classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave.
+"""
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest, SyncGroupResponse
+from ..coordinator.effects import Token
+from ..dispatch.request import RequestContext
+from .classic.heartbeat import heartbeat_of_member
+from .classic.join import Joining, join_classic_group
+from .classic.leave import MemberIdentity, leave_classic_group
+from .classic.sync import sync_classic_group
+from .core import GroupCore
+from .effects import Effects
+from .records import CoordinatorRecord
+
+
+def join_group(
+    core: GroupCore, request: JoinGroupRequest, context: RequestContext, token: Token, effects: Effects
+) -> None:
+    """Handles a JoinGroup: answered at once, or parked under ``token``."""
+    joining = Joining(request, context, token, effects)
+    replaced: list[CoordinatorRecord] = []
+    if request.group_id not in core.groups:
+        unserved = core.unserved_groups.get(request.group_id)
+        if unserved is not None:
+            if not unserved.may_become_classic:
+                joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+                return
+            replaced = unserved.tombstones()
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is not None:
+            if consumer_group.members:
+                from .consumer.classic_members import join
+
+                join(core, consumer_group, joining)
+                return
+            # Nobody is left in it: it becomes a classic group.
+            from .consumer.records import group_tombstones
+
+            replaced = group_tombstones(consumer_group)
+    join_classic_group(core, joining, replaced)
+
+
+def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects: Effects) -> None:
+    """Handles a SyncGroup: answered at once, or parked under ``token`` until the leader's assignment is stored."""
+    try:
+        group = core.groups.get(request.group_id)
+        if group is not None:
+            sync_classic_group(core.config, group, request, token, effects)
+            return
+        consumer_group = core.consumer_groups.get(request.group_id)
+        if consumer_group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        from .consumer.classic_members import sync
+
+        sync(core, consumer_group, request, token, effects)
+    except KafkaError as error:
+        effects.reply(token, SyncGroupResponse(error_code=error.error_code))
+
+
+def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: Effects) -> None:
+    """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
+    group = core.groups.get(request.group_id)
+    if group is not None:
+        heartbeat_of_member(group, request, effects)
+        return
+    consumer_group = core.consumer_groups.get(request.group_id)
+    if consumer_group is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    from .consumer.classic_members import heartbeat as heartbeat_in_consumer_group
+
+    heartbeat_in_consumer_group(consumer_group, request, effects)
+
+
+def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: Effects) -> None:
+    """Takes members out, each with an error of its own. Raises KafkaError where there is no such group."""
+    group = core.groups.get(group_id)
+    if group is not None:
+        leave_classic_group(core.config, group, identities, effects)
+        return
+    consumer_group = core.consumer_groups.get(group_id)
+    if consumer_group is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    from .consumer.classic_members import leave
+
+    leave(core, consumer_group, identities, effects)

@@ -1,0 +1,91 @@
+"""Which rebalances take long, and which members they wait for: what no answer of Kafka's protocol says.
+
+Owns: reading it off the groups of one partition. Never does: changing them, logging, a clock. Source: ``ClassicGroup``
+(hasAllMembersJoined, pendingSyncMembers), ``ConsumerGroupMember`` (isReconciledTo) for whom Kafka waits.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..timers.log_lines import quoted
+from .classic.group import ClassicGroup
+from .classic.member import ClassicMember
+from .classic.states import GroupState
+from .core import GroupCore
+
+if TYPE_CHECKING:
+    from .consumer.group import ConsumerGroup
+    from .consumer.member import ConsumerGroupMember
+
+MAX_NAMED_MEMBERS = 10
+"""So many members are named; of the others only their number."""
+
+
+class SlowRebalance(NamedTuple):
+    """A group whose rebalance began at ``since_ms``; ``waits_for`` in words, ``limit_ms`` the longest it may take."""
+
+    group_id: str
+    state: str
+    since_ms: int
+    waits_for: str
+    limit_ms: int
+
+
+def slow_rebalances(core: GroupCore, now_ms: int, longer_than_ms: int) -> list[SlowRebalance]:
+    """Rebalances that wait for members for ``longer_than_ms``. One that only waits for more to come is none."""
+    found = []
+    for group in core.groups.values():
+        if group.state in (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE):
+            since_ms = group.state_timestamp_ms
+            if 0 <= since_ms <= now_ms - longer_than_ms and (waits_for := _classic_waits_for(group)):
+                limit_ms = group.rebalance_timeout_ms()
+                found.append(SlowRebalance(group.group_id, group.state, since_ms, waits_for, limit_ms))
+    for consumer_group in core.consumer_groups.values():
+        since_ms = consumer_group.assignment_timestamp_ms
+        if 0 < since_ms <= now_ms - longer_than_ms and (late := _late_members(consumer_group)):
+            limit_ms = max(member.rebalance_timeout_ms for member in late)
+            what = f"to confirm epoch {consumer_group.assignment_epoch}"
+            waits_for = _named((_consumer_name(member) for member in late), len(late), what)
+            found.append(SlowRebalance(consumer_group.group_id, consumer_group.state, since_ms, waits_for, limit_ms))
+    return found
+
+
+def _classic_waits_for(group: ClassicGroup) -> str:
+    """Whom the phase that the group is in waits for; empty when it waits for nobody who is known."""
+    if group.state is GroupState.PREPARING_REBALANCE:
+        missing = [_classic_name(member) for member in group.members.values() if not member.is_awaiting_join]
+        missing += [
+            f"{quoted(member_id)} (which has asked for its member id)" for member_id in group.pending_join_members
+        ]
+        return _named(missing, len(missing), "to join again")
+    leader = group.members.get(group.leader_id or "")
+    if leader is not None and leader.sync_token is None:
+        return f"its leader {_classic_name(leader)} to send the assignment"
+    silent = [group.members[member_id] for member_id in group.pending_sync_members]
+    return _named(map(_classic_name, silent), len(silent), "to ask for its assignment")
+
+
+def _late_members(group: "ConsumerGroup") -> list["ConsumerGroupMember"]:
+    """The members behind the target assignment's epoch; those that wait for partitions are at it."""
+    return [member for member in group.members.values() if member.member_epoch < group.assignment_epoch]
+
+
+def _named(names: Iterable[str], count: int, what: str) -> str:
+    if not count:
+        return ""
+    shown = [name for _, name in zip(range(MAX_NAMED_MEMBERS), names, strict=False)]
+    more = f" and {count - len(shown)} others" if count > len(shown) else ""
+    return f"{', '.join(shown)}{more} {what}"
+
+
+def _classic_name(member: ClassicMember) -> str:
+    return _name(member.member_id, member.client_id, member.client_host, member.group_instance_id)
+
+
+def _consumer_name(member: "ConsumerGroupMember") -> str:
+    return _name(member.member_id, member.client_id, member.client_host, member.instance_id)
+
+
+def _name(member_id: str, client_id: str, host: str, instance_id: str | None) -> str:
+    instance = f", group.instance.id {quoted(instance_id)}" if instance_id is not None else ""
+    return f"{quoted(member_id)} (client.id {quoted(client_id)} at {host.removeprefix('/')}{instance})"

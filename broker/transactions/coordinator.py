@@ -1,0 +1,67 @@
+"""The transaction coordinator of this broker: all partitions of ``__transaction_state`` that it leads.
+
+Shell. Owns: when markers are written and a transaction is completed. Never does: deciding, I/O. Invariants: no marker is
+written before the outcome is as durable as configured, and no transaction is complete before all of its markers are.
+Source: ``TransactionCoordinator``, ``TransactionStateManager``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from ..coordinator.coordinator import Coordinator, LogOpener
+from ..coordinator.interfaces import CoordinatorLog, Timers
+from ..coordinator.shard import CoordinatorShard, ShardState
+from ..internal_topics import TRANSACTION_STATE_TOPIC
+from .config import TransactionCoordinatorConfig
+from .core import TransactionCore
+from .effects import MarkerOrder, TransactionEffects
+from .marker_writer import RETRY_MS, MarkerWriter
+
+TransactionShard = CoordinatorShard[TransactionCore, TransactionEffects]
+
+
+class TransactionCoordinator(Coordinator[TransactionCore, TransactionEffects]):
+    """Finds the shard of a transactional id, and carries through what its core decides."""
+
+    def __init__(
+        self,
+        config: TransactionCoordinatorConfig,
+        markers: MarkerWriter,
+        timers: Timers,
+        clock_ms: Callable[[], int],
+        new_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
+        lost_ms: Callable[[], int],
+        open_log: LogOpener,
+    ) -> None:
+        """``clock_ms``: wall clock, milliseconds since the epoch; ``new_producer_id``: one that nobody ever had;
+        ``transaction_version``: the feature's level as finalised now; ``lost_ms``: how long the broker has been stalled
+        in all, in ms.
+        """
+        self.config = config
+        self.markers = markers
+        super().__init__(
+            TRANSACTION_STATE_TOPIC,
+            config.transaction_state_log_num_partitions,
+            lambda: TransactionCore(self.config, new_producer_id, transaction_version, lost_ms),
+            timers,
+            clock_ms,
+            open_log,
+        )
+
+    def _new_shard(self, name: str, log: CoordinatorLog) -> TransactionShard:
+        def write_markers(effects: TransactionEffects) -> None:
+            for order in effects.markers:
+                self.markers.write_all(order, log.leader_epoch, partial(self._complete, shard, order))
+
+        shard = CoordinatorShard(name, log, self._new_core(), self._timers, self._clock_ms, write_markers)
+        return shard
+
+    def _complete(self, shard: TransactionShard, order: MarkerOrder) -> None:
+        """All markers are there: says so in the log, as often as it takes."""
+        if shard.state is not ShardState.ACTIVE:
+            return  # whoever loads the partition next writes the markers again, and then completes it
+        effects = shard.core.effects(self._clock_ms())
+        shard.core.markers_written(order, effects)
+        if shard.carry_out(effects):
+            self._timers.schedule(RETRY_MS, partial(self._complete, shard, order))

@@ -1,0 +1,94 @@
+"""Makes sure that what a producer writes is part of its transaction, before it is written (KIP-890).
+
+Shell. A client of transaction version 2 writes first, and the broker adds the partition to the transaction; an older client
+adds it itself, and the broker asks whether it did: a batch of a transaction that nobody ends would hold back every
+reader of committed data. Owns: nothing. Invariant: what is let through is part of the transaction at this moment, and
+that is as durable as configured. Source: ``AddPartitionsToTxnManager``, ``ReplicaManager.handleProduceAppend``.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+
+from ...protocol.errors import ErrorCode, KafkaError
+from .add_partitions import add_partitions, verify_partitions
+from .coordinator import TransactionCoordinator
+from .core import TransactionCore
+from .effects import TransactionEffects
+from .transaction import EPOCH_BUMP_SINCE, TopicPartition
+
+Errors = Mapping[TopicPartition, ErrorCode]
+
+
+class Support(Enum):
+    """What a client understands, by the version of its request (``TransactionSupportedOperation``)."""
+
+    OLD_ERRORS = auto()
+    ABORTABLE_ERROR = auto()
+    ADDS_IMPLICITLY = auto()
+
+    @classmethod
+    def of(cls, api_version: int, *, abortable_error_since: int, adds_implicitly_since: int) -> "Support":
+        """What the client of a request's version understands, by the versions in which its API learnt it."""
+        if api_version >= adds_implicitly_since:
+            return cls.ADDS_IMPLICITLY
+        return cls.ABORTABLE_ERROR if api_version >= abortable_error_since else cls.OLD_ERRORS
+
+
+class Membership:
+    """Asks the coordinator about the partitions that one request writes to in one producer's transaction."""
+
+    __slots__ = ("_coordinator", "_producer", "_support", "_transactional_id")
+
+    def __init__(
+        self,
+        coordinator: TransactionCoordinator,
+        transactional_id: str,
+        producer: tuple[int, int],
+        support: Support,
+    ) -> None:
+        """``producer``: id and epoch."""
+        self._coordinator = coordinator
+        self._transactional_id = transactional_id
+        self._producer = producer
+        self._support = support
+
+    def ensure(self, partitions: frozenset[TopicPartition], now_ms: int, done: Callable[[Errors], None]) -> None:
+        """Adds the partitions, or asks whether they were added; ``done`` gets the errors of those that are not part."""
+
+        def refused(error: ErrorCode) -> Errors:
+            return dict.fromkeys(partitions, self._told(error))
+
+        def answer(result: Errors | ErrorCode) -> None:
+            if isinstance(result, ErrorCode):
+                result = dict.fromkeys(partitions, result)
+            done({partition: self._told(error) for partition, error in result.items() if error})
+
+        if not self._transactional_id:
+            done(refused(ErrorCode.INVALID_REQUEST))
+            return
+        try:
+            shard = self._coordinator.shard_of(self._transactional_id)
+        except KafkaError:
+            # Nobody asked this broker to be the coordinator: it has looked for one, and there is none.
+            done(refused(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return
+        if self._support is Support.ADDS_IMPLICITLY:
+
+            def decide(core: TransactionCore, effects: TransactionEffects) -> None:
+                add_partitions(core, self._transactional_id, *self._producer, partitions, EPOCH_BUMP_SINCE, effects)
+
+            shard.write(now_ms, decide, answer, refused)
+        else:
+            shard.read(
+                lambda core: verify_partitions(core, self._transactional_id, *self._producer, partitions),
+                answer,
+                refused,
+            )
+
+    def _told(self, error: ErrorCode) -> ErrorCode:
+        """The error as the client knows it."""
+        if error is ErrorCode.PRODUCER_FENCED:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if error is ErrorCode.TRANSACTION_ABORTABLE and self._support is Support.OLD_ERRORS:
+            return ErrorCode.INVALID_TXN_STATE
+        return error
