@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ..protocol.errors import KafkaError
 from ..storage.log_directories import LogDirectories
 from ..storage.log_directory import LogDirectory
-from .metadata.directories import offline_records
+from .controller.directories import offline_records
 from .metadata.service import MetadataService
 from .replicas.hosting import Hosting
 from .replicas.partition import Partition

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "serve": ("odradek.broker.serve_options:serve", "run a broker"),
+    "serve": ("odradek.broker.server.serve_options:serve", "run a broker"),
     "topics": ("odradek.client.commands.topics:topics", "create, delete, describe, list or change topics"),
     "produce": ("odradek.client.commands.produce:produce", "send a record for each line of input"),
     "consume": ("odradek.client.commands.consume:consume", "print the records of a topic"),

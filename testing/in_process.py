@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..broker.commands import loop_factory
 from ..broker.config.server_config import ServerConfig
-from ..broker.daemon import Daemon
+from ..broker.server.broker_server import Daemon
+from ..broker.server.commands import loop_factory
 from .forked import watch
 
 HOST = "127.0.0.1"

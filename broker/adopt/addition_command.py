@@ -31,9 +31,9 @@ def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], c
     unknown = sorted(given.keys() - set(names))
     if unknown:
         raise click.UsageError(f"--config names topic {unknown[0]}, which is not among those to be added")
-    from ..commands import START_ERRORS
     from ..config.server_config import ServerConfig
-    from ..random_ids import random_uuid
+    from ..server.commands import START_ERRORS
+    from ..server.random_ids import random_uuid
     from . import addition
     from .plan import AdoptionRefusedError
 

@@ -23,8 +23,8 @@ from ...storage.files import READ_ONLY, Files
 from ...storage.log_directories import LogDirectories
 from ...storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from ..config.server_config import ServerConfig
+from ..controller.registration import auto_created
 from ..internal_topics import INTERNAL_TOPICS
-from ..metadata.registration import auto_created
 from ..metadata.service import MetadataService
 from .plan import AdoptionPlan
 from .records import adoption_records

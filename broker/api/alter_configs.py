@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
+from ..controller.configs import alter_configs
 from ..dispatch.request import RequestContext
-from ..metadata.configs import alter_configs
 from ..metadata.service import HasMetadata
 
 API_KEY = ApiKey.ALTER_CONFIGS

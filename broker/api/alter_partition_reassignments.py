@@ -12,8 +12,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
+from ..controller.reassignments import alter_reassignments
 from ..dispatch.request import RequestContext
-from ..metadata.reassignments import alter_reassignments
 from ..metadata.service import HasMetadata
 
 API_KEY = ApiKey.ALTER_PARTITION_REASSIGNMENTS

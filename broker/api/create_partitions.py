@@ -12,9 +12,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
+from ..controller.topic_changes import create_partitions
 from ..dispatch.request import RequestContext
 from ..metadata.service import HasMetadata
-from ..metadata.topic_changes import create_partitions
 
 API_KEY = ApiKey.CREATE_PARTITIONS
 

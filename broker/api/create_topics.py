@@ -13,9 +13,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ..controller.topics import create_topics
 from ..dispatch.request import RequestContext
 from ..metadata.service import HasMetadata
-from ..metadata.topics import create_topics
 
 API_KEY = ApiKey.CREATE_TOPICS
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
+from ..controller.topic_changes import asked_topics, delete_topics
 from ..dispatch.request import RequestContext
 from ..metadata.service import HasMetadata
-from ..metadata.topic_changes import asked_topics, delete_topics
 
 API_KEY = ApiKey.DELETE_TOPICS
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
+from ..controller.elections import elect_leaders
 from ..dispatch.request import RequestContext
-from ..metadata.elections import elect_leaders
 from ..metadata.service import HasMetadata
 
 API_KEY = ApiKey.ELECT_LEADERS

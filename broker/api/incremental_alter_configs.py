@@ -11,8 +11,8 @@ from collections.abc import Callable
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from ..controller.configs import incremental_alter_configs
 from ..dispatch.request import RequestContext
-from ..metadata.configs import incremental_alter_configs
 from ..metadata.service import HasMetadata
 
 API_KEY = ApiKey.INCREMENTAL_ALTER_CONFIGS

@@ -1,6 +1,6 @@
 """What several handlers need of the broker, each part on its own: a handler names what it uses and nothing else.
 
-Owns: the shapes. Never does: anything. Each is a part of :class:`..broker.Broker`.
+Owns: the shapes. Never does: anything. Each is a part of :class:`..server.broker.Broker`.
 """
 
 from typing import Protocol

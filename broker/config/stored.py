@@ -81,7 +81,8 @@ def broker_problem(key: str, text: str) -> str | None:
 
 
 def bad_broker_configs(configs: Mapping[str, str]) -> Iterator[BadConfig]:
-    """The stored dynamic broker configs that are left out; :mod:`..open_access` names those that a start reads."""
+    """The stored dynamic broker configs that are left out; :mod:`..server.open_access` names those that a start
+    reads."""
     for key, text in configs.items():
         reason = None if key in READ_AT_START else broker_problem(key, text)
         if reason is not None:

@@ -1,7 +1,7 @@
 """Says in the log which members a rebalance waits for, once it takes long, and when it is over.
 
-Shell. Owns: what was said of which group. Never does: changing groups. Invariant: one line for each phase of a rebalance that
-takes long, and one when the group has left it.
+Shell. Owns: what was said of which group. Never does: changing groups. Invariant: one line for each phase of a
+rebalance that takes long, and one when the group has left it.
 """
 
 import logging

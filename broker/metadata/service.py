@@ -26,9 +26,18 @@ from ...storage.log_directory import LogDirectory
 from ...storage.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
+from ..controller.directories import Replica, assignment_records, cordoned_records
+from ..controller.elections import elect_at_start
+from ..controller.registration import (
+    abort_record,
+    auto_created,
+    bootstrap_records,
+    producer_id_block,
+    registration_records,
+    stop_records,
+)
+from ..controller.topics import create_topics
 from .decision import Controller, Decision, Response
-from .directories import Replica, assignment_records, cordoned_records
-from .elections import elect_at_start
 from .features import (
     DIRECTORY_ASSIGNMENT_SUPPORTED,
     KRAFT_VERSION,
@@ -39,16 +48,7 @@ from .features import (
 )
 from .image import Endpoint, MetadataDelta, MetadataImage
 from .metadata_log import MetadataLog, PendingSnapshot
-from .registration import (
-    abort_record,
-    auto_created,
-    bootstrap_records,
-    producer_id_block,
-    registration_records,
-    stop_records,
-)
 from .replay import problem_of, publish, replay, replay_aside
-from .topics import create_topics
 from .turns import Turns
 
 logger = logging.getLogger(__name__)

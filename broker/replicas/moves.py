@@ -17,7 +17,7 @@ from ...storage.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
 from ...storage.log_directories import LogDirectories
 from ...storage.log_directory import LogDirectory
 from ...storage.replica_move import ReplicaMove
-from ..metadata.directories import assignment_records
+from ..controller.directories import assignment_records
 from ..metadata.service import MetadataService
 from .group_commit import GroupCommit
 from .hosting import Hosting

@@ -14,7 +14,6 @@ from ...storage.check_command import run
 from ...storage.errors import CorruptCheckpointError
 from ...storage.files import Files
 from ...storage.meta_properties import META_PROPERTIES, MetaProperties, parse_uuid, read_meta_properties, uuid_text
-from .. import random_ids
 from ..config.server_config import ServerConfig
 from ..metadata.features import (
     BOOTSTRAP_FEATURES,
@@ -25,6 +24,7 @@ from ..metadata.features import (
     SUPPORTED_FEATURES,
 )
 from ..metadata.service import controller_endpoint
+from ..server import random_ids
 from .configuration import all_directories, load_configuration, metadata_directory
 from .formatting import bootstrap_snapshot, feature_records, format_directory
 from .release_versions import ELR_DEFAULT_SINCE, SCRAM_SINCE, default_features, level_name, release_level

@@ -1,7 +1,7 @@
 """The transaction coordinator of this broker: all partitions of ``__transaction_state`` that it leads.
 
-Shell. Owns: when markers are written and a transaction is completed. Never does: deciding, I/O. Invariants: no marker is
-written before the outcome is as durable as configured, and no transaction is complete before all of its markers are.
+Shell. Owns: when markers are written and a transaction is completed. Never does: deciding, I/O. Invariants: no marker
+is written before the outcome is as durable as configured, and no transaction is complete before all of its markers are.
 Source: ``TransactionCoordinator``, ``TransactionStateManager``.
 """
 

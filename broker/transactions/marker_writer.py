@@ -1,7 +1,7 @@
 """Writes the markers that end a transaction into every partition it reached.
 
-Shell. Owns: the markers that are still to be written. Never does: deciding an outcome. Invariants: a marker is written again
-and again until its partition has it, or is no more; who ordered them is told when all are durable. Source:
+Shell. Owns: the markers that are still to be written. Never does: deciding an outcome. Invariants: a marker is written
+again and again until its partition has it, or is no more; who ordered them is told when all are durable. Source:
 ``TransactionMarkerChannelManager``.
 """
 

@@ -1,6 +1,7 @@
 """Makes sure that what a producer writes is part of its transaction, before it is written (KIP-890).
 
-Shell. A client of transaction version 2 writes first, and the broker adds the partition to the transaction; an older client
+Shell. A client of transaction version 2 writes first, and the broker adds the partition to the transaction; an older
+client
 adds it itself, and the broker asks whether it did: a batch of a transaction that nobody ends would hold back every
 reader of committed data. Owns: nothing. Invariant: what is let through is part of the transaction at this moment, and
 that is as durable as configured. Source: ``AddPartitionsToTxnManager``, ``ReplicaManager.handleProduceAppend``.

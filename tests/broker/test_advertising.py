@@ -9,7 +9,7 @@ from odradek.broker.config.listeners import Listener
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.network.advertising import canonical_host_name, endpoints
 from odradek.broker.network.listening import BoundListener
-from odradek.broker.serve_options import serve
+from odradek.broker.server.serve_options import serve
 from support.java import java_or_skip, java_source, run_class
 
 NO_NAME = "no-such-machine.invalid"

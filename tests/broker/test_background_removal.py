@@ -5,7 +5,7 @@ import threading
 from itertools import pairwise
 from pathlib import Path
 
-from odradek.broker.background import SEGMENTS_A_STEP, Background
+from odradek.broker.server.background import SEGMENTS_A_STEP, Background
 from odradek.broker.timers.slices import Slices
 from odradek.storage.files import Files
 from odradek.storage.log_config import LogConfig

@@ -19,11 +19,11 @@ from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from odradek.broker.config.security import is_security
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.stored import READ_AT_START
-from odradek.broker.daemon import Daemon
-from odradek.broker.metadata.configs import alter_configs, incremental_alter_configs
-from odradek.broker.metadata.elections import allows_unclean
+from odradek.broker.controller.configs import alter_configs, incremental_alter_configs
+from odradek.broker.controller.elections import allows_unclean
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topics import create_topics
+from odradek.broker.server.broker_server import Daemon
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest

@@ -12,7 +12,7 @@ from support.watched_collections import WatchedBroker
 
 OBJECTS = """
 import gc, sys
-from odradek.broker.full_collections import LONG_MS, FULL, FullCollections
+from odradek.broker.server.full_collections import LONG_MS, FULL, FullCollections
 
 collections = FullCollections(iter(range(0, 10**9, int(LONG_MS * float(sys.argv[1])))).__next__)
 visited = []

@@ -176,7 +176,7 @@ class FailingFiles(ReservedFiles):
 
 @pytest.mark.parametrize("operation", ["write", "sync", "read"])
 def test_an_input_output_error_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str) -> None:
-    monkeypatch.setattr("odradek.broker.daemon.ReservedFiles", FailingFiles)
+    monkeypatch.setattr("odradek.broker.server.broker_server.ReservedFiles", FailingFiles)
     two = Two(tmp_path, {"odradek.acks.all.fsync": "true"})
     try:
         records = two.fill()
@@ -417,7 +417,7 @@ def test_no_new_partition_goes_to_a_directory_without_room_while_another_has_som
 ) -> None:
     """``share``: of the mark of free space, below which producers are refused; below twice that it is low."""
     caplog.set_level("INFO")
-    monkeypatch.setattr("odradek.broker.daemon.ReservedFiles", ShortOfRoom)
+    monkeypatch.setattr("odradek.broker.server.broker_server.ReservedFiles", ShortOfRoom)
     monkeypatch.setattr(ShortOfRoom, "directory", tmp_path / "b")
     two = Two(tmp_path, {"odradek.log.dirs.min.free.bytes": "1000000"})
     try:

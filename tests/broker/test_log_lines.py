@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from odradek.broker.logging_setup import BoundedHandler, JsonFormatter, TextFormatter
+from odradek.broker.server.logging_setup import BoundedHandler, JsonFormatter, TextFormatter
 from odradek.broker.timers.log_lines import (
     BURST_BYTES,
     BYTES_A_SECOND,

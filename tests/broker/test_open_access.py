@@ -11,9 +11,9 @@ from odradek.broker.config.definition import server_keys
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import base_key
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
-from odradek.broker.daemon import Daemon
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.open_access import open_listeners
+from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.open_access import open_listeners
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ClientQuotaRecord,
@@ -157,7 +157,7 @@ def warnings_of_a_start(tmp_path: Path, caplog: pytest.LogCaptureFixture, *keys:
         await daemon.stop()
 
     asyncio.run(body())
-    of_ours = [one for one in caplog.records if one.name == "odradek.broker.open_access"]
+    of_ours = [one for one in caplog.records if one.name == "odradek.broker.server.open_access"]
     assert {one.levelno for one in of_ours} <= {logging.WARNING}
     return "\n".join(one.getMessage() for one in of_ours)
 

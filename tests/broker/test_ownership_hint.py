@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from odradek.broker.commands import ownership_hint
+from odradek.broker.server.commands import ownership_hint
 
 
 def failure(path: Path) -> Exception:

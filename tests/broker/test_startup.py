@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.installed_version import installed_version
-from odradek.broker.random_ids import random_uuid, random_uuid_text
+from odradek.broker.server.installed_version import installed_version
+from odradek.broker.server.random_ids import random_uuid, random_uuid_text
 from support.our_broker import OurBroker
 
 NEVER_AT_START = (
@@ -40,7 +40,7 @@ NEVER_AT_START = (
 
 SERVE_AND_TELL = """
 import gc, os, pathlib, signal, sys
-from odradek.broker import commands, serve_options
+from odradek.broker.server import commands, serve_options
 
 told = pathlib.Path(sys.argv[1])
 write_ready_file = commands.write_ready_file
@@ -65,7 +65,7 @@ def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, s
         run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert run.returncode == 0, run.stderr
     modules = told.read_text().split()
-    assert "odradek.broker.daemon" in modules
+    assert "odradek.broker.server.broker_server" in modules
     assert "odradek.storage.log" in modules
     too_much = [m for m in modules if any(m == never or m.startswith(never + ".") for never in NEVER_AT_START)]
     assert not too_much
@@ -83,10 +83,16 @@ def test_random_ids_are_those_of_version_4() -> None:
 
 
 def test_help_imports_no_broker() -> None:
-    code = "import sys, odradek.broker.serve_options as m; m.parser(); print(*sys.modules)"
+    code = "import sys, odradek.broker.server.serve_options as m; m.parser(); print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
-    assert not loaded & {"asyncio", "uvloop", "importlib.metadata", "odradek.broker.daemon", "odradek.protocol.codec"}
+    assert not loaded & {
+        "asyncio",
+        "uvloop",
+        "importlib.metadata",
+        "odradek.broker.server.broker_server",
+        "odradek.protocol.codec",
+    }
 
 
 def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path: Path) -> None:

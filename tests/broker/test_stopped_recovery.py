@@ -23,7 +23,8 @@ CONFIGS = {"offsets.topic.num.partitions": "1", "num.recovery.threads.per.data.d
 
 STOPPED_WHILE_IT_RECOVERS = """
 import os, signal, sys
-from odradek.broker import recovery_progress, serve_options
+from odradek.broker import recovery_progress
+from odradek.broker.server import serve_options
 
 class Progress(recovery_progress.RecoveryProgress):
     def _log_done(self, directory, key, done, total):
@@ -32,8 +33,8 @@ class Progress(recovery_progress.RecoveryProgress):
             assert self._stop.wait(60), "the event loop does not hear the signal"
         super()._log_done(directory, key, done, total)
 
-import odradek.broker.daemon
-odradek.broker.daemon.RecoveryProgress = Progress
+import odradek.broker.server.broker_server
+odradek.broker.server.broker_server.RecoveryProgress = Progress
 sys.exit(serve_options.serve(sys.argv[1:]))
 """
 

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.broker.warm_up import modules
+from odradek.broker.server.warm_up import modules
 from odradek.broker.worker_code import WorkerCode
 from odradek.protocol.header import encode_request
 from odradek.protocol.messages.metadata import MetadataRequest
@@ -21,8 +21,8 @@ from support.our_broker import OurBroker
 LOADED = """
 import sys
 from importlib import import_module
-import odradek.broker.commands
-from odradek.broker.warm_up import modules
+import odradek.broker.server.commands
+from odradek.broker.server.warm_up import modules
 for name in modules():
     import_module(name)
 for name, module in list(sys.modules.items()):
@@ -39,7 +39,7 @@ NOT_NEEDED = {
 }
 SWAPPED_INSTALLATION = """
 import sys
-from odradek.broker import serve_options, warm_up
+from odradek.broker.server import serve_options, warm_up
 
 class Gone:
     def find_spec(self, name, path=None, target=None):

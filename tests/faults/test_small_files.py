@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from odradek.broker import daemon
-from odradek.broker.commands import START_ERRORS
+from odradek.broker.server import broker_server as daemon
+from odradek.broker.server.commands import START_ERRORS
 from odradek.storage.disk_reserve import ReservedFiles
 from odradek.testing.in_process import InProcessBroker
 from support.asking import Asking

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.commands import START_ERRORS
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.internal_topics import TRANSACTION_STATE_TOPIC
@@ -29,6 +28,7 @@ from odradek.broker.metadata.records import decode_record as decode_metadata
 from odradek.broker.metadata.records import encode_record
 from odradek.broker.metadata.replay import MetadataCorruption, replay
 from odradek.broker.metadata.snapshot import encode_snapshot
+from odradek.broker.server.commands import START_ERRORS
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError

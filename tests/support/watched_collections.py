@@ -46,7 +46,7 @@ class WatchedBroker(OurBroker):
 
 def serve() -> int:
     """The broker's process."""
-    from odradek.broker import full_collections, serve_options
+    from odradek.broker.server import full_collections, serve_options
 
     if LONG_MS_VARIABLE in os.environ:
         full_collections.LONG_MS = float(os.environ[LONG_MS_VARIABLE])

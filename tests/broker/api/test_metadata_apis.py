@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.controller.registration import registration_records
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.metadata.image import Endpoint
-from odradek.broker.metadata.registration import registration_records
 from odradek.broker.metadata.service import MetadataService
 from odradek.protocol.codec import decode, encode
 from odradek.protocol.errors import ErrorCode, KafkaError

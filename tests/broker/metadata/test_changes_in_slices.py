@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.controller.topic_changes import create_partitions, delete_topics
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.decision import Decision
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.topic_changes import create_partitions, delete_topics
-from odradek.broker.metadata.topics import create_topics
 from odradek.broker.metadata.turns import Turns
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.errors import ErrorCode, KafkaError

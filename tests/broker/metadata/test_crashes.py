@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.replay import publish, replay_aside
 from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.topics import create_topics
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     ConfigRecord,

@@ -2,11 +2,11 @@
 
 import pytest
 
+from odradek.broker.controller.elections import elect_at_start, elect_leaders
+from odradek.broker.controller.registration import registration_records, stop_records
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.decision import Controller
-from odradek.broker.metadata.elections import elect_at_start, elect_leaders
 from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage
-from odradek.broker.metadata.registration import registration_records, stop_records
-from odradek.broker.metadata.topics import create_topics
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,

@@ -9,7 +9,6 @@ import pytest
 
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.daemon import Daemon
 from odradek.broker.metadata.format import bootstrap_checkpoint, control_records
 from odradek.broker.metadata.image import (
     DIRECTORY_LOST,
@@ -20,6 +19,7 @@ from odradek.broker.metadata.image import (
 )
 from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.broker.metadata.records import encode_record
+from odradek.broker.server.broker_server import Daemon
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers

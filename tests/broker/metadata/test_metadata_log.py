@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.daemon import Daemon
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.log_reader import NO_OP, MetadataLogError
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
+from odradek.broker.server.broker_server import Daemon
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.metadata_records import ConfigRecord
 from odradek.protocol.records.batch import iterate_headers, stamp

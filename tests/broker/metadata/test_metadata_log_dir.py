@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
-from odradek.broker.daemon import Daemon
-from odradek.broker.metadata.topics import create_topics
+from odradek.broker.controller.topics import create_topics
+from odradek.broker.server.broker_server import Daemon
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import DirectoryLockedError

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.topics import create_topics
 from odradek.broker.storage_tool.format import format_directories
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest

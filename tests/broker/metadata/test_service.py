@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.errors import ConfigError
+from odradek.broker.controller.registration import bootstrap_records
+from odradek.broker.controller.topics import create_topics
 from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.broker.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.broker.metadata.format import control_records
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.records import encode_record
-from odradek.broker.metadata.registration import bootstrap_records
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.service import MetadataService
-from odradek.broker.metadata.topics import create_topics
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,

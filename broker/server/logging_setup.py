@@ -1,6 +1,6 @@
 """The log of the daemon: one line for each event, as text or as JSON, on standard error.
 
-Owns: the handler that bounds what is written. The rules are in :mod:`.timers.log_lines`. Invariant: what clients send
+Owns: the handler that bounds what is written. The rules are in :mod:`..timers.log_lines`. Invariant: what clients send
 neither forges a line nor fills the disk.
 """
 
@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from .timers.log_lines import COUNT_AFTER_S, LeftOut, LineBudgets, message_of, traceback_of
+from ..timers.log_lines import COUNT_AFTER_S, LeftOut, LineBudgets, message_of, traceback_of
 
 TEXT_FORMAT = "[%(asctime)s,%(msecs)03d] %(levelname)s %(message)s (%(name)s)"
 """As Kafka's own log looks: [2026-01-31 23:59:59,999] INFO … (where)."""

@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
-from ..protocol.errors import KafkaError
-from ..storage.due_removals import DueRemovals
-from ..storage.log import Log
-from ..storage.log_directory import LogDirectory
-from .config.server_config import ServerConfig
-from .network.listening import BindError
-from .replicas.group_commit import GroupCommit
-from .timers.loop_timers import LoopTimers
-from .timers.slices import SlicedWork, Slices
-from .worker_code import WorkerCode
+from ...protocol.errors import KafkaError
+from ...storage.due_removals import DueRemovals
+from ...storage.log import Log
+from ...storage.log_directory import LogDirectory
+from ..config.server_config import ServerConfig
+from ..network.listening import BindError
+from ..replicas.group_commit import GroupCommit
+from ..timers.loop_timers import LoopTimers
+from ..timers.slices import SlicedWork, Slices
+from ..worker_code import WorkerCode
 
 if TYPE_CHECKING:
-    from .cleaner import LogCleaner
-    from .metrics.endpoint import MetricsEndpoint
+    from ..cleaner import LogCleaner
+    from ..metrics.endpoint import MetricsEndpoint
 
 logger = logging.getLogger(__name__)
 
@@ -85,8 +85,8 @@ class Background:
         address = config.get_string("odradek.metrics.listener")
         if not address:
             return
-        from .metrics.endpoint import MetricsEndpoint, host_and_port  # what nobody asks for costs no start
-        from .metrics.log_metrics import LogMetrics
+        from ..metrics.endpoint import MetricsEndpoint, host_and_port  # what nobody asks for costs no start
+        from ..metrics.log_metrics import LogMetrics
 
         state = lambda: None if self.cleaner is None else self.cleaner.state  # noqa: E731
         self._metrics = MetricsEndpoint(LogMetrics(self._directories, state, self._clock_ms))
@@ -121,7 +121,7 @@ class Background:
         warm_up.WarmUp(self._timers.schedule, self._worker_code, finished).step()
 
     def _start_cleaner(self, current_config: Callable[[], ServerConfig]) -> None:
-        from .cleaner import LogCleaner  # not before the broker serves
+        from ..cleaner import LogCleaner  # not before the broker serves
 
         self.cleaner = LogCleaner(self._directories, current_config, self._clock_ms, self._worker_code)
         self.cleaner.start()

@@ -6,20 +6,20 @@ Owns: holding the parts together, and the configuration as it is now. Never does
 import logging
 from random import Random
 
-from ..storage.log_directories import LogDirectories
-from .config.server_config import ServerConfig
+from ...storage.log_directories import LogDirectories
+from ..config.server_config import ServerConfig
+from ..fetch.session import FetchSessionCache
+from ..groups.coordinator import GroupCoordinator
+from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
+from ..metadata.service import MetadataService
+from ..network.connections import Connections
+from ..replicas.moves import ReplicaMoves
+from ..replicas.partitions import Partitions
+from ..replicas.record_work import RecordWork
+from ..timers.loop_timers import LoopTimers
+from ..timers.slices import Slices
+from ..transactions.coordinator import TransactionCoordinator
 from .coordinators import Coordinators
-from .fetch.session import FetchSessionCache
-from .groups.coordinator import GroupCoordinator
-from .metadata.image import MetadataDelta, MetadataImage, ResourceType
-from .metadata.service import MetadataService
-from .network.connections import Connections
-from .replicas.moves import ReplicaMoves
-from .replicas.partitions import Partitions
-from .replicas.record_work import RecordWork
-from .timers.loop_timers import LoopTimers
-from .timers.slices import Slices
-from .transactions.coordinator import TransactionCoordinator
 
 logger = logging.getLogger(__name__)
 

@@ -2,10 +2,10 @@
 
 import logging
 
-from .config.definition import client_metrics_keys, group_keys, topic_keys
-from .config.stored import bad_broker_configs, bad_configs
-from .metadata.image import MetadataImage, ResourceType
-from .timers.log_lines import TEXT_MAX_CHARACTERS, cut, quoted
+from ..config.definition import client_metrics_keys, group_keys, topic_keys
+from ..config.stored import bad_broker_configs, bad_configs
+from ..timers.log_lines import TEXT_MAX_CHARACTERS, cut, quoted
+from .image import MetadataImage, ResourceType
 
 logger = logging.getLogger(__name__)
 

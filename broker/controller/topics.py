@@ -14,11 +14,11 @@ from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsRespons
 from ...protocol.steps import Steps
 from ..config.definition import server_keys, topic_keys
 from ..config.describe import ConfigSource, describe_topic
+from ..metadata.decision import NAMES_A_STEP, ApiError, Controller, Decision, counted
+from ..metadata.image import METADATA_TOPIC, MetadataImage, ResourceType
+from ..metadata.topic_names import check_topic_name, may_collide, unified
 from .configs import ConfigOperation, OperationType, alter_resource
-from .decision import NAMES_A_STEP, ApiError, Controller, Decision, counted
-from .image import METADATA_TOPIC, MetadataImage, ResourceType
 from .placement import PLACED_A_STEP, Placer
-from .topic_names import check_topic_name, may_collide, unified
 
 USE_DEFAULT = -1
 MAX_PARTITIONS_PER_BATCH = 10_000

@@ -7,9 +7,9 @@ answered after the last step (``metadata/service.py``). Source: ``BrokerMetadata
 import asyncio
 from collections.abc import Callable, Iterator
 
+from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
+from ..replicas.hosting import Hosting
 from .broker import Broker
-from .metadata.image import MetadataDelta, MetadataImage, ResourceType
-from .replicas.hosting import Hosting
 
 
 class MetadataReactions:

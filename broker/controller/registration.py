@@ -18,11 +18,11 @@ from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest
 from ..config.server_config import ServerConfig
 from ..internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
-from .decision import Controller
+from ..metadata.decision import Controller
+from ..metadata.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
+from ..metadata.image import Endpoint, MetadataImage, ResourceType
+from ..metadata.replay import FENCE, UNFENCE
 from .elections import leave_partition
-from .features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
-from .image import Endpoint, MetadataImage, ResourceType
-from .replay import FENCE, UNFENCE
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 """``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""

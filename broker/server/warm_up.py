@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from .dispatch.served import SERVED
-from .timers.timer_queue import TimerHandle
-from .worker_code import WorkerCode
+from ..dispatch.served import SERVED
+from ..timers.timer_queue import TimerHandle
+from ..worker_code import WorkerCode
 
 logger = logging.getLogger(__name__)
 

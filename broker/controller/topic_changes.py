@@ -15,8 +15,8 @@ from ...protocol.messages.topics import (
     DeleteTopicsResponse,
 )
 from ...protocol.steps import Steps
-from .decision import NO_ERROR, ApiError, Controller, Decision, counted
-from .image import MetadataImage, TopicImage
+from ..metadata.decision import NO_ERROR, ApiError, Controller, Decision, counted
+from ..metadata.image import MetadataImage, TopicImage
 from .placement import PLACED_A_STEP, Placer
 from .topics import MAX_PARTITIONS_PER_BATCH, all_fenced
 

@@ -8,29 +8,29 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..protocol.records.compression import CompressionType
-from ..protocol.steps import Steps
-from .config.errors import ConfigError
-from .config.server_config import ServerConfig
-from .coordinator.coordinator import Coordinator
-from .coordinator.interfaces import Timers
-from .coordinator.partition_log import PartitionLog
-from .groups.config import GroupCoordinatorConfig
-from .groups.consumer.topics import GroupTopics
-from .groups.coordinator import GroupCoordinator
-from .internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from .metadata.features import TRANSACTION_VERSION
-from .metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
-from .metadata.service import MetadataService
+from ...protocol.records.compression import CompressionType
+from ...protocol.steps import Steps
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from ..coordinator.coordinator import Coordinator
+from ..coordinator.interfaces import Timers
+from ..coordinator.partition_log import PartitionLog
+from ..groups.config import GroupCoordinatorConfig
+from ..groups.consumer.topics import GroupTopics
+from ..groups.coordinator import GroupCoordinator
+from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from ..metadata.features import TRANSACTION_VERSION
+from ..metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
+from ..metadata.service import MetadataService
+from ..replicas.partition import Partition
+from ..replicas.partitions import Partitions
+from ..transactions.config import TransactionCoordinatorConfig
+from ..transactions.coordinator import TransactionCoordinator
+from ..transactions.marker_writer import MarkerWriter
 from .random_ids import random_uuid_text
-from .replicas.partition import Partition
-from .replicas.partitions import Partitions
-from .transactions.config import TransactionCoordinatorConfig
-from .transactions.coordinator import TransactionCoordinator
-from .transactions.marker_writer import MarkerWriter
 
 if TYPE_CHECKING:
-    from .groups.rebalance_watch import RebalanceWatch
+    from ..groups.rebalance_watch import RebalanceWatch
 
 LOOK_EVERY_MS = 5_000
 """How often groups are looked at for rebalances that take long."""
@@ -93,7 +93,7 @@ class Coordinators:
 
     def _watch_rebalances(self) -> None:
         if self._rebalance_watch is None:
-            from .groups.rebalance_watch import RebalanceWatch  # here: it costs no start
+            from ..groups.rebalance_watch import RebalanceWatch  # here: it costs no start
 
             self._rebalance_watch = RebalanceWatch()
         self._rebalance_watch.look(self.groups.cores(), self._clock_ms())

@@ -15,20 +15,20 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..protocol.errors import KafkaError
-from ..storage.disk_reserve import FULL
-from ..storage.errors import CorruptCheckpointError, DirectoryLockedError
-from .config.errors import ConfigError
-from .config.server_config import ServerConfig
-from .daemon import Daemon
-from .dispatch.read_only import ReadOnlyMode
+from ...protocol.errors import KafkaError
+from ...storage.disk_reserve import FULL
+from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from ..dispatch.read_only import ReadOnlyMode
+from ..metadata.log_reader import MetadataLogError
+from ..network.descriptor_limit import raise_descriptor_limit
+from ..network.listening import BindError
+from ..recovery_progress import RecoveryStopped
+from .broker_server import Daemon
 from .full_collections import FullCollections
 from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
-from .metadata.log_reader import MetadataLogError
-from .network.descriptor_limit import raise_descriptor_limit
-from .network.listening import BindError
-from .recovery_progress import RecoveryStopped
 
 START_ERRORS = (
     BindError,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from ...protocol.messages.structure import Message
-from .decision import Controller
+from ..metadata.decision import Controller
+from ..metadata.features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
+from ..metadata.image import MetadataImage, PartitionImage
 from .elections import leave_partition
-from .features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
-from .image import MetadataImage, PartitionImage
 
 Replica = tuple[bytes, int]
 """Topic id and partition index of a replica of this broker."""

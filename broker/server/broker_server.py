@@ -15,52 +15,52 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from ..protocol.steps import run_to_end
-from ..storage.disk_reserve import ReservedFiles
-from ..storage.errors import StorageError
-from ..storage.log_config import MAX_INT64, LogConfig
-from ..storage.log_directories import LogDirectories
-from ..storage.log_directory import LogDirectory
+from ...protocol.steps import run_to_end
+from ...storage.disk_reserve import ReservedFiles
+from ...storage.errors import StorageError
+from ...storage.log_config import MAX_INT64, LogConfig
+from ...storage.log_directories import LogDirectories
+from ...storage.log_directory import LogDirectory
+from ..config.definition import dynamic_only_keys
+from ..config.security import refuse_unserved_security
+from ..config.server_config import ServerConfig
+from ..config.stored import served_value
+from ..config.topic_config import log_config_for
+from ..controller.directories import cordoned_records
+from ..directory_failures import DirectoryFailures
+from ..directory_identity import cordoned_paths, identify
+from ..disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
+from ..disk_watch import DiskWatch
+from ..dispatch.dispatch import Dispatcher
+from ..dispatch.read_only import ReadOnlyMode
+from ..internal_topics import OFFSETS_TOPIC
+from ..metadata.image import Endpoint, MetadataImage, ResourceType
+from ..metadata.service import MetadataService
+from ..metadata.snapshot_generator import SnapshotGenerator
+from ..metadata.stored_configs import log_bad_configs
+from ..network.acceptor import Acceptor
+from ..network.advertising import endpoints
+from ..network.connection import Connection
+from ..network.connections import Connections
+from ..network.descriptor_limit import descriptor_shares
+from ..network.listening import BoundListener, bind
+from ..network.unread import Unread
+from ..recovery_progress import RecoveryProgress
+from ..replicas.group_commit import GroupCommit
+from ..replicas.hosting import Hosting
+from ..replicas.moves import THROTTLE_KEY, ReplicaMoves
+from ..replicas.partitions import Partitions
+from ..retention_warnings import RetentionWarnings
+from ..timers.loop_timers import LoopTimers
+from ..timers.patient_timers import PatientTimers, suspended_ms
+from ..timers.slices import Slices, monotonic_ms
+from ..timers.stall_watch import StallWatch
 from .background import Background
 from .broker import Broker, config_under
-from .config.definition import dynamic_only_keys
-from .config.security import refuse_unserved_security
-from .config.server_config import ServerConfig
-from .config.stored import served_value
-from .config.topic_config import log_config_for
 from .coordinators import Coordinators
-from .directory_failures import DirectoryFailures
-from .directory_identity import cordoned_paths, identify
-from .disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
-from .disk_watch import DiskWatch
-from .dispatch.dispatch import Dispatcher
-from .dispatch.read_only import ReadOnlyMode
-from .internal_topics import OFFSETS_TOPIC
-from .metadata.directories import cordoned_records
-from .metadata.image import Endpoint, MetadataImage, ResourceType
-from .metadata.service import MetadataService
-from .metadata.snapshot_generator import SnapshotGenerator
-from .metadata_reactions import MetadataReactions
-from .network.acceptor import Acceptor
-from .network.advertising import endpoints
-from .network.connection import Connection
-from .network.connections import Connections
-from .network.descriptor_limit import descriptor_shares
-from .network.listening import BoundListener, bind
-from .network.unread import Unread
+from .metadata_publisher import MetadataReactions
 from .open_access import warn_of_open_access
 from .random_ids import random_uuid
-from .recovery_progress import RecoveryProgress
-from .replicas.group_commit import GroupCommit
-from .replicas.hosting import Hosting
-from .replicas.moves import THROTTLE_KEY, ReplicaMoves
-from .replicas.partitions import Partitions
-from .retention_warnings import RetentionWarnings
-from .stored_configs import log_bad_configs
-from .timers.loop_timers import LoopTimers
-from .timers.patient_timers import PatientTimers, suspended_ms
-from .timers.slices import Slices, monotonic_ms
-from .timers.stall_watch import StallWatch
 
 logger = logging.getLogger(__name__)
 

@@ -7,14 +7,14 @@ enforces what its metadata holds.
 import logging
 from collections.abc import Iterable, Iterator
 
-from ..protocol.messages.metadata_records import (
+from ...protocol.messages.metadata_records import (
     AccessControlEntryRecord,
     DelegationTokenRecord,
     UserScramCredentialRecord,
 )
-from .config.security import carried_configs
-from .config.stored import READ_AT_START
-from .metadata.image import MetadataImage, ResourceType
+from ..config.security import carried_configs
+from ..config.stored import READ_AT_START
+from ..metadata.image import MetadataImage, ResourceType
 
 logger = logging.getLogger(__name__)
 

@@ -24,10 +24,10 @@ from ..config.definition import server_keys, topic_keys
 from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.topic_config import validate_topic_configs
-from .decision import NO_ERROR, ApiError, Controller, Decision, counted
-from .features import ELIGIBLE_LEADER_REPLICAS_VERSION
-from .image import ConfigResource, MetadataImage, ResourceType
-from .topic_names import check_topic_name
+from ..metadata.decision import NO_ERROR, ApiError, Controller, Decision, counted
+from ..metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from ..metadata.image import ConfigResource, MetadataImage, ResourceType
+from ..metadata.topic_names import check_topic_name
 
 MAX_VALUE_LENGTH = 32767
 MIN_INSYNC_REPLICAS = "min.insync.replicas"

@@ -15,12 +15,12 @@ from ...protocol.messages.topics import (
     AlterPartitionReassignmentsResponse,
 )
 from ...protocol.steps import Steps
-from .decision import ApiError, Controller, Decision
+from ..metadata.decision import ApiError, Controller, Decision
+from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
+from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from ..metadata.replay import NO_LEADER_CHANGE
 from .elections import allows_unclean, electable
-from .features import DIRECTORY_ASSIGNMENT_SUPPORTED
-from .image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from .placement import Placer
-from .replay import NO_LEADER_CHANGE
 
 Answer = AlterPartitionReassignmentsResponse
 
