@@ -19,9 +19,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "do what a start does about damage; --dry-run only says it",
     ),
     "explain": ("odradek.broker.storage_tool.explain:explain", "say what each topic keeps, why, and until when"),
-    "adopt": ("odradek.broker.adopt.command:adopt", "serve the disks of a dead broker without its metadata"),
+    "adopt": (
+        "odradek.broker.storage_tool.adopt.command:adopt",
+        "serve the disks of a dead broker without its metadata",
+    ),
     "add-topics": (
-        "odradek.broker.adopt.addition_command:add_topics_command",
+        "odradek.broker.storage_tool.adopt.addition_command:add_topics_command",
         "make the metadata know topics whose partitions were put into a directory",
     ),
 }

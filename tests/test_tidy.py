@@ -16,12 +16,12 @@ GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 
 # What must say `Pure.` (tests/tools/purity.py): a package in its `__init__.py`, a module itself or in its package.
 CORES = [
-    "broker/adopt/found.py",
-    "broker/adopt/plan.py",
-    "broker/adopt/records.py",
-    "broker/cleaner_state.py",
+    "broker/storage_tool/adopt/found.py",
+    "broker/storage_tool/adopt/plan.py",
+    "broker/storage_tool/adopt/records.py",
+    "broker/cleaner/state.py",
     "broker/groups/consumer/",
-    "broker/disk_space.py",
+    "broker/log_dirs/disk_space.py",
     "broker/fetch/read.py",
     "broker/fetch/session.py",
     "broker/fetch/wait.py",

@@ -13,9 +13,9 @@ from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
+from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from ..dispatch.request import RequestContext
-from ..internal_topics import OFFSETS_TOPIC
 from ..transactions.add_partitions import add_partitions
 from .needs import HasGroupCoordinator, HasTransactionCoordinator
 

@@ -15,9 +15,9 @@ from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import is_internal
 from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from ..dispatch.request import RequestContext
-from ..internal_topics import is_internal
 from ..metadata.image import MetadataImage
 from ..transactions.add_partitions import add_partitions, verify_partitions
 from ..transactions.transaction import EPOCH_BUMP_SINCE, TopicPartition

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import is_internal
 from ...protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResponse
 from ..dispatch.request import RequestContext
-from ..internal_topics import is_internal
 from ..replicas.partitions import Partitions
 from .needs import HasPartitions
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
+from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from ...protocol.steps import Steps
 from ..dispatch.request import RequestContext
-from ..internal_topics import is_internal
 from ..metadata.authorized_operations import TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
 from ..metadata.partition_view import offline_replicas

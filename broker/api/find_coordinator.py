@@ -11,10 +11,10 @@ from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
-from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ..metadata.image import MetadataImage
 from .look_ups import look_up_all
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
+from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.steps import Steps
 from ..dispatch.request import RequestContext
-from ..internal_topics import is_internal
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from ..metadata.partition_view import offline_replicas

@@ -20,6 +20,7 @@ from typing import Protocol, cast
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import is_internal
 from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError
@@ -28,7 +29,6 @@ from ...storage.append_plan import InspectionNeededError
 from ...storage.log import AppendOrigin
 from ..config.server_config import ServerConfig
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
-from ..internal_topics import is_internal
 from ..produce.transaction import Refusals, join, producer_of
 from ..produce.work import Answer, Later, ProduceWork, refused
 from ..replicas.append_queue import LARGE_APPEND_BYTES

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from ..dispatch.request import RequestContext
 from ..groups.coordinator import GroupShard
@@ -25,7 +26,6 @@ from ..groups.offsets.transactional_commit import (
     TransactionalTopicCommit,
     commit_transactional_offsets,
 )
-from ..internal_topics import OFFSETS_TOPIC
 from ..metadata.image import MetadataImage
 from ..transactions.membership import Errors, Membership, Support
 from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator

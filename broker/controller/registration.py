@@ -6,6 +6,7 @@ Pure. Source: BootstrapMetadata, ClusterControlManager.registerBroker, BrokerLif
 from collections.abc import Sequence
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BrokerRegistrationChangeRecord,
@@ -17,7 +18,6 @@ from ...protocol.messages.metadata_records import (
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest
 from ..config.server_config import ServerConfig
-from ..internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC
 from ..metadata.decision import Controller
 from ..metadata.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
 from ..metadata.image import Endpoint, MetadataImage, ResourceType

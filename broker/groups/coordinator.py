@@ -6,12 +6,12 @@ Shell. Never does: deciding, I/O. Source: ``GroupCoordinatorService``.
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.records.compression import CompressionType
 from ...protocol.steps import Steps
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.interfaces import Timers
 from ..coordinator.shard import CoordinatorShard, ShardState
-from ..internal_topics import OFFSETS_TOPIC
 from .config import GroupCoordinatorConfig
 from .consumer.topics import GroupTopics, no_topics
 from .core import GroupCore

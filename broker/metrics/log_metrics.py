@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from ...storage.log import Log
 from ...storage.log_directory import LogDirectory
-from ..cleaner_state import CleanerState
+from ..cleaner.state import CleanerState
 from .pieces import Sample, in_pieces
 from .space_metrics import space_metrics
 

@@ -1,7 +1,7 @@
 """The metrics of room on the disks: free, kept back, and whether producers are refused.
 
 Never does: deciding; the values are read when somebody asks. Kafka has no such metrics, so the names begin with
-``odradek_``. Source: broker/disk_watch.py; docs/disk-space.md.
+``odradek_``. Source: broker/log_dirs/disk_watch.py; docs/disk-space.md.
 """
 
 from collections.abc import Iterable, Sequence

@@ -15,15 +15,15 @@ from ...protocol.errors import KafkaError
 from ...storage.due_removals import DueRemovals
 from ...storage.log import Log
 from ...storage.log_directory import LogDirectory
+from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
 from ..network.listening import BindError
 from ..replicas.group_commit import GroupCommit
 from ..timers.loop_timers import LoopTimers
 from ..timers.slices import SlicedWork, Slices
-from ..worker_code import WorkerCode
 
 if TYPE_CHECKING:
-    from ..cleaner import LogCleaner
+    from ..cleaner.cleaner import LogCleaner
     from ..metrics.endpoint import MetricsEndpoint
 
 logger = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ class Background:
         warm_up.WarmUp(self._timers.schedule, self._worker_code, finished).step()
 
     def _start_cleaner(self, current_config: Callable[[], ServerConfig]) -> None:
-        from ..cleaner import LogCleaner  # not before the broker serves
+        from ..cleaner.cleaner import LogCleaner  # not before the broker serves
 
         self.cleaner = LogCleaner(self._directories, current_config, self._clock_ms, self._worker_code)
         self.cleaner.start()

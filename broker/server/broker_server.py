@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.steps import run_to_end
 from ...storage.disk_reserve import ReservedFiles
 from ...storage.errors import StorageError
@@ -27,13 +28,14 @@ from ..config.server_config import ServerConfig
 from ..config.stored import served_value
 from ..config.topic_config import log_config_for
 from ..controller.directories import cordoned_records
-from ..directory_failures import DirectoryFailures
-from ..directory_identity import cordoned_paths, identify
-from ..disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
-from ..disk_watch import DiskWatch
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
-from ..internal_topics import OFFSETS_TOPIC
+from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
+from ..log_dirs.disk_watch import DiskWatch
+from ..log_dirs.failures import DirectoryFailures
+from ..log_dirs.identity import cordoned_paths, identify
+from ..log_dirs.recovery import RecoveryProgress
+from ..log_dirs.retention_warnings import RetentionWarnings
 from ..metadata.image import Endpoint, MetadataImage, ResourceType
 from ..metadata.service import MetadataService
 from ..metadata.snapshot_generator import SnapshotGenerator
@@ -45,12 +47,10 @@ from ..network.connections import Connections
 from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
 from ..network.unread import Unread
-from ..recovery_progress import RecoveryProgress
 from ..replicas.group_commit import GroupCommit
 from ..replicas.hosting import Hosting
 from ..replicas.moves import THROTTLE_KEY, ReplicaMoves
 from ..replicas.partitions import Partitions
-from ..retention_warnings import RetentionWarnings
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers, suspended_ms
 from ..timers.slices import Slices, monotonic_ms

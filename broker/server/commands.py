@@ -21,10 +21,10 @@ from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..dispatch.read_only import ReadOnlyMode
+from ..log_dirs.recovery import RecoveryStopped
 from ..metadata.log_reader import MetadataLogError
 from ..network.descriptor_limit import raise_descriptor_limit
 from ..network.listening import BindError
-from ..recovery_progress import RecoveryStopped
 from .broker_server import Daemon
 from .full_collections import FullCollections
 from .installed_version import installed_version

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.records.compression import CompressionType
 from ...protocol.steps import Steps
 from ..config.errors import ConfigError
@@ -18,7 +19,6 @@ from ..coordinator.partition_log import PartitionLog
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.consumer.topics import GroupTopics
 from ..groups.coordinator import GroupCoordinator
-from ..internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ..metadata.features import TRANSACTION_VERSION
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
 from ..metadata.service import MetadataService

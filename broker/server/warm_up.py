@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
+from ..cleaner.worker_code import WorkerCode
 from ..dispatch.served import SERVED
 from ..timers.timer_queue import TimerHandle
-from ..worker_code import WorkerCode
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ AFTER = (
     "odradek.storage.compaction.order",
     "odradek.storage.compaction.live_round",
     "odradek.storage.compaction.worker",
-    "odradek.broker.cleaner",
+    "odradek.broker.cleaner.cleaner",
     "difflib",
     "ipaddress",
     "pdb",

@@ -23,7 +23,7 @@ from ...storage.log import Log
 from ...storage.log_config import LogConfig
 from ...storage.log_directory import LogDirectory
 from ..config.server_config import ServerConfig
-from ..disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
+from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
 from ..metadata.log_reader import MetadataLogError
 from ..metadata.replay import MetadataCorruption
 from .configuration import all_directories, load_configuration

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ...storage.log_config import LogConfig
-from ..disk_space import in_words
+from ..log_dirs.disk_space import in_words
 
 DAY_MS = 86_400_000
 LONG_MS = 100 * 365 * DAY_MS

@@ -17,7 +17,7 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.files import Files
 from ...storage.lock_holder import lock_holder
 from ...storage.meta_properties import MetaProperties, read_clean_shutdown, read_meta_properties, uuid_text
-from ..disk_space import in_words
+from ..log_dirs.disk_space import in_words
 from .configuration import all_directories, load_configuration
 
 

@@ -8,10 +8,10 @@ Source: ``TransactionCoordinator``, ``TransactionStateManager``.
 from collections.abc import Callable
 from functools import partial
 
+from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from ..coordinator.coordinator import Coordinator, LogOpener
 from ..coordinator.interfaces import CoordinatorLog, Timers
 from ..coordinator.shard import CoordinatorShard, ShardState
-from ..internal_topics import TRANSACTION_STATE_TOPIC
 from .config import TransactionCoordinatorConfig
 from .core import TransactionCore
 from .effects import MarkerOrder, TransactionEffects

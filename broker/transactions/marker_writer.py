@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import partial
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from ..coordinator.interfaces import CoordinatorLog, Timers
 from ..groups.coordinator import GroupCoordinator
-from ..internal_topics import OFFSETS_TOPIC
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .effects import MarkerOrder

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cleaner import LogCleaner
-from odradek.broker.cleaner_state import FIRST_RETRY_MS
-from odradek.broker.cleaner_worker import THREAD_BYTES
+from odradek.broker.cleaner.cleaner import LogCleaner
+from odradek.broker.cleaner.state import FIRST_RETRY_MS
+from odradek.broker.cleaner.worker import THREAD_BYTES
+from odradek.broker.cleaner.worker_code import WorkerCode
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.log_metrics import LogMetrics
 from odradek.broker.network.listening import BindError
 from odradek.broker.server.broker_server import Daemon
-from odradek.broker.worker_code import WorkerCode
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records

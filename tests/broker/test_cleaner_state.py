@@ -1,6 +1,6 @@
 """What the cleaner remembers of partitions that can't be cleaned."""
 
-from odradek.broker.cleaner_state import FIRST_RETRY_MS, LAST_RETRY_MS, CleanerState, RoundStats
+from odradek.broker.cleaner.state import FIRST_RETRY_MS, LAST_RETRY_MS, CleanerState, RoundStats
 
 KEY = ("topic", 0)
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from odradek.broker.disk_space import (
+from odradek.broker.log_dirs.disk_space import (
     FULL_LOOK_MS,
     LONGEST_LOOK_MS,
     SHORTEST_LOOK_MS,

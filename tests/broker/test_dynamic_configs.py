@@ -293,7 +293,7 @@ def test_recovery_uses_the_threads_that_were_set(tmp_path: Path, monkeypatch: py
         assert alter(daemon, {"num.recovery.threads.per.data.dir": "4"}) == (ErrorCode.NONE, None)
 
     run(tmp_path, change, kill=True)
-    from odradek.broker import recovery_progress
+    from odradek.broker.log_dirs import recovery as recovery_progress
 
     real = recovery_progress.RecoveryProgress.recover
 

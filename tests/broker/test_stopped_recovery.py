@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.recovery_progress import RecoveryProgress, RecoveryStopped
+from odradek.broker.log_dirs.recovery import RecoveryProgress, RecoveryStopped
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
@@ -23,10 +23,10 @@ CONFIGS = {"offsets.topic.num.partitions": "1", "num.recovery.threads.per.data.d
 
 STOPPED_WHILE_IT_RECOVERS = """
 import os, signal, sys
-from odradek.broker import recovery_progress
+from odradek.broker.log_dirs import recovery
 from odradek.broker.server import serve_options
 
-class Progress(recovery_progress.RecoveryProgress):
+class Progress(recovery.RecoveryProgress):
     def _log_done(self, directory, key, done, total):
         if done == 4:
             os.kill(os.getpid(), signal.SIGTERM)

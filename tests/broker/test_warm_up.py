@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.broker.cleaner.worker_code import WorkerCode
 from odradek.broker.server.warm_up import modules
-from odradek.broker.worker_code import WorkerCode
 from odradek.protocol.header import encode_request
 from odradek.protocol.messages.metadata import MetadataRequest
 from support.our_broker import OurBroker

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import groups, metadata_records, transactions
 from odradek.protocol.records.builder import BatchBuilder
 from parity.side import Side, produce_request

@@ -21,7 +21,6 @@ from typing import Any
 
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
-from odradek.broker.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.broker.metadata.features import levels_problem
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.records import decode_record as decode_metadata
@@ -32,6 +31,7 @@ from odradek.broker.server.commands import START_ERRORS
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import consumer_groups, groups, transactions
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder

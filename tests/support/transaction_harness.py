@@ -15,12 +15,12 @@ from typing import Any
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.coordinator import GroupCoordinator
-from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
 from odradek.broker.transactions.coordinator import TransactionCoordinator
 from odradek.broker.transactions.marker_writer import MarkerWriter
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.batch import BatchHeader, read_header, stamp
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.producer_state import ProducerState

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.adopt.found import FoundDirectory, FoundIdentity, FoundPartition
-from odradek.broker.adopt.plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
-from odradek.broker.adopt.records import adoption_records
 from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.metadata.features import record_version
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.records import decode_record, encode_record
 from odradek.broker.metadata.replay import replay
+from odradek.broker.storage_tool.adopt.found import FoundDirectory, FoundIdentity, FoundPartition
+from odradek.broker.storage_tool.adopt.plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
+from odradek.broker.storage_tool.adopt.records import adoption_records
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
 
 OFFSETS = "__consumer_offsets"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.adopt.found import FoundDirectory, FoundPartition
-from odradek.broker.adopt.survey import Survey, survey
+from odradek.broker.storage_tool.adopt.found import FoundDirectory, FoundPartition
+from odradek.broker.storage_tool.adopt.survey import Survey, survey
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptCheckpointError

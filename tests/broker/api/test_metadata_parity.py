@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.internal_topics import OFFSETS_TOPIC
+from odradek.protocol.internal_topics import OFFSETS_TOPIC
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
     DescribeConfigsRequest,

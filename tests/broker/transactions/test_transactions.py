@@ -2,11 +2,11 @@
 
 import pytest
 
-from odradek.broker.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.broker.transactions.records import decode_record
 from odradek.broker.transactions.transaction import LAST_USABLE_EPOCH, MAX_EPOCH
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages import groups, transactions
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder

@@ -9,13 +9,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from ..protocol.errors import KafkaError
-from ..storage.log_directories import LogDirectories
-from ..storage.log_directory import LogDirectory
-from .controller.directories import offline_records
-from .metadata.service import MetadataService
-from .replicas.hosting import Hosting
-from .replicas.partition import Partition
+from ...protocol.errors import KafkaError
+from ...storage.log_directories import LogDirectories
+from ...storage.log_directory import LogDirectory
+from ..controller.directories import offline_records
+from ..metadata.service import MetadataService
+from ..replicas.hosting import Hosting
+from ..replicas.partition import Partition
 
 logger = logging.getLogger(__name__)
 

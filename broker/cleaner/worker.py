@@ -11,10 +11,10 @@ import threading
 import time
 from asyncio.subprocess import PIPE
 
-from ..protocol.errors import ErrorCode, KafkaError
-from ..storage.compaction.live_round import LiveRound
-from ..storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
-from ..storage.compaction.pace import CleaningStoppedError, Pace
+from ...protocol.errors import ErrorCode, KafkaError
+from ...storage.compaction.live_round import LiveRound
+from ...storage.compaction.order import CleaningOrder, CleaningOutcome, carry_out
+from ...storage.compaction.pace import CleaningStoppedError, Pace
 from .worker_code import WorkerCode
 
 THREAD_BYTES = 1 << 20

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from ..protocol.errors import KafkaError
-from ..protocol.steps import Steps, run_to_end
-from ..storage.log import Log
-from ..storage.log_retention import SegmentFacts
-from .disk_space import CAP_KEY
-from .groups.coordinator import GroupCoordinator
-from .groups.offsets.retention_risk import (
+from ...protocol.errors import KafkaError
+from ...protocol.steps import Steps, run_to_end
+from ...storage.log import Log
+from ...storage.log_retention import SegmentFacts
+from ..groups.coordinator import GroupCoordinator
+from ..groups.offsets.retention_risk import (
     GroupAtRisk,
     Removal,
     SaidBefore,
@@ -22,9 +21,10 @@ from .groups.offsets.retention_risk import (
     groups_at_risk,
     upcoming_removals,
 )
-from .replicas.partitions import Partitions
-from .timers.loop_timers import LoopTimers
-from .timers.slices import SlicedWork, Slices
+from ..replicas.partitions import Partitions
+from ..timers.loop_timers import LoopTimers
+from ..timers.slices import SlicedWork, Slices
+from .disk_space import CAP_KEY
 
 logger = logging.getLogger(__name__)
 

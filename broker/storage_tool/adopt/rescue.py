@@ -8,18 +8,18 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ...storage.files import Files
-from ...storage.meta_properties import uuid_text
-from ...storage.overlay_files import OverlayFiles
-from ..config.errors import ConfigError
-from ..config.security import refuse_unserved_security
-from ..config.server_config import ServerConfig
-from ..dispatch.read_only import ReadOnlyMode
-from ..internal_topics import INTERNAL_TOPICS
-from ..server.broker_server import clock_ms
-from ..server.commands import START_ERRORS, loop_factory, run
-from ..server.logging_setup import set_up_logging
-from ..server.random_ids import random_uuid
+from ....protocol.internal_topics import INTERNAL_TOPICS
+from ....storage.files import Files
+from ....storage.meta_properties import uuid_text
+from ....storage.overlay_files import OverlayFiles
+from ...config.errors import ConfigError
+from ...config.security import refuse_unserved_security
+from ...config.server_config import ServerConfig
+from ...dispatch.read_only import ReadOnlyMode
+from ...server.broker_server import clock_ms
+from ...server.commands import START_ERRORS, loop_factory, run
+from ...server.logging_setup import set_up_logging
+from ...server.random_ids import random_uuid
 from .addition import check_configs
 from .adoption import Locks, adopt
 from .plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption

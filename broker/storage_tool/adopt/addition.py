@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from ...protocol.messages.structure import Message
-from ...storage.errors import StorageError
-from ...storage.files import Files
-from ...storage.log_directories import LogDirectories
-from ...storage.meta_properties import uuid_text
-from ..config.server_config import ServerConfig
-from ..internal_topics import INTERNAL_TOPICS
-from ..metadata.service import MetadataService
+from ....protocol.internal_topics import INTERNAL_TOPICS
+from ....protocol.messages.structure import Message
+from ....storage.errors import StorageError
+from ....storage.files import Files
+from ....storage.log_directories import LogDirectories
+from ....storage.meta_properties import uuid_text
+from ...config.server_config import ServerConfig
+from ...metadata.service import MetadataService
 from .bounds import config_problems
 from .found import FoundDirectory
 from .plan import AdoptedTopic, AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption

@@ -10,11 +10,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from ..protocol.errors import KafkaError
-from ..storage.disk_reserve import ReservedFiles, reserve_size
-from ..storage.disk_usage import allocated_bytes
-from ..storage.log import Log
-from ..storage.log_directory import LogDirectory
+from ...protocol.errors import KafkaError
+from ...storage.disk_reserve import ReservedFiles, reserve_size
+from ...storage.disk_usage import allocated_bytes
+from ...storage.log import Log
+from ...storage.log_directory import LogDirectory
+from ..timers.loop_timers import LoopTimers
 from .disk_space import (
     CAP_KEY,
     MIN_FREE_KEY,
@@ -30,7 +31,6 @@ from .disk_space import (
     next_state,
     oldest_segments,
 )
-from .timers.loop_timers import LoopTimers
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ...storage.check_command import run
+from ....storage.check_command import run
 from .command import topic_configs
 
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -31,9 +31,9 @@ def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], c
     unknown = sorted(given.keys() - set(names))
     if unknown:
         raise click.UsageError(f"--config names topic {unknown[0]}, which is not among those to be added")
-    from ..config.server_config import ServerConfig
-    from ..server.commands import START_ERRORS
-    from ..server.random_ids import random_uuid
+    from ...config.server_config import ServerConfig
+    from ...server.commands import START_ERRORS
+    from ...server.random_ids import random_uuid
     from . import addition
     from .plan import AdoptionRefusedError
 

@@ -1,0 +1,1 @@
+"""When a log is cleaned, and by which process. Kafka: ``LogCleaner``, ``LogCleanerManager``."""

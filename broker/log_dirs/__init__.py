@@ -1,0 +1,1 @@
+"""The log directories: identity, failure, recovery, free space. Kafka: ``LogManager``, ``LogDirFailureHandler``."""
