@@ -18,9 +18,9 @@ from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import CleanableRange
 from odradek.storage.compaction.partition_facts import read_partition
 from odradek.storage.compaction.record_steps import PlainSteps, RecordSteps
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import KEY_SIZE, START_MS, DataSet, Topic
 from support.compaction_rounds import CleanerOracle, RoundOrder

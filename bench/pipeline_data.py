@@ -15,11 +15,11 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.checksum import crc32c
 from odradek.protocol.records.compression import CompressionType, compress
 from odradek.protocol.records.record import Record
-from odradek.storage.checkpoints import write_offset_checkpoint
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.files import Files
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.checkpoints import write_offset_checkpoint
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 from support.unsynced_files import UnsyncedFiles
 
 KEY_SIZE = 12

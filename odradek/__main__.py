@@ -21,7 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show what lies in the log directories of brokers"),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
-    "dump-log": ("odradek.storage.commands:dump_log", "print the files of a log directory, say what is corrupt"),
+    "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, say what is corrupt"),
     "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),
     "export": ("odradek.pipeline.export.command:export", "write topics of log directories as Parquet"),
     "compact": ("odradek.pipeline.compact.command:compact", "compact a topic in a log directory, offline"),

@@ -1,6 +1,6 @@
 """The topics that brokers keep for themselves. Source: ``org.apache.kafka.common.internals.Topic``."""
 
-from ..storage.file_names import METADATA_TOPIC
+from ..storage.files.file_names import METADATA_TOPIC
 
 OFFSETS_TOPIC = "__consumer_offsets"
 ALWAYS_COMPACTED = (OFFSETS_TOPIC, "__transaction_state", "__share_group_state")

@@ -1,7 +1,7 @@
 """What lies in a log directory: partitions and their segments, found by names and sizes alone.
 
 Reads names, sizes and offset indexes; never a log. Directories that end in -delete, -future or -stray are not a
-partition's. Source: storage/file_names.py; Kafka's LogManager.loadLogs.
+partition's. Source: storage/files/file_names.py; Kafka's LogManager.loadLogs.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from ..storage.file_names import (
+from ..storage.files.file_names import (
     LOG_SUFFIX,
     METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
@@ -17,8 +17,8 @@ from ..storage.file_names import (
     parse_partition_directory,
     segment_path,
 )
-from ..storage.meta_properties import META_PROPERTIES
-from ..storage.regular_files import fault_text
+from ..storage.files.meta_properties import META_PROPERTIES
+from ..storage.files.regular_files import fault_text
 from .file_access import FileEntry, is_gone, is_unreadable, list_directory, read_file
 
 _INDEX_ENTRY = Struct(">ii")

@@ -19,10 +19,10 @@ from ..protocol.messages.metadata_records import (
 )
 from ..protocol.records.batch import check_crc, iterate_headers
 from ..protocol.records.record import iterate_records
-from ..storage.checkpoints import read_epoch_checkpoint
 from ..storage.errors import CorruptCheckpointError
-from ..storage.file_names import LEADER_EPOCH_CHECKPOINT
-from ..storage.regular_files import fault_text
+from ..storage.files.checkpoints import read_epoch_checkpoint
+from ..storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from ..storage.files.regular_files import fault_text
 from .cluster_metadata import ClusterMetadata, MetadataDamage, TopicFacts
 from .file_access import PathFiles, is_gone, is_unreadable, read_file
 

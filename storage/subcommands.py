@@ -13,7 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
     "info": ("odradek.broker.storage_tool.info:info", "say whether the directories are formatted, and for whom"),
-    "check": ("odradek.storage.check_command:check", "verify every file, without changing a byte"),
+    "check": ("odradek.storage.check.command:check", "verify every file, without changing a byte"),
     "repair": (
         "odradek.broker.storage_tool.repair:repair",
         "do what a start does about damage; --dry-run only says it",

@@ -55,14 +55,14 @@ CORES = [
     "protocol/messages/",
     "protocol/records/",
     "protocol/reference/",
-    "storage/append_plan.py",
+    "storage/log/append_plan.py",
     "storage/compaction/record_steps.py",
     "storage/compaction/retention.py",
     "storage/compaction/selection.py",
-    "storage/leader_epochs.py",
-    "storage/log_config.py",
-    "storage/log_retention.py",
-    "storage/producer_state.py",
+    "storage/log/leader_epochs.py",
+    "storage/log/log_config.py",
+    "storage/log/log_retention.py",
+    "storage/producers/producer_state.py",
 ]
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70

@@ -11,7 +11,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import KafkaError
 from ...protocol.messages.transactions import DescribeProducersRequest, DescribeProducersResponse
 from ...protocol.steps import Steps
-from ...storage.producer_state import ProducerEntry
+from ...storage.producers.producer_state import ProducerEntry
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
 from .needs import HasPartitions

@@ -25,8 +25,8 @@ from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
-from ...storage.append_plan import InspectionNeededError
-from ...storage.log import AppendOrigin
+from ...storage.log.append_plan import InspectionNeededError
+from ...storage.log.log import AppendOrigin
 from ..config.server_config import ServerConfig
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..produce.transaction import Refusals, join, producer_of

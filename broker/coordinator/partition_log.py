@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 from ...protocol.errors import ErrorCode
 from ...protocol.records.batch import iterate_headers
-from ...storage.log import AppendOrigin
-from ...storage.read_result import in_memory
+from ...storage.log.log import AppendOrigin
+from ...storage.log.read_result import in_memory
 from ..replicas.partition import Partition
 
 READ_BYTES = 1 << 20

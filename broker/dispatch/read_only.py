@@ -13,7 +13,7 @@ from typing import Any
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
-from ...storage.files import Files
+from ...storage.files.files import Files
 from .request import ConnectionRefusal, RequestContext
 from .served import Handler
 

@@ -16,8 +16,8 @@ from ...protocol.records.compression import CompressionType, compression_name
 from ...protocol.records.down_conversion import ConvertedRecords, down_convert
 from ...protocol.records.errors import UnsupportedCompressionTypeError
 from ...protocol.steps import Steps
-from ...storage.log import Log
-from ...storage.read_result import FileRegion
+from ...storage.log.log import Log
+from ...storage.log.read_result import FileRegion
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
 from .read import NO_RECORDS, FetchLimits, FetchRead, PartitionRead, read_partition, refused_read

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchResponse
-from ...storage.log import ReadResult
-from ...storage.log_config import MAX_INT32
+from ...storage.log.log import ReadResult
+from ...storage.log.log_config import MAX_INT32
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
 from .session import SessionPartition
@@ -143,7 +143,7 @@ def read_partition(
     if want.fetch_offset < bound and (left > 0 or nothing_yet):
         max_bytes = min(want.max_bytes, left, limits.max_partition_bytes)
         if limits.check_crcs:
-            from ...storage.read_check import read_checked  # few ask for it
+            from ...storage.log.read_check import read_checked  # few ask for it
 
             result = read_checked(log, want.fetch_offset, max_bytes, bound, min_one_batch=nothing_yet)
         else:
@@ -153,7 +153,7 @@ def read_partition(
     if committed_only and (result is None or len(result.data) > 0):
         found = log.aborted_transactions(want.fetch_offset, bound) if result is not None else []
         if found and limits.check_crcs:
-            from ...storage.read_check import check_aborted
+            from ...storage.log.read_check import check_aborted
 
             check_aborted(log, found)
         data.aborted_transactions = [

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ...protocol.errors import KafkaError
-from ...storage.disk_reserve import ReservedFiles, reserve_size
-from ...storage.disk_usage import allocated_bytes
-from ...storage.log import Log
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.disk_reserve import ReservedFiles, reserve_size
+from ...storage.files.disk_usage import allocated_bytes
+from ...storage.log.log import Log
 from ..timers.loop_timers import LoopTimers
 from .disk_space import (
     CAP_KEY,

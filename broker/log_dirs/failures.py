@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable
 
 from ...protocol.errors import KafkaError
-from ...storage.log_directories import LogDirectories
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.directory.log_directory import LogDirectory
 from ..controller.directories import offline_records
 from ..metadata.service import MetadataService
 from ..replicas.hosting import Hosting

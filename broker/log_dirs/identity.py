@@ -6,9 +6,9 @@ Owns: the checks at start. Source: MetaPropertiesEnsemble.verify, KafkaRaftServe
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...storage.log_directories import LogDirectories
-from ...storage.log_directory import LogDirectory
-from ...storage.meta_properties import META_PROPERTIES, uuid_text
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.meta_properties import META_PROPERTIES, uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 

@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable
 from threading import Event, Lock
 
-from ...storage.checkpoints import TopicPartition
-from ...storage.log_config import LogConfig
-from ...storage.log_directories import LogDirectories
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.checkpoints import TopicPartition
+from ...storage.log.log_config import LogConfig
 
 logger = logging.getLogger(__name__)
 

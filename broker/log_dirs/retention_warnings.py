@@ -10,8 +10,8 @@ from functools import partial
 
 from ...protocol.errors import KafkaError
 from ...protocol.steps import Steps, run_to_end
-from ...storage.log import Log
-from ...storage.log_retention import SegmentFacts
+from ...storage.log.log import Log
+from ...storage.log.log_retention import SegmentFacts
 from ..groups.coordinator import GroupCoordinator
 from ..groups.offsets.retention_risk import (
     GroupAtRisk,

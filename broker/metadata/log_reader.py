@@ -19,8 +19,8 @@ from ...protocol.messages.structure import Message
 from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader, check_crc, iterate_headers, read_header
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import iterate_records
-from ...storage.file_names import LOG_SUFFIX, base_offset_of
-from ...storage.files import Files
+from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
+from ...storage.files.files import Files
 from .format import control_records
 from .records import decode_record
 

@@ -18,11 +18,11 @@ from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.errors import CorruptRecordError
 from ...protocol.steps import Steps
-from ...storage.files import Files
-from ...storage.log import Log
-from ...storage.log_config import LogConfig
-from ...storage.log_directory import LogDirectory
-from ...storage.read_result import in_memory
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.files import Files
+from ...storage.log.log import Log
+from ...storage.log.log_config import LogConfig
+from ...storage.log.read_result import in_memory
 from ..config.server_config import ServerConfig
 from .features import record_version
 from .format import (

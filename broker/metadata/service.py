@@ -22,8 +22,8 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ...protocol.steps import Steps, run_to_end
-from ...storage.log_directory import LogDirectory
-from ...storage.meta_properties import uuid_text
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..controller.directories import Replica, assignment_records, cordoned_records

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ...storage.files import CREATE, READ_ONLY, Buffer, Files
+from ...storage.files.files import CREATE, READ_ONLY, Buffer, Files
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from functools import partial
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ...storage.log import Log
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.log.log import Log
 from ..cleaner.state import CleanerState
 from .pieces import Sample, in_pieces
 from .space_metrics import space_metrics

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from ...storage.disk_reserve import ReservedFiles
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.disk_reserve import ReservedFiles
 
 LABELS = ("logdirectory",)
 

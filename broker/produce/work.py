@@ -13,10 +13,10 @@ from typing import NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceResponse
 from ...protocol.records.batch import BatchHeader
-from ...storage.append_plan import InspectionNeededError, inspect_client_batch
 from ...storage.errors import RecordValidationError
-from ...storage.log import AppendInfo
-from ...storage.record_inspection import InspectedBatch, wants_inspection
+from ...storage.log.append_plan import InspectionNeededError, inspect_client_batch
+from ...storage.log.log import AppendInfo
+from ...storage.log.record_inspection import InspectedBatch, wants_inspection
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork

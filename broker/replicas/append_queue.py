@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import Buffer
-from ...storage.append_plan import InspectionNeededError
-from ...storage.log import AppendInfo, AppendOrigin, Log, PendingAppend
-from ...storage.record_inspection import InspectedBatch
+from ...storage.log.append_plan import InspectionNeededError
+from ...storage.log.log import AppendInfo, AppendOrigin, Log, PendingAppend
+from ...storage.log.record_inspection import InspectedBatch
 from .writer_threads import WriterThreads
 
 if TYPE_CHECKING:

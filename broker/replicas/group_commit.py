@@ -1,7 +1,8 @@
 """Group commit: the logs that are to reach the disk are synced together, off the event loop; then all who wait go on.
 
 Owns: which logs are to be synced, and who waits for which of their offsets. Never does: blocking the event loop,
-deciding what an acknowledgement promises (``storage/sync_promise.py`` does). Invariants: one round of a log directory
+deciding what an acknowledgement promises (``storage/log/flush_policy.py`` does). Invariants: one round of a log
+directory
 is under way at a time, and what comes meanwhile is the next round's; who waits for one log is told in the order in
 which they came; a failed sync is final, and everybody who waits for its logs is told. Source: ``UnifiedLog.flush``,
 ``LogManager.flushDirtyLogs``; the grouping is our own.
@@ -15,10 +16,10 @@ from functools import partial
 from pathlib import Path
 
 from ...protocol.errors import ErrorCode, KafkaError
-from ...storage.log import Log
-from ...storage.log_config import MAX_INT64
-from ...storage.log_directory import LogDirectory
-from ...storage.log_flush import Flush
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.log.log import Log
+from ...storage.log.log_config import MAX_INT64
+from ...storage.log.log_flush import Flush
 from ..coordinator.interfaces import Timers
 
 logger = logging.getLogger(__name__)

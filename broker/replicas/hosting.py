@@ -12,11 +12,11 @@ from functools import partial
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import INTERNAL_TOPICS
 from ...protocol.steps import Steps
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import CorruptCheckpointError, StorageError
-from ...storage.log import Log
-from ...storage.log_config import LogConfig
-from ...storage.log_directories import LogDirectories
-from ...storage.log_directory import LogDirectory
+from ...storage.log.log import Log
+from ...storage.log.log_config import LogConfig
 from ..metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, PartitionImage, TopicImage
 from .group_commit import GroupCommit
 from .partition import Partition

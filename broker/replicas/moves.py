@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import partial
 
 from ...protocol.errors import ErrorCode, KafkaError
-from ...storage.checkpoints import TopicPartition
-from ...storage.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
-from ...storage.log_directories import LogDirectories
-from ...storage.log_directory import LogDirectory
-from ...storage.replica_move import ReplicaMove
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.directory.replica_move import ReplicaMove
+from ...storage.files.checkpoints import TopicPartition
+from ...storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
 from ..controller.directories import assignment_records
 from ..metadata.service import MetadataService
 from .group_commit import GroupCommit

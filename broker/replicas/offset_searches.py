@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 from ...protocol.errors import KafkaError
-from ...storage.read_result import TimestampAndOffset
-from ...storage.timestamp_search import ScanNeeded, TimestampSearch
+from ...storage.log.read_result import TimestampAndOffset
+from ...storage.log.timestamp_search import ScanNeeded, TimestampSearch
 from .record_work import RecordWork
 
 STEPS_A_TURN = 16

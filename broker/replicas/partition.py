@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.batch import BatchHeader, Buffer
-from ...storage.log import AppendInfo, AppendOrigin, Log
-from ...storage.record_inspection import InspectedBatch
+from ...storage.log.log import AppendInfo, AppendOrigin, Log
+from ...storage.log.record_inspection import InspectedBatch
 from .append_queue import Appended, AppendQueue
 from .group_commit import GroupCommit
 from .writer_threads import WriterThreads

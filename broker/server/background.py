@@ -12,9 +12,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import KafkaError
-from ...storage.due_removals import DueRemovals
-from ...storage.log import Log
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.log.due_removals import DueRemovals
+from ...storage.log.log import Log
 from ..cleaner.worker_code import WorkerCode
 from ..config.server_config import ServerConfig
 from ..network.listening import BindError

@@ -6,7 +6,7 @@ Owns: holding the parts together, and the configuration as it is now. Never does
 import logging
 from random import Random
 
-from ...storage.log_directories import LogDirectories
+from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator

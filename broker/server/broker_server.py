@@ -17,11 +17,11 @@ from random import Random
 
 from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.steps import run_to_end
-from ...storage.disk_reserve import ReservedFiles
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import StorageError
-from ...storage.log_config import MAX_INT64, LogConfig
-from ...storage.log_directories import LogDirectories
-from ...storage.log_directory import LogDirectory
+from ...storage.files.disk_reserve import ReservedFiles
+from ...storage.log.log_config import MAX_INT64, LogConfig
 from ..config.definition import dynamic_only_keys
 from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...protocol.errors import KafkaError
-from ...storage.disk_reserve import FULL
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
+from ...storage.files.disk_reserve import FULL
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..dispatch.read_only import ReadOnlyMode

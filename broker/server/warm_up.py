@@ -79,7 +79,7 @@ AFTER = (
     "odradek.protocol.records.zstd_codec",
     "odradek.protocol.records.down_conversion",
     "odradek.broker.fetch.conversion",
-    "odradek.storage.read_check",
+    "odradek.storage.log.read_check",
     "odradek.storage.compaction.cleaned_indexes",
     "odradek.storage.compaction.batch_chunk",
     "odradek.storage.compaction.grouping",

@@ -14,14 +14,14 @@ from typing import Any
 import click
 
 from ...protocol.errors import KafkaError
-from ...storage.check_command import run
+from ...storage.check.command import run
 from ...storage.compaction.grouping import first_dirty_offset
-from ...storage.file_names import DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX
-from ...storage.files import Files
-from ...storage.lock_holder import lock_holder
-from ...storage.log import Log
-from ...storage.log_config import LogConfig
-from ...storage.log_directory import LogDirectory
+from ...storage.directory.lock_holder import lock_holder
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.file_names import DELETE_DIRECTORY_SUFFIX, DELETED_SUFFIX
+from ...storage.files.files import Files
+from ...storage.log.log import Log
+from ...storage.log.log_config import LogConfig
 from ..config.server_config import ServerConfig
 from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_words, min_free_bytes
 from ..metadata.log_reader import MetadataLogError

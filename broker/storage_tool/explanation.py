@@ -1,7 +1,7 @@
 """Why a partition keeps what it keeps, and until when, in words.
 
 Pure: facts, configuration and the time in, sentences out; times are ms since 1970, sizes bytes. The rules are those by
-which retention (storage/log_retention.py) and the cleaner work. Source: Kafka's UnifiedLog.deleteOldSegments,
+which retention (storage/log/log_retention.py) and the cleaner work. Source: Kafka's UnifiedLog.deleteOldSegments,
 LogSegment.shouldRoll, LogCleanerManager.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from ...storage.log_config import LogConfig
+from ...storage.log.log_config import LogConfig
 from ..log_dirs.disk_space import in_words
 
 DAY_MS = 86_400_000

@@ -10,10 +10,16 @@ from pathlib import Path
 
 import click
 
-from ...storage.check_command import run
+from ...storage.check.command import run
 from ...storage.errors import CorruptCheckpointError
-from ...storage.files import Files
-from ...storage.meta_properties import META_PROPERTIES, MetaProperties, parse_uuid, read_meta_properties, uuid_text
+from ...storage.files.files import Files
+from ...storage.files.meta_properties import (
+    META_PROPERTIES,
+    MetaProperties,
+    parse_uuid,
+    read_meta_properties,
+    uuid_text,
+)
 from ..config.server_config import ServerConfig
 from ..metadata.features import (
     BOOTSTRAP_FEATURES,

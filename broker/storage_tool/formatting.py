@@ -17,9 +17,9 @@ from ...protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderR
 from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType, encode_control_batch
-from ...storage.file_names import METADATA_TOPIC, partition_directory_name
-from ...storage.files import Files
-from ...storage.meta_properties import MetaProperties, write_meta_properties
+from ...storage.files.file_names import METADATA_TOPIC, partition_directory_name
+from ...storage.files.files import Files
+from ...storage.files.meta_properties import MetaProperties, write_meta_properties
 from ..metadata.features import METADATA_VERSION, record_version
 from ..metadata.format import bootstrap_checkpoint
 from ..metadata.records import encode_record

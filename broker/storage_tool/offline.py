@@ -10,13 +10,13 @@ from types import TracebackType
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.errors import CorruptRecordError
+from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import StorageError
-from ...storage.files import Files
-from ...storage.log import Log
-from ...storage.log_config import LogConfig
-from ...storage.log_directory import LogDirectory
-from ...storage.meta_properties import read_meta_properties
-from ...storage.overlay_files import OverlayFiles
+from ...storage.files.files import Files
+from ...storage.files.meta_properties import read_meta_properties
+from ...storage.files.overlay_files import OverlayFiles
+from ...storage.log.log import Log
+from ...storage.log.log_config import LogConfig
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType

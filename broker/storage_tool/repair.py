@@ -1,6 +1,7 @@
 """``odradek storage repair``: does what a start does about damage; with ``--dry-run`` it only says what that is.
 
-The loader itself does it (storage/log_loader.py): it finishes what a crash left half done, checks what lies behind the
+The loader itself does it (storage/log/log_loader.py): it finishes what a crash left half done, checks what lies behind
+the
 recovery points, cuts at the first damage there, and rebuilds indexes, snapshots and epochs; damaged indexes elsewhere
 are rebuilt besides. A dry run lets it work on an overlay, and tells how that differs from the disk.
 """
@@ -14,12 +15,13 @@ from pathlib import Path
 import click
 
 from ...protocol.errors import KafkaError
+from ...storage.check.command import run
 from ...storage.check.directory_check import partition_tasks
 from ...storage.check.findings import Severity
 from ...storage.check.partition_check import check_partition
-from ...storage.check_command import run
+from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import StorageError
-from ...storage.file_names import (
+from ...storage.files.file_names import (
     LEADER_EPOCH_CHECKPOINT,
     METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
@@ -27,11 +29,10 @@ from ...storage.file_names import (
     TIME_INDEX_SUFFIX,
     base_offset_of,
 )
-from ...storage.files import Files
-from ...storage.log import Log
-from ...storage.log_directory import LogDirectory
-from ...storage.meta_properties import CLEAN_SHUTDOWN_FILE, read_meta_properties
-from ...storage.overlay_files import Change, OverlayFiles
+from ...storage.files.files import Files
+from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, read_meta_properties
+from ...storage.files.overlay_files import Change, OverlayFiles
+from ...storage.log.log import Log
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..metadata.image import MetadataImage, ResourceType

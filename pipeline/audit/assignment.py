@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...storage.checkpoints import TopicPartition
 from ...storage.errors import CorruptCheckpointError
-from ...storage.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
-from ...storage.regular_files import fault_text
+from ...storage.files.checkpoints import TopicPartition
+from ...storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
+from ...storage.files.regular_files import fault_text
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ..file_access import PathFiles, is_gone, is_unreadable
 from ..log_directories import find_partitions

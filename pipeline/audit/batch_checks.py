@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy
 
 from ...protocol.records.compression import compression_name
-from ...storage.checkpoints import read_epoch_checkpoint
 from ...storage.errors import CorruptCheckpointError
-from ...storage.file_names import LEADER_EPOCH_CHECKPOINT
+from ...storage.files.checkpoints import read_epoch_checkpoint
+from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
 from ..decode.spans import Int64s
 from ..file_access import PathFiles
 from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, ChunkBatches

@@ -4,10 +4,10 @@ Pure. Imported with the first compacted partition. Source: Kafka's LogCleanerMan
 storage/compaction/.
 """
 
-from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
 from ...storage.compaction.grouping import SegmentFacts, cleanable_range
 from ...storage.compaction.selection import log_to_clean
-from ...storage.log_config import LogConfig
+from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
+from ...storage.log.log_config import LogConfig
 from .state_checks import RETENTION_TOLERANCE_MS, SegmentSummary
 from .tasks import AuditTask, PartitionReport
 

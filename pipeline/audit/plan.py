@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...storage.checkpoints import ROOT_CHECKPOINTS
-from ...storage.file_names import (
+from ...storage.files.checkpoints import ROOT_CHECKPOINTS
+from ...storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
     METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     parse_partition_directory,
 )
-from ...storage.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
+from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ..file_access import list_directory, modified_ms
 from ..log_directories import find_partitions, refuse_missing

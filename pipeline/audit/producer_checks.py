@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy
 
 from ...storage.errors import CorruptSnapshotError
-from ...storage.file_names import SNAPSHOT_SUFFIX, segment_path
-from ...storage.producer_snapshots import decode_snapshot
-from ...storage.producer_state import ProducerEntry
+from ...storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
+from ...storage.producers.producer_snapshots import decode_snapshot
+from ...storage.producers.producer_state import ProducerEntry
 from ..decode.spans import Int64s
 from ..file_access import is_gone, is_unreadable, read_file
 from .chunk_batches import ChunkBatches

@@ -1,14 +1,14 @@
 """The offset checkpoints in the root of a log directory, and findings for those that can't be read.
 
-Never writes. Source: storage/checkpoints.py.
+Never writes. Source: storage/files/checkpoints.py.
 """
 
 from pathlib import Path
 from typing import NamedTuple
 
-from ...storage.checkpoints import ROOT_CHECKPOINTS, TopicPartition, read_offset_checkpoint
 from ...storage.errors import CorruptCheckpointError
-from ...storage.regular_files import fault_text
+from ...storage.files.checkpoints import ROOT_CHECKPOINTS, TopicPartition, read_offset_checkpoint
+from ...storage.files.regular_files import fault_text
 from ..file_access import PathFiles, is_gone, is_unreadable
 from .findings import Finding
 

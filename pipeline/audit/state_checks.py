@@ -5,13 +5,13 @@ Reads names, times and sizes, no log. Source: Kafka's LogManager, UnifiedLog.del
 
 from typing import NamedTuple
 
-from ...storage.checkpoints import (
+from ...storage.errors import CorruptCheckpointError
+from ...storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
 )
-from ...storage.errors import CorruptCheckpointError
-from ...storage.file_names import (
+from ...storage.files.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIXES,
@@ -22,7 +22,7 @@ from ...storage.file_names import (
     SWAP_SUFFIX,
     base_offset_of,
 )
-from ...storage.meta_properties import read_partition_metadata
+from ...storage.files.meta_properties import read_partition_metadata
 from ..file_access import PathFiles, list_directory
 from ..log_directories import SegmentFile
 from .tasks import AuditTask, PartitionReport

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ..internal_topics import OFFSETS_TOPIC
 from ..log_directories import PartitionDirectory
 from .findings import Finding

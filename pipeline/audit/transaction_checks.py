@@ -13,8 +13,8 @@ import numpy
 from ...protocol.errors import KafkaError
 from ...protocol.records.batch import read_header
 from ...storage.errors import CorruptIndexError
-from ...storage.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
-from ...storage.transaction_index import TransactionIndex
+from ...storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
+from ...storage.segment.transaction_index import TransactionIndex
 from ..log_directories import SegmentFile
 from .chunk_batches import TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, PartitionReport
@@ -96,7 +96,7 @@ class TransactionChecks:
             found.kept = (str(batches.segment.path), int(batches.places[index]), offset)
 
     def _read_marker(self, batches: ChunkBatches, index: int, producer_id: int, offset: int) -> None:
-        from ...storage.transaction_markers import read_marker  # with the first marker: most topics have none
+        from ...storage.producers.transaction_markers import read_marker  # with the first marker: most topics have none
 
         data = batches.control_batches[index]
         try:

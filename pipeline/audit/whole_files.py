@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ...storage.regular_files import fault_text
+from ...storage.files.regular_files import fault_text
 from ..file_access import is_gone, is_unreadable, read_file
 from .tasks import PartitionReport
 

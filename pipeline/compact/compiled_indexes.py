@@ -9,7 +9,7 @@ import numpy
 
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...storage.compaction.cleaned_indexes import CleanedIndexes, IndexedBatches, SegmentOffsetOverflowError
-from ...storage.segment import MAX_RELATIVE_OFFSET
+from ...storage.segment.segment import MAX_RELATIVE_OFFSET
 from ..compiled import compiled
 from ..decode.spans import Int64s
 

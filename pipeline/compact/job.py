@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
-from ...storage.directory_lock import DirectoryLock
-from ...storage.files import Files
+from ...storage.directory.directory_lock import DirectoryLock
+from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
+from ...storage.files.files import Files
 from ..engines import SPARK, Job, finished_tasks, run_tasks
 from ..log_directories import LogDirectoryError
 from .partition_job import PartitionOutcome, PartitionTask, compact_partition

@@ -20,11 +20,11 @@ from ...storage.compaction.pace import Pace
 from ...storage.compaction.partition_facts import PartitionFacts, read_partition
 from ...storage.compaction.splitting import split_overflowed_segment
 from ...storage.errors import CorruptIndexError
-from ...storage.files import Files
-from ...storage.log_config import LogConfig
-from ...storage.overlay_files import OverlayFiles
-from ...storage.segment import MAX_RELATIVE_OFFSET
-from ...storage.swap_files import finish_interrupted_work
+from ...storage.files.files import Files
+from ...storage.files.overlay_files import OverlayFiles
+from ...storage.log.log_config import LogConfig
+from ...storage.log.swap_files import finish_interrupted_work
+from ...storage.segment.segment import MAX_RELATIVE_OFFSET
 from .steps import fastest_steps
 
 MAX_ROUNDS = 1000

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ...storage.checkpoints import (
+from ...storage.errors import CorruptCheckpointError
+from ...storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     read_offset_checkpoint,
 )
-from ...storage.errors import CorruptCheckpointError
-from ...storage.file_names import METADATA_TOPIC, parse_partition_directory
-from ...storage.files import Files
-from ...storage.log_config import LogConfig
-from ...storage.meta_properties import read_meta_properties
+from ...storage.files.file_names import METADATA_TOPIC, parse_partition_directory
+from ...storage.files.files import Files
+from ...storage.files.meta_properties import read_meta_properties
+from ...storage.log.log_config import LogConfig
 from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ..engines import LOCAL
 from ..log_directories import LogDirectoryError, PartitionDirectory, find_partitions

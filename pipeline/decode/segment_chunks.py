@@ -11,7 +11,7 @@ from pathlib import Path
 from struct import Struct
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC
-from ...storage.regular_files import fault_text
+from ...storage.files.regular_files import fault_text
 from ..file_access import RangeReader, is_unreadable, open_ranges
 from .batch_hop import ScanEnd
 from .batch_table import BatchTable

@@ -15,22 +15,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...protocol.records.compression import CompressionType
-from ...storage.checkpoints import (
+from ...storage.directory.directory_lock import DirectoryLock
+from ...storage.files.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     read_offset_checkpoint,
     write_offset_checkpoint,
 )
-from ...storage.directory_lock import DirectoryLock
-from ...storage.file_names import (
+from ...storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     METADATA_TOPIC,
     parse_partition_directory,
     partition_directory_name,
     renamed_directory_name,
 )
-from ...storage.files import Files
-from ...storage.meta_properties import META_PROPERTIES
+from ...storage.files.files import Files
+from ...storage.files.meta_properties import META_PROPERTIES
 from ..cluster_metadata import read_cluster_metadata
 from ..engines import LOCAL, run_tasks
 from ..internal_topics import INTERNAL_TOPICS

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...protocol.records.batch import read_header
-from ...storage.checkpoints import write_epoch_checkpoint
-from ...storage.descriptors import DescriptorCache
-from ...storage.file_names import LEADER_EPOCH_CHECKPOINT
-from ...storage.files import READ_ONLY, Files
-from ...storage.meta_properties import write_partition_metadata
-from ...storage.segment import MAX_RELATIVE_OFFSET, Segment
+from ...storage.files.checkpoints import write_epoch_checkpoint
+from ...storage.files.descriptors import DescriptorCache
+from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from ...storage.files.files import READ_ONLY, Files
+from ...storage.files.meta_properties import write_partition_metadata
+from ...storage.segment.segment import MAX_RELATIVE_OFFSET, Segment
 from .batches import LEADER_EPOCH
 
 WRITE_BYTES = 4 << 20

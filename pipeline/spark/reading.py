@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...storage.file_names import DELETED_SUFFIX
-from ...storage.transaction_index import AbortedTransaction
+from ...storage.files.file_names import DELETED_SUFFIX
+from ...storage.segment.transaction_index import AbortedTransaction
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
 from ..decode.records import decode_chunk

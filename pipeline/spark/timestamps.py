@@ -7,8 +7,8 @@ and finds the same. Source: Kafka's UnifiedLog.fetchOffsetByTimestamp, which bot
 import numpy
 
 from ...storage.errors import CorruptIndexError
-from ...storage.file_names import TIME_INDEX_SUFFIX, segment_path
-from ...storage.time_index import TimeIndex
+from ...storage.files.file_names import TIME_INDEX_SUFFIX, segment_path
+from ...storage.segment.time_index import TimeIndex
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
 from ..decode.records import decode_chunk

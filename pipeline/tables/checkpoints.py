@@ -12,26 +12,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...storage.checkpoints import (
-    ROOT_CHECKPOINTS,
-    read_epoch_checkpoint,
-    read_offset_checkpoint,
-)
 from ...storage.errors import CorruptCheckpointError, CorruptSnapshotError
-from ...storage.file_names import (
+from ...storage.files.checkpoints import ROOT_CHECKPOINTS, read_epoch_checkpoint, read_offset_checkpoint
+from ...storage.files.file_names import (
     LEADER_EPOCH_CHECKPOINT,
     METADATA_TOPIC,
     PARTITION_METADATA,
     SNAPSHOT_SUFFIX,
     base_offset_of,
 )
-from ...storage.meta_properties import (
-    CLEAN_SHUTDOWN_FILE,
-    META_PROPERTIES,
-    read_partition_metadata,
-    uuid_text,
-)
-from ...storage.producer_snapshots import decode_snapshot
+from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, read_partition_metadata, uuid_text
+from ...storage.producers.producer_snapshots import decode_snapshot
 from ..file_access import PathFiles
 from ..log_directories import find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of

@@ -11,15 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...storage.file_names import (
-    OFFSET_INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    segment_path,
-)
-from ...storage.time_index import ENTRY as TIME_ENTRY
-from ...storage.transaction_index import CURRENT_VERSION
-from ...storage.transaction_index import ENTRY as TRANSACTION_ENTRY
+from ...storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
+from ...storage.segment.time_index import ENTRY as TIME_ENTRY
+from ...storage.segment.transaction_index import CURRENT_VERSION
+from ...storage.segment.transaction_index import ENTRY as TRANSACTION_ENTRY
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .task import TableTask
 

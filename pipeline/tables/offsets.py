@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ...protocol.messages.structure import ZERO_UUID
-from ...storage.meta_properties import uuid_text
+from ...storage.files.meta_properties import uuid_text
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import OFFSET_COMMIT_TYPES, GroupMessage, commit_key, commit_value, group_message
 from .log_reading import TRANSACTIONAL, LogDamage, LogRecord, data_batches, read_records

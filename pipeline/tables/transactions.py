@@ -18,7 +18,7 @@ from ...protocol.messages.transaction_records import TransactionLogKey, Transact
 from ...protocol.records.batch import read_header
 from ...protocol.transaction_states import BY_NUMBER
 from ...storage.dump.decoders import Typed, transaction_record
-from ...storage.transaction_markers import read_marker
+from ...storage.producers.transaction_markers import read_marker
 from ..decode.batch_table import check_crcs
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .log_reading import (

@@ -2,7 +2,7 @@
 
 Only the header and the CRC are looked at, whatever the number of records: batches are opaque to the broker. So a record
 inside that is malformed, or a max_timestamp that no record has, is not found here; Kafka, which reads every record,
-finds it. `RecordRules` is the exception, for batches whose records are looked at (storage/record_inspection.py).
+finds it. `RecordRules` is the exception, for batches whose records are looked at (storage/log/record_inspection.py).
 Source: ProduceRequest.validateRecords, UnifiedLog.analyzeAndValidateRecords, LogValidator.validateBatch.
 """
 

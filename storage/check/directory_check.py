@@ -6,20 +6,20 @@ Reads; never writes, never takes the lock. Source: Kafka's LogManager, MetaPrope
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, read_root_checkpoints
+from ..directory.lock_holder import lock_holder
 from ..dump import decoders
 from ..dump.events import Finding as DumpFinding
 from ..dump.log_dump import BOOTSTRAP_SNAPSHOT, LogOptions, dump_log
 from ..errors import CorruptCheckpointError
-from ..file_names import (
+from ..files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, read_root_checkpoints
+from ..files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
     STRAY_DIRECTORY_SUFFIX,
     parse_partition_directory,
 )
-from ..files import Files
-from ..lock_holder import lock_holder
-from ..meta_properties import META_PROPERTIES, read_clean_shutdown, read_meta_properties
+from ..files.files import Files
+from ..files.meta_properties import META_PROPERTIES, read_clean_shutdown, read_meta_properties
 from .findings import Problem, Severity
 from .partition_check import PartitionTask
 

@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from ..checkpoints import read_epoch_checkpoint
 from ..dump import decoders, index_dump
 from ..dump.events import BatchLine, Event
 from ..dump.events import Finding as DumpFinding
 from ..dump.log_dump import LogOptions, dump_log
 from ..errors import CorruptCheckpointError
-from ..file_names import (
+from ..files.checkpoints import read_epoch_checkpoint
+from ..files.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
@@ -31,9 +31,9 @@ from ..file_names import (
     base_offset_of,
     segment_path,
 )
-from ..files import Files
-from ..meta_properties import read_partition_metadata
-from ..regular_files import fault_text, kind_of
+from ..files.files import Files
+from ..files.meta_properties import read_partition_metadata
+from ..files.regular_files import fault_text, kind_of
 from .findings import Checked, Problem, Severity
 
 HALF_DONE = {

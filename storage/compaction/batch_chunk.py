@@ -22,7 +22,7 @@ from ...protocol.records.batch import (
 )
 from ...protocol.records.checksum import crc32c
 from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
-from ..files import READ_ONLY, Files
+from ..files.files import READ_ONLY, Files
 from .cleaned_indexes import IndexedBatches
 from .pace import Pace
 

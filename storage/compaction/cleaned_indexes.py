@@ -9,11 +9,11 @@ from typing import Protocol
 
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...protocol.records.errors import CorruptRecordError
-from ..file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
-from ..offset_index import OffsetIndex
-from ..segment import MAX_RELATIVE_OFFSET
-from ..time_index import TimeIndex
-from ..transaction_index import AbortedTransaction, TransactionIndex
+from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from ..segment.offset_index import OffsetIndex
+from ..segment.segment import MAX_RELATIVE_OFFSET
+from ..segment.time_index import TimeIndex
+from ..segment.transaction_index import AbortedTransaction, TransactionIndex
 
 IndexedBatch = tuple[int, int, int]
 """What indexes need of a batch: its last offset, its greatest timestamp (ms since 1970), its bytes."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, segment_path
-from ..files import Files
-from ..log_config import LogConfig
+from ..files.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, segment_path
+from ..files.files import Files
+from ..log.log_config import LogConfig
 from .batch_chunk import BatchChunk, read_chunks
 from .grouping import CleanableRange, SegmentFacts, group_segments
 from .latest_records import LatestRecords, find_latest

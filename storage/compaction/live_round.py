@@ -13,10 +13,10 @@ Source: Kafka's UnifiedLog.replaceSegments; LogCleanerManager's LogCleaningAbort
 
 from collections.abc import Callable
 
-from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
-from ..files import Files
-from ..log import Log
-from ..segment import Segment
+from ..files.file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, segment_path
+from ..files.files import Files
+from ..log.log import Log
+from ..segment.segment import Segment
 from .cleaning import CleanedGroup
 from .grouping import CleanableRange, SegmentFacts, cleanable_range
 from .order import CleaningOrder, CleaningOutcome, RoundLimits, carry_out, discard_cleaned

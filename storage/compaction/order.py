@@ -8,16 +8,10 @@ Source: Kafka's Cleaner.clean and LogToClean.
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..file_names import (
-    CLEANED_SUFFIX,
-    OFFSET_INDEX_SUFFIX,
-    SEGMENT_SUFFIXES,
-    TIME_INDEX_SUFFIX,
-    segment_path,
-)
-from ..files import Files
-from ..log_config import LogConfig
-from ..transaction_index import TransactionIndex
+from ..files.file_names import CLEANED_SUFFIX, OFFSET_INDEX_SUFFIX, SEGMENT_SUFFIXES, TIME_INDEX_SUFFIX, segment_path
+from ..files.files import Files
+from ..log.log_config import LogConfig
+from ..segment.transaction_index import TransactionIndex
 from .cleaning import CleanedGroup, PartitionCleaner, RoundResult
 from .grouping import CleanableRange, SegmentFacts
 from .offset_map import KeyLimit

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...protocol.records.errors import CorruptRecordError
-from ..batch_scan import scan_headers
 from ..errors import CorruptSnapshotError
-from ..file_names import (
+from ..files.file_names import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,
@@ -20,11 +19,12 @@ from ..file_names import (
     base_offset_of,
     segment_path,
 )
-from ..files import READ_ONLY, Files
-from ..producer_snapshots import ProducerSnapshots
-from ..producer_state import ProducerState
-from ..transaction_index import AbortedTransaction, TransactionIndex
-from ..transaction_markers import read_marker
+from ..files.files import READ_ONLY, Files
+from ..producers.producer_snapshots import ProducerSnapshots
+from ..producers.producer_state import ProducerState
+from ..producers.transaction_markers import read_marker
+from ..segment.batch_scan import scan_headers
+from ..segment.transaction_index import AbortedTransaction, TransactionIndex
 from .grouping import SegmentFacts
 from .retention import LastRecord
 

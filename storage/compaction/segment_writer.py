@@ -7,8 +7,8 @@ files are whole and synced. Source: Kafka's Cleaner.cleanSegments.
 from pathlib import Path
 
 from ...protocol.records.batch import Buffer
-from ..file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, segment_path
-from ..files import CREATE, Files
+from ..files.file_names import CLEANED_SUFFIX, INDEX_SUFFIXES, LOG_SUFFIX, segment_path
+from ..files.files import CREATE, Files
 from .cleaned_indexes import CleanedIndexes
 from .pace import Pace
 from .record_steps import Piece

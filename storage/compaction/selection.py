@@ -7,7 +7,7 @@ maxCompactionDelay, calculateCleanableBytes) and LogToClean; KIP-354.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..log_config import LogConfig
+from ..log.log_config import LogConfig
 from .grouping import CleanableRange, SegmentFacts
 
 TopicPartition = tuple[str, int]

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, TRANSACTION_INDEX_SUFFIX, segment_path
-from ..files import Files
-from ..segment import MAX_RELATIVE_OFFSET
-from ..transaction_index import TransactionIndex
+from ..files.file_names import CLEANED_SUFFIX, LOG_SUFFIX, SEGMENT_SUFFIXES, TRANSACTION_INDEX_SUFFIX, segment_path
+from ..files.files import Files
+from ..segment.segment import MAX_RELATIVE_OFFSET
+from ..segment.transaction_index import TransactionIndex
 from .batch_chunk import BatchChunk, read_chunks
 from .cleaned_indexes import CleanedIndexes
 from .grouping import SegmentFacts

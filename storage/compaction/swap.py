@@ -9,7 +9,7 @@ LogLoader.
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..file_names import (
+from ..files.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     SEGMENT_SUFFIXES,
@@ -17,8 +17,8 @@ from ..file_names import (
     SWAP_SUFFIX,
     segment_path,
 )
-from ..files import Files
-from ..swap_files import finish_swap
+from ..files.files import Files
+from ..log.swap_files import finish_swap
 
 
 def swap_in(files: Files, directory: Path, new_bases: Sequence[int], old_bases: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.control import ControlRecordType, control_record_type
 from ...protocol.records.errors import InvalidRecordError
-from ..transaction_index import AbortedTransaction
+from ..segment.transaction_index import AbortedTransaction
 
 
 class CleanedTransactions:

@@ -16,7 +16,7 @@ import time
 
 from ...protocol.errors import KafkaError
 from ..errors import CorruptIndexError
-from ..files import Files
+from ..files.files import Files
 from .order import CleaningOrder, CleaningOutcome, carry_out
 from .pace import Pace
 

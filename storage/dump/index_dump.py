@@ -17,10 +17,10 @@ from ...protocol.records.batch import BatchHeader, decrement_sequence
 from ...protocol.records.record import iterate_records
 from ...protocol.reference.disk import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TRANSACTION_INDEX_ENTRY
 from ..errors import CorruptSnapshotError
-from ..file_names import LOG_SUFFIX, base_offset_of
-from ..producer_snapshots import decode_snapshot
-from ..regular_files import read_regular
-from ..transaction_index import CURRENT_VERSION
+from ..files.file_names import LOG_SUFFIX, base_offset_of
+from ..files.regular_files import read_regular
+from ..producers.producer_snapshots import decode_snapshot
+from ..segment.transaction_index import CURRENT_VERSION
 from .events import EntryLine, Event, FileStart, Finding, Remark
 from .segment_scan import Damage, LogFile
 

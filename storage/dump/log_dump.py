@@ -15,7 +15,7 @@ from ...protocol.messages import message_class
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.control import ControlRecordType, control_record_type, end_transaction_marker
 from ...protocol.records.record import Record, iterate_records
-from ..file_names import base_offset_of
+from ..files.file_names import base_offset_of
 from .decoders import Decoder, Typed
 from .events import BatchLine, Control, Event, FileStart, Finding, RecordLine, Remark
 from .segment_scan import Batch, Damage, LogFile

@@ -20,7 +20,7 @@ from ...protocol.records.batch import (
     BatchHeader,
     crc_of,
 )
-from ..regular_files import open_regular
+from ..files.regular_files import open_regular
 
 WINDOW_SIZE = 1 << 20  # one read of the disk; 1 MiB is past where larger ones are faster
 SMALLEST_LENGTH = 14  # the least that a message of format 0 counts, Kafka's LegacyRecord.RECORD_OVERHEAD_V0

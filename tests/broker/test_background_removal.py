@@ -7,8 +7,8 @@ from pathlib import Path
 
 from odradek.broker.server.background import SEGMENTS_A_STEP, Background
 from odradek.broker.timers.slices import Slices
-from odradek.storage.files import Files
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.files import Files
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import AppendPath, batch, only, turns
 
 CONFIG = LogConfig(segment_bytes=300, retention_bytes=0, file_delete_delay_ms=0)

@@ -10,7 +10,7 @@ from odradek.broker.fetch.session import SessionPartition
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import NOW, TOPIC, AppendPath
 
 

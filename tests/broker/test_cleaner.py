@@ -22,11 +22,11 @@ from odradek.broker.server.broker_server import Daemon
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
-from odradek.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint
-from odradek.storage.files import Files
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 
 HOUR_MS = 3_600_000
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=20_000, min_cleanable_dirty_ratio=0.01)

@@ -21,7 +21,7 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataReque
 from odradek.protocol.messages.structure import ZERO_UUID
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log import Log
+from odradek.storage.log.log import Log
 from odradek.testing.in_process import InProcessBroker
 from support.heavy_requests import ROWS, Heavy, Scale, create, delete, now_ms, produce
 

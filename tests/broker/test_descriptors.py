@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from odradek.broker.network.descriptor_limit import SEGMENTS_MAX, shares_of
 from odradek.protocol.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.files import Files
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.files.files import Files
 from support.our_broker import OurBroker
 
 LIMIT = 192

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.storage.disk_usage import allocated_bytes
-from odradek.storage.files import Files
+from odradek.storage.files.disk_usage import allocated_bytes
+from odradek.storage.files.files import Files
 from support.disk_traffic import PATIENCE_S, wait_until
 from support.our_broker import OurBroker
 

@@ -21,8 +21,8 @@ from odradek.protocol.records.control import ControlRecordType, EndTransactionMa
 from odradek.protocol.records.down_conversion import down_convert
 from odradek.protocol.records.record import Record
 from odradek.protocol.steps import run_to_end
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 
 NOW = 1_700_000_000_000
 

@@ -11,7 +11,7 @@ import pytest
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offsets import ListOffsetsRequest
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import NOW, TOPIC, AppendPath, GatedFiles, batch, only, turns
 
 FSYNC = LogConfig(acks_all_fsync=True)

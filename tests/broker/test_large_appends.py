@@ -8,7 +8,7 @@ import pytest
 from odradek.broker.api import produce
 from odradek.broker.replicas import append_queue
 from odradek.protocol.errors import ErrorCode
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 from support.interleaved_appends import LARGE_BYTES, Interleaving, WriteGate
 

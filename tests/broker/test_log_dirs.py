@@ -17,8 +17,8 @@ import pytest
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
-from odradek.storage.disk_reserve import ReservedFiles
-from odradek.storage.files import Buffer
+from odradek.storage.files.disk_reserve import ReservedFiles
+from odradek.storage.files.files import Buffer
 from odradek.testing.in_process import InProcessBroker
 from support.asking import PATIENCE_S, Asking
 

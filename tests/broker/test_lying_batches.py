@@ -10,7 +10,7 @@ from odradek.protocol.records.batch import BATCH_HEADER_SIZE, MAGIC, read_header
 from odradek.protocol.records.builder import assemble_batch, encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import NOW, AppendPath, batch, only
 
 

@@ -16,9 +16,9 @@ import pytest
 from odradek.broker.api import produce
 from odradek.broker.replicas import append_queue
 from odradek.protocol.errors import ErrorCode
-from odradek.storage.files import Buffer
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.files import Buffer
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 from support.log_model import records_of
 from support.simulated_disk import START_MS, SimulatedDisk

@@ -24,9 +24,9 @@ from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.record import Record, decode_records
 from odradek.protocol.steps import Steps
-from odradek.storage.log_config import MAX_INT64, LogConfig
-from odradek.storage.read_result import in_memory
-from odradek.storage.record_inspection import MAX_RECORD_ERRORS
+from odradek.storage.log.log_config import MAX_INT64, LogConfig
+from odradek.storage.log.read_result import in_memory
+from odradek.storage.log.record_inspection import MAX_RECORD_ERRORS
 from support.append_path import NOW, TOPIC, AppendPath, batch, only, turns
 
 COMPACTED = LogConfig(cleanup_policy=frozenset({"compact"}))

@@ -15,8 +15,8 @@ from odradek.broker.groups.offsets.retention_risk import (
     groups_at_risk,
     upcoming_removals,
 )
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_retention import SegmentFacts
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_retention import SegmentFacts
 from support.disk_traffic import wait_until
 from support.our_broker import OurBroker
 

@@ -15,7 +15,7 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 
 DISPATCH = Place("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
-APPEND = Place("/x/storage/log.py", 12, "Log.append")
+APPEND = Place("/x/storage/log/log.py", 12, "Log.append")
 REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
 
 
@@ -26,9 +26,9 @@ REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
         (Stall(8_400, 10, 8_000, (), REQUEST), "the machine was suspended"),
         (
             Stall(2_000, 1_900, 0, (DISPATCH, APPEND), REQUEST),
-            "it ran Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log.py:12)",
+            "it ran Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log/log.py:12)",
         ),
-        (Stall(2_000, 5, 0, (APPEND,), REQUEST), "it waited in background work, Log.append (storage/log.py:12)"),
+        (Stall(2_000, 5, 0, (APPEND,), REQUEST), "it waited in background work, Log.append (storage/log/log.py:12)"),
         (
             Stall(2_000, 2_000, 0, (), REQUEST),
             "one call held the interpreter; the last request was Produce of client 'evil\\n' at 10.0.0.1",

@@ -66,7 +66,7 @@ def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, s
         assert run.returncode == 0, run.stderr
     modules = told.read_text().split()
     assert "odradek.broker.server.broker_server" in modules
-    assert "odradek.storage.log" in modules
+    assert "odradek.storage.log.log" in modules
     too_much = [m for m in modules if any(m == never or m.startswith(never + ".") for never in NEVER_AT_START)]
     assert not too_much
 

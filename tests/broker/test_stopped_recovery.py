@@ -9,11 +9,11 @@ import pytest
 from odradek.broker.log_dirs.recovery import RecoveryProgress, RecoveryStopped
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
-from odradek.storage.files import Files
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directories import LogDirectories
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.files.files import Files
+from odradek.storage.log.log_config import LogConfig
 from support.asking import Asking
 from support.our_broker import OurBroker
 
@@ -81,7 +81,7 @@ class StopsAtTheThird(RecoveryProgress):
 
 
 def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.storage.log_loader.TOLD_BYTES", 1)
+    monkeypatch.setattr("odradek.storage.log.log_loader.TOLD_BYTES", 1)
     directory = LogDirectory.open(tmp_path)
     log = directory.open_log("t", 0, LogConfig(), NOW_MS)
     for number in range(6):

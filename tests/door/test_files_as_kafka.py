@@ -15,11 +15,10 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.metadata.format import QuorumState
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, LOG_APPEND_TIME_FLAG
-from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.dump.segment_scan import Batch, LogFile
-from odradek.storage.files import Files
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.meta_properties import (
+from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import (
     read_clean_shutdown,
     read_meta_properties,
     read_partition_metadata,
@@ -27,6 +26,7 @@ from odradek.storage.meta_properties import (
     write_meta_properties,
     write_partition_metadata,
 )
+from odradek.storage.log.log import AppendOrigin, Log
 from support.audited_directory import stamp
 from support.door_rules import CHECKPOINTS, PRODUCER, PRODUCER_HEADER, violations
 from support.door_snapshot import topic_configs

@@ -13,9 +13,9 @@ import pytest
 
 from odradek.pipeline.compact.job import compact_directory
 from odradek.pipeline.compact.plan import CompactionOrder
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.compaction_killed import KilledFiles, compact_killed
 from support.compaction_rounds import CleanerOracle
 from support.log_directories import compactable_directory, segment_bytes

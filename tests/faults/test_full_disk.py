@@ -10,8 +10,8 @@ import pytest
 from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.storage.disk_reserve import RESERVE_FILE
-from odradek.storage.meta_properties import CLEAN_SHUTDOWN_FILE
+from odradek.storage.files.disk_reserve import RESERVE_FILE
+from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 from support.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
 from support.java import java_or_skip, run_class
 from support.our_broker import OurBroker

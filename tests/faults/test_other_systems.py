@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from odradek.storage.files import CREATE, Files
+from odradek.storage.files.files import CREATE, Files
 from support.our_broker import OurBroker
 from support.without_linux import environment
 

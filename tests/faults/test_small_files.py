@@ -16,7 +16,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from odradek.broker.server import broker_server as daemon
 from odradek.broker.server.commands import START_ERRORS
-from odradek.storage.disk_reserve import ReservedFiles
+from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.testing.in_process import InProcessBroker
 from support.asking import Asking
 

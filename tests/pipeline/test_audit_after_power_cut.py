@@ -11,8 +11,8 @@ from odradek.pipeline.spark.options import Mode, parse_options
 from odradek.pipeline.spark.pruning import Pruning
 from odradek.pipeline.spark.reading import Reading, read_split
 from odradek.pipeline.spark.splits import plan_records
-from odradek.storage.checkpoints import write_epoch_checkpoint
-from odradek.storage.files import Files
+from odradek.storage.files.checkpoints import write_epoch_checkpoint
+from odradek.storage.files.files import Files
 from support.audited_directory import NOW_MS, AuditedDirectory
 
 

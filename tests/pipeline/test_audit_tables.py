@@ -23,7 +23,7 @@ from odradek.pipeline.audit.tasks import BATCHES, RECORDS
 from odradek.pipeline.engines import LOCAL, SPARK, TaskError, run_tasks
 from odradek.pipeline.file_access import path_of
 from odradek.pipeline.log_directories import PartitionDirectory, SegmentFile
-from odradek.storage.regular_files import open_regular
+from odradek.storage.files.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.log_directories import flip_a_byte
 

@@ -14,7 +14,7 @@ from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engines import LOCAL
-from odradek.storage.regular_files import open_regular
+from odradek.storage.files.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
 
 

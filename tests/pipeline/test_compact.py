@@ -19,11 +19,11 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, control_record_type
 from odradek.protocol.records.record import Record, decode_records
-from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
-from odradek.storage.directory_lock import DirectoryLock
-from odradek.storage.files import EXISTING, Buffer, Files
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.directory.directory_lock import DirectoryLock
+from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
+from odradek.storage.files.files import EXISTING, Buffer, Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.log_directories import compactable_directory, segment_bytes
 from support.log_histories import HISTORY_START_MS, HistoryWriter
 from support.unsynced_files import UnsyncedFiles

@@ -23,9 +23,9 @@ from odradek.storage.compaction.offset_map import UNLIMITED, KeyLimit, KeyRange
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.partition_facts import PartitionFacts, read_partition
 from odradek.storage.compaction.record_steps import PlainSteps, RecordSteps
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 from support.log_histories import HISTORY_START_MS, HistoryWriter
 from support.unsynced_files import UnsyncedFiles
 

@@ -21,8 +21,8 @@ from odradek.protocol.codec import encode
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
-from odradek.storage.files import Files
+from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
+from odradek.storage.files.files import Files
 from support.compaction_log import HOUR_MS, START_MS, CompactionLog, read_batches
 from support.log_directories import segment_bytes
 

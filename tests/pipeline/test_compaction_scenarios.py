@@ -17,7 +17,7 @@ from odradek.storage.compaction.grouping import SegmentFacts
 from odradek.storage.compaction.order import discard_cleaned
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.splitting import split_overflowed_segment
-from odradek.storage.files import Files
+from odradek.storage.files.files import Files
 from support.compaction_log import COMPACTED, START_MS, CompactionLog, read_batches
 from support.compaction_play import play
 from support.compaction_rounds import (

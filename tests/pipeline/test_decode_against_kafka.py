@@ -25,7 +25,7 @@ from odradek.pipeline.log_directories import find_partitions
 from odradek.pipeline.spark.isolation import aborted_transactions, is_aborted
 from odradek.protocol.records.builder import encode_empty_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log_config import CREATE_TIME, LOG_APPEND_TIME, LogConfig
+from odradek.storage.log.log_config import CREATE_TIME, LOG_APPEND_TIME, LogConfig
 from support.dump_log import comma_separated, kafka_dump
 from support.java import java_or_skip
 from support.java_program import JavaProgram

@@ -16,8 +16,8 @@ from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import AuditResult, audit_directories
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engines import LOCAL
-from odradek.storage.checkpoints import read_offset_checkpoint
-from odradek.storage.files import Files
+from odradek.storage.files.checkpoints import read_offset_checkpoint
+from odradek.storage.files.files import Files
 from support.dump_log import comma_separated, kafka_dump
 from support.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip
 from support.our_broker import OurBroker

@@ -17,11 +17,11 @@ from odradek.pipeline.importing.input_rows import read_part
 from odradek.pipeline.importing.inputs import input_parts
 from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.protocol.records.compression import CompressionType
-from odradek.storage.check_command import check
-from odradek.storage.checkpoints import read_epoch_checkpoint, read_offset_checkpoint
-from odradek.storage.directory_lock import DirectoryLock
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import MetaProperties, read_partition_metadata, write_meta_properties
+from odradek.storage.check.command import check
+from odradek.storage.directory.directory_lock import DirectoryLock
+from odradek.storage.files.checkpoints import read_epoch_checkpoint, read_offset_checkpoint
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, read_partition_metadata, write_meta_properties
 from support.imported_rows import SPARK_SCHEMA, in_order, records_in, row, write_parquet
 
 

@@ -7,9 +7,9 @@ import pytest
 from odradek.pipeline.cluster_metadata import read_cluster_metadata
 from odradek.pipeline.importing.errors import ImportRefusedError
 from odradek.pipeline.importing.job import ImportOrder, import_rows
-from odradek.storage.directory_lock import DirectoryLock
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import (
+from odradek.storage.directory.directory_lock import DirectoryLock
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import (
     MetaProperties,
     read_meta_properties,
     read_partition_metadata,

@@ -154,7 +154,7 @@ def test_killed_in_the_middle_nothing_is_served(tmp_path: Path) -> None:
     source = write_parquet(tmp_path / "rows.parquet", rows_with_gaps())
     stopped = (
         "import os, signal, sys\n"
-        "from odradek.storage.files import Files\n"
+        "from odradek.storage.files.files import Files\n"
         "rename = Files.rename\n"
         "def stop(self, source, target):\n"
         "    if str(target).endswith('orders-0'):\n"

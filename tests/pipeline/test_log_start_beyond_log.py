@@ -11,8 +11,8 @@ from confluent_kafka import Producer
 
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engines import LOCAL
-from odradek.storage.checkpoints import read_offset_checkpoint, write_offset_checkpoint
-from odradek.storage.files import Files
+from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
+from odradek.storage.files.files import Files
 from support.java import java_or_skip
 from support.kafkalog_reading import offsets_of, read_rows
 from support.real_kafka import RealKafka

@@ -13,7 +13,7 @@ from odradek.pipeline.spark.options import OPTIONS, parse_options
 from odradek.pipeline.spark.reading import CorruptLogError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 from support.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of
 from support.log_histories import HISTORY_START_MS, HistoryWriter
 from support.transaction_writer import TransactionWriter

@@ -14,12 +14,12 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.errors import CorruptRecordError
 from odradek.protocol.records.record import Record
+from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import CorruptCheckpointError
-from odradek.storage.files import Files
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
-from odradek.storage.read_check import check_aborted, read_checked
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.read_check import check_aborted, read_checked
 from support.crash_model import check_parts, found_batches
 from support.crash_run import compact_partition
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.storage.check_command import check
-from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
+from odradek.storage.check.command import check
+from odradek.storage.files.checkpoints import RECOVERY_POINT_CHECKPOINT
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from support.log_directories import history_directory
 
 

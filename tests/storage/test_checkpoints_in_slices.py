@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import StorageError
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.files.checkpoints import RECOVERY_POINT_CHECKPOINT, read_offset_checkpoint
+from odradek.storage.log.log_config import LogConfig
 
 NOW_MS = 1_795_000_000_000
 PARTITIONS = 250

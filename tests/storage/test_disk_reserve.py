@@ -13,8 +13,8 @@ MIB = 1 << 20
 PRELUDE = """
 import errno, os, sys
 from pathlib import Path
-from odradek.storage.disk_reserve import RESERVE_FILE, ReservedFiles
-from odradek.storage.files import CREATE, Files
+from odradek.storage.files.disk_reserve import RESERVE_FILE, ReservedFiles
+from odradek.storage.files.files import CREATE, Files
 root = Path(sys.argv[1])
 told = []
 files = ReservedFiles(root, lambda: told.append(1))

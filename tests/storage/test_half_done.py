@@ -21,9 +21,9 @@ from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import CleanableRange
 from odradek.storage.compaction.offset_map import KeyLimit
 from odradek.storage.compaction.partition_facts import read_partition
-from odradek.storage.file_names import SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.file_names import SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 from support.crash_model import check_parts, found_batches
 from support.java import java_arguments, java_or_skip, java_source
 from support.simulated_disk import Crash, SimulatedDisk

@@ -11,13 +11,13 @@ import pytest
 
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.directory.replica_move import ReplicaMove
 from odradek.storage.errors import StorageError
-from odradek.storage.files import Files
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directories import LogDirectories
-from odradek.storage.log_directory import LogDirectory
-from odradek.storage.replica_move import ReplicaMove
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.faulty_files import FaultyFiles
 from support.log_model import records_of
 

@@ -10,10 +10,10 @@ import pytest
 
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import CorruptCheckpointError, DirectoryLockedError
-from odradek.storage.files import EXISTING, Files
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.files.files import EXISTING, Files
+from odradek.storage.log.log_config import LogConfig
 from support.log_model import records_of
 
 NOW = 1_700_000_000_000
@@ -114,7 +114,7 @@ def test_a_second_broker_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DirectoryLockedError):
         LogDirectory.open(tmp_path)
     program = (
-        "import sys; from pathlib import Path; from odradek.storage.log_directory import LogDirectory\n"
+        "import sys; from pathlib import Path; from odradek.storage.directory.log_directory import LogDirectory\n"
         "from odradek.storage.errors import DirectoryLockedError\n"
         "try: LogDirectory.open(Path(sys.argv[1]))\n"
         "except DirectoryLockedError: print('locked')\n"

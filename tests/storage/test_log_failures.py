@@ -9,10 +9,10 @@ import pytest
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
+from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import StorageError
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.faulty_files import FaultyFiles
 from support.log_model import records_of
 

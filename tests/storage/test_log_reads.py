@@ -11,9 +11,9 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import RecordValidationError
-from odradek.storage.log import AppendOrigin, FileRegion, Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.read_result import TimestampAndOffset
+from odradek.storage.log.log import AppendOrigin, FileRegion, Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.read_result import TimestampAndOffset
 from support.log_model import records_of
 from support.timestamp_searches import max_timestamp, offset_for_timestamp
 

@@ -10,8 +10,8 @@ from odradek.protocol.records.batch import BATCH_HEADER_SIZE
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 from support.log_model import records_of
 from support.timestamp_searches import offset_for_timestamp
 

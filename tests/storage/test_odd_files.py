@@ -8,8 +8,8 @@ import pytest
 
 from odradek.storage.check.partition_check import PartitionTask, check_partition
 from odradek.storage.dump.log_dump import LogOptions, dump_log
-from odradek.storage.files import CREATE, Files
-from odradek.storage.regular_files import NotRegularFileError
+from odradek.storage.files.files import CREATE, Files
+from odradek.storage.files.regular_files import NotRegularFileError
 from support.log_directories import history_directory
 
 ODD: list[Callable[[Path], None]] = [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.storage.files import CREATE, EXISTING, Files
-from odradek.storage.overlay_files import OverlayFiles
+from odradek.storage.files.files import CREATE, EXISTING, Files
+from odradek.storage.files.overlay_files import OverlayFiles
 
 SEEDS = range(40)
 STEPS = 60

@@ -9,10 +9,10 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptSnapshotError
-from odradek.storage.log import AppendInfo, AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.producer_snapshots import decode_snapshot, encode_snapshot
-from odradek.storage.producer_state import BatchMetadata, ProducerEntry
+from odradek.storage.log.log import AppendInfo, AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.producers.producer_snapshots import decode_snapshot, encode_snapshot
+from odradek.storage.producers.producer_state import BatchMetadata, ProducerEntry
 
 NOW = 1_700_000_000_000
 MAX_SEQUENCE = 0x7FFFFFFF

@@ -7,10 +7,10 @@ import pytest
 
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_retention import SegmentFacts, breached_segments
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.log_retention import SegmentFacts, breached_segments
 from support.unsynced_files import UnsyncedFiles
 
 NOW_MS = 1_780_000_000_000

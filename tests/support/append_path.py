@@ -29,10 +29,10 @@ from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.files import Files
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 
 NOW = 1_700_000_000_000
 TOPIC = "t"

@@ -24,9 +24,9 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, CRC_POSITION, BatchHeader, iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.checksum import crc32c
-from odradek.storage.checkpoints import write_offset_checkpoint
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
+from odradek.storage.files.checkpoints import write_offset_checkpoint
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from support.log_histories import HISTORY_START_MS, HistoryWriter
 
 TOPIC_ID = bytes(range(16, 32))

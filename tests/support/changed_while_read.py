@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline import file_access
-from odradek.storage.regular_files import open_regular
+from odradek.storage.files.regular_files import open_regular
 
 
 @contextmanager

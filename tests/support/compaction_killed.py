@@ -7,7 +7,7 @@ from pathlib import Path
 
 from odradek.pipeline.compact.job import compact_directory
 from odradek.pipeline.compact.plan import CompactionOrder
-from odradek.storage.files import CREATE, EXISTING, Buffer
+from odradek.storage.files.files import CREATE, EXISTING, Buffer
 from support.unsynced_files import UnsyncedFiles
 
 NEVER = 1 << 60

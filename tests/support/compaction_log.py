@@ -19,9 +19,9 @@ from odradek.protocol.records.builder import encode_batch, encode_empty_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record, decode_records
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.unsynced_files import UnsyncedFiles
 
 START_MS = 1_780_000_000_000

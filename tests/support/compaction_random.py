@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from odradek.protocol.records.compression import CompressionType
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 from support.compaction_log import COMPACTED, DAY_MS, HOUR_MS, CompactionLog
 from support.compaction_rounds import (
     MANY_KEYS,

@@ -16,10 +16,10 @@ from odradek.storage.compaction.offset_map import UNLIMITED as UNBOUNDED
 from odradek.storage.compaction.order import RoundLimits
 from odradek.storage.compaction.partition_facts import read_partition
 from odradek.storage.compaction.record_steps import RecordSteps
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.transaction_index import TransactionIndex
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.segment.transaction_index import TransactionIndex
 from support.compaction_log import read_headers
 from support.java_program import JavaProgram
 from support.unsynced_files import UnsyncedFiles

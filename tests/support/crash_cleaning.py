@@ -6,11 +6,11 @@ thread: so a sync is a step of its own, before and after which records are appen
 
 from collections.abc import Generator
 
-from odradek.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, range_of, sealed_and_active
 from odradek.storage.compaction.order import carry_out
 from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offset_checkpoint
 
 Key = tuple[str, int]
 

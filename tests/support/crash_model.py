@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from odradek.protocol.records.batch import BatchHeader, check_crc
 from odradek.protocol.records.record import Record, iterate_records
-from odradek.storage.log import Log
-from odradek.storage.segment import Segment
-from odradek.storage.transaction_markers import read_marker
+from odradek.storage.log.log import Log
+from odradek.storage.producers.transaction_markers import read_marker
+from odradek.storage.segment.segment import Segment
 
 
 class StoredBatch(NamedTuple):

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directories import LogDirectories
-from odradek.storage.log_directory import LogDirectory
-from odradek.storage.replica_move import ReplicaMove
+from odradek.storage.directory.log_directories import LogDirectories
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.directory.replica_move import ReplicaMove
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 
 from .crash_cleaning import Key
 from .crash_run import CLUSTER_ID, SHORT_LIVED, CrashRun

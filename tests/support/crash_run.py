@@ -18,11 +18,11 @@ from odradek.protocol.records.record import Record
 from odradek.storage.compaction.cleaning import PartitionCleaner
 from odradek.storage.compaction.grouping import cleanable_range
 from odradek.storage.compaction.partition_facts import read_partition
+from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.errors import StorageError
-from odradek.storage.files import Files
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 
 from .crash_cleaning import SteppedCleaning
 from .crash_model import PartitionModel, StoredBatch, check_parts, check_recovered, found_batches

@@ -4,9 +4,9 @@ import struct
 
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record, iterate_records
-from odradek.storage.file_names import segment_path
-from odradek.storage.producer_snapshots import decode_snapshot, encode_snapshot
-from odradek.storage.transaction_index import TransactionIndex
+from odradek.storage.files.file_names import segment_path
+from odradek.storage.producers.producer_snapshots import decode_snapshot, encode_snapshot
+from odradek.storage.segment.transaction_index import TransactionIndex
 from support.audit_injections import COMPACT, Injection, Where
 from support.audited_directory import CLEANER, HIGH_WATERMARK, NOW_MS, AuditedDirectory, header_of, stamp
 from support.log_histories import HISTORY_START_MS

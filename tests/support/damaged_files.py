@@ -10,10 +10,10 @@ from odradek.pipeline.decode.segment_chunks import MOST_BATCH_BYTES
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import iterate_records
-from odradek.storage.checkpoints import write_offset_checkpoint
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import write_partition_metadata
-from odradek.storage.transaction_index import TransactionIndex
+from odradek.storage.files.checkpoints import write_offset_checkpoint
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import write_partition_metadata
+from odradek.storage.segment.transaction_index import TransactionIndex
 from support.audit_injections import COMPACT, DAY_MS, Injection, Where
 from support.audited_directory import CLEANER, HIGH_WATERMARK, LOG_START, NOW_MS, AuditedDirectory
 from support.log_histories import HISTORY_START_MS

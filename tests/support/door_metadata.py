@@ -6,7 +6,7 @@ from odradek.broker.metadata.log_reader import plain_records
 from odradek.broker.metadata.snapshot_files import ids_in
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
-from odradek.storage.files import Files
+from odradek.storage.files.files import Files
 
 METADATA = "__cluster_metadata-0"
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "1000"}

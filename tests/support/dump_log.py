@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from odradek.storage.commands import dump_log
+from odradek.storage.dump.command import dump_log
 from support.java import java_arguments
 
 KAFKA_TOOL = "org.apache.kafka.tools.DumpLogSegments"

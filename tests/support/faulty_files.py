@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from odradek.storage.files import CREATE, EXISTING, Buffer, Files
+from odradek.storage.files.files import CREATE, EXISTING, Buffer, Files
 
 
 class FaultyFiles(Files):

@@ -27,7 +27,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log import AppendOrigin
+from odradek.storage.log.log import AppendOrigin
 from support.kafka_directory import (
     DIRECTORY_ID,
     NODE_ID,

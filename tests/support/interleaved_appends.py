@@ -21,9 +21,9 @@ from odradek.protocol.messages.produce import ProduceResponse
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.storage.files import Buffer, Files
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.files import Buffer, Files
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.append_path import NOW, TOPIC, AppendPath, only, turns
 from support.log_model import ModelBatch, ModelLog, check_indexes, records_of
 

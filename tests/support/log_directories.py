@@ -4,8 +4,8 @@ import random
 from pathlib import Path
 
 from odradek.protocol.records.batch import iterate_headers
-from odradek.storage.checkpoints import write_offset_checkpoint
-from odradek.storage.files import Files
+from odradek.storage.files.checkpoints import write_offset_checkpoint
+from odradek.storage.files.files import Files
 from support.log_histories import HistoryWriter
 
 

@@ -10,9 +10,9 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 from support.unsynced_files import UnsyncedFiles
 
 HISTORY_START_MS = 1_780_000_000_000

@@ -13,10 +13,10 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record, iterate_records
-from odradek.storage.log import FileRegion, Log
-from odradek.storage.log_config import LogConfig
-from odradek.storage.read_result import TimestampAndOffset
-from odradek.storage.segment import Segment
+from odradek.storage.log.log import FileRegion, Log
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.read_result import TimestampAndOffset
+from odradek.storage.segment.segment import Segment
 from support.timestamp_searches import max_timestamp, offset_for_timestamp
 
 START_MS = 1_700_000_000_000

@@ -10,9 +10,9 @@ from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.groups.records import offset_commit_record
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.records.builder import BatchBuilder
-from odradek.storage.log import AppendOrigin
-from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
+from odradek.storage.log.log import AppendOrigin
+from odradek.storage.log.log_config import LogConfig
 
 TOPIC = "committed"
 OFFSETS_TOPIC = "__consumer_offsets"

@@ -8,7 +8,7 @@ from pathlib import Path
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.metadata.service import MetadataService
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
 from support.metadata_images import ENDPOINT, NODE_ID
 
 NOW_MS = 1_795_000_000_000

@@ -21,7 +21,7 @@ from odradek.pipeline.spark.options import Mode, parse_options
 from odradek.pipeline.spark.pruning import Pruning
 from odradek.pipeline.spark.reading import Reading, read_split
 from odradek.pipeline.spark.splits import plan_records
-from odradek.storage.commands import dump_log
+from odradek.storage.dump.command import dump_log
 
 
 def audit_job(directory: Path) -> None:

@@ -18,7 +18,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from odradek.storage.files import EXISTING, Buffer, Files
+from odradek.storage.files.files import EXISTING, Buffer, Files
 
 PAGE = 4096
 FIRST_DESCRIPTOR = 1 << 20  # no real file has it: a system call past this layer fails

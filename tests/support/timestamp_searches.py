@@ -1,8 +1,8 @@
 """Searches by time in a log, done at once."""
 
 from odradek.protocol.steps import run_to_end
-from odradek.storage.log import Log
-from odradek.storage.read_result import TimestampAndOffset
+from odradek.storage.log.log import Log
+from odradek.storage.log.read_result import TimestampAndOffset
 
 
 def offset_for_timestamp(log: Log, timestamp: int | None) -> TimestampAndOffset | None:

@@ -23,8 +23,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.records.batch import BatchHeader, read_header, stamp
 from odradek.protocol.records.record import iterate_records
-from odradek.storage.producer_state import ProducerState
-from odradek.storage.transaction_markers import read_marker
+from odradek.storage.producers.producer_state import ProducerState
+from odradek.storage.producers.transaction_markers import read_marker
 from support.group_harness import VirtualTimers, image_with_topics
 
 TopicPartition = tuple[str, int]

@@ -3,7 +3,7 @@
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log import AppendOrigin
+from odradek.storage.log.log import AppendOrigin
 from support.log_histories import HistoryWriter
 
 

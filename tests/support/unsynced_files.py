@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from odradek.storage.files import Files
+from odradek.storage.files.files import Files
 
 
 class UnsyncedFiles(Files):

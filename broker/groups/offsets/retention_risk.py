@@ -2,15 +2,15 @@
 
 Pure; times are ms since 1970. A group loses records where its committed offset, the next that it would read, lies in a
 segment that retention takes soon. Source: our own; Kafka says nothing, and the group's consumers find out by
-auto.offset.reset. The segments are those that storage/log_retention.py would take.
+auto.offset.reset. The segments are those that storage/log/log_retention.py would take.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....storage.log_config import LogConfig
-from ....storage.log_retention import SegmentFacts, breached_segments
+from ....storage.log.log_config import LogConfig
+from ....storage.log.log_retention import SegmentFacts, breached_segments
 
 HORIZON_SHARE = 10
 """Warned is a tenth of retention.ms or retention.bytes before the end, two check intervals before at least; but no

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ....protocol.internal_topics import INTERNAL_TOPICS
 from ....protocol.messages.structure import Message
+from ....storage.directory.log_directories import LogDirectories
 from ....storage.errors import StorageError
-from ....storage.files import Files
-from ....storage.log_directories import LogDirectories
-from ....storage.meta_properties import uuid_text
+from ....storage.files.files import Files
+from ....storage.files.meta_properties import uuid_text
 from ...config.server_config import ServerConfig
 from ...metadata.service import MetadataService
 from .bounds import config_problems

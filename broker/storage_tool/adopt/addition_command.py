@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ....storage.check_command import run
+from ....storage.check.command import run
 from .command import topic_configs
 
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)

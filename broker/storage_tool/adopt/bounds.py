@@ -7,7 +7,7 @@ below 2^63 and 2^31 is all that the formats ask for, and the next append or elec
 from collections.abc import Iterator, Mapping
 
 from ....protocol.errors import KafkaError
-from ....storage.log_config import MAX_ADOPTED_OFFSET
+from ....storage.log.log_config import MAX_ADOPTED_OFFSET
 from ...config.server_config import ServerConfig
 from ...config.topic_config import validate_topic_configs
 from .found import FoundPartition

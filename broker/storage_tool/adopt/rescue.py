@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ....protocol.internal_topics import INTERNAL_TOPICS
-from ....storage.files import Files
-from ....storage.meta_properties import uuid_text
-from ....storage.overlay_files import OverlayFiles
+from ....storage.files.files import Files
+from ....storage.files.meta_properties import uuid_text
+from ....storage.files.overlay_files import OverlayFiles
 from ...config.errors import ConfigError
 from ...config.security import refuse_unserved_security
 from ...config.server_config import ServerConfig

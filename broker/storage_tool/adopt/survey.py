@@ -18,11 +18,10 @@ from ....protocol.messages.structure import ZERO_UUID
 from ....protocol.records.batch import NO_PRODUCER_ID, BatchHeader
 from ....protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ....protocol.records.record import Record, iterate_records
-from ....storage.batch_scan import scan_batches, scan_headers
-from ....storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_epoch_checkpoint, read_offset_checkpoint
-from ....storage.directory_contents import FoundLog, look_into
+from ....storage.directory.directory_contents import FoundLog, look_into
 from ....storage.errors import CorruptCheckpointError, CorruptSnapshotError
-from ....storage.file_names import (
+from ....storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_epoch_checkpoint, read_offset_checkpoint
+from ....storage.files.file_names import (
     FUTURE_DIRECTORY_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
@@ -32,9 +31,10 @@ from ....storage.file_names import (
     base_offset_of,
     parse_partition_directory,
 )
-from ....storage.files import READ_ONLY, Files
-from ....storage.meta_properties import META_PROPERTIES, parse_uuid, read_partition_metadata
-from ....storage.producer_snapshots import decode_snapshot
+from ....storage.files.files import READ_ONLY, Files
+from ....storage.files.meta_properties import META_PROPERTIES, parse_uuid, read_partition_metadata
+from ....storage.producers.producer_snapshots import decode_snapshot
+from ....storage.segment.batch_scan import scan_batches, scan_headers
 from ...groups.records import decode_record
 from .found import FoundDirectory, FoundIdentity, FoundPartition
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ....protocol.java_hash import java_hash_code
-from ....storage.checkpoints import TopicPartition
-from ....storage.meta_properties import uuid_text
+from ....storage.files.checkpoints import TopicPartition
+from ....storage.files.meta_properties import uuid_text
 from ...cluster_metadata import ClusterMetadata
 from ...internal_topics import OFFSETS_TOPIC
 from ..findings import Finding

@@ -8,8 +8,8 @@ the same whenever it is looked at, and wherever it was copied to.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ....storage.checkpoints import TopicPartition
-from ....storage.meta_properties import uuid_text
+from ....storage.files.checkpoints import TopicPartition
+from ....storage.files.meta_properties import uuid_text
 from ...engines import run_tasks
 from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status

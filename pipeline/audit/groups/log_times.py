@@ -11,11 +11,11 @@ from typing import TypeVar
 from ....protocol.errors import KafkaError
 from ....protocol.records.batch import BatchHeader, read_header
 from ....protocol.records.record import iterate_records
-from ....storage.checkpoints import read_epoch_checkpoint
 from ....storage.errors import CorruptCheckpointError, CorruptIndexError
-from ....storage.file_names import LEADER_EPOCH_CHECKPOINT, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
-from ....storage.offset_index import OffsetIndex
-from ....storage.time_index import TimeIndex
+from ....storage.files.checkpoints import read_epoch_checkpoint
+from ....storage.files.file_names import LEADER_EPOCH_CHECKPOINT, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
+from ....storage.segment.offset_index import OffsetIndex
+from ....storage.segment.time_index import TimeIndex
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
 from ...file_access import PathFiles, is_gone, read_file

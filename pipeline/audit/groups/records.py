@@ -9,7 +9,7 @@ from bisect import bisect_right
 from ....protocol.messages.group_records import GroupMetadataValue, OffsetCommitValue
 from ....protocol.messages.structure import ZERO_UUID
 from ....protocol.records.record import Record
-from ....storage.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from ....storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, commit_value, group_message, kind_of

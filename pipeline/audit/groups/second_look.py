@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....storage.checkpoints import LOG_START_OFFSET_CHECKPOINT, TopicPartition
+from ....storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, TopicPartition
 from ...cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage

@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import PolicyViolationError
 
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import read_meta_properties, read_partition_metadata
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import read_meta_properties, read_partition_metadata
 from odradek.storage.subcommands import storage
 from support.our_broker import OurBroker
 from support.rescue import Adopted, adopt, fingerprint, lose_metadata

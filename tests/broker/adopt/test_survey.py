@@ -9,8 +9,8 @@ from odradek.broker.storage_tool.adopt.survey import Survey, survey
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptCheckpointError
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import uuid_text, write_partition_metadata
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import uuid_text, write_partition_metadata
 
 ID = bytes(range(16))
 

@@ -6,7 +6,7 @@ from odradek.broker.config.definition import topic_keys
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for, validate_topic_configs
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 
 
 def test_without_settings_a_log_has_kafkas_defaults() -> None:

@@ -24,7 +24,7 @@ from odradek.protocol.messages.metadata_records import (
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
 from support.metadata_images import ENDPOINT, Topic, numbered_uuids
 from support.simulated_disk import SimulatedDisk
 

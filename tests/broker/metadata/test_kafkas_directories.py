@@ -26,7 +26,7 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.read_result import FileRegion
+from odradek.storage.log.read_result import FileRegion
 from support.kafka_directory import (
     DIRECTORY_ID,
     EMPTY_LOG,

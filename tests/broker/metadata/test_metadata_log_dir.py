@@ -12,8 +12,8 @@ from odradek.broker.server.broker_server import Daemon
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import DirectoryLockedError
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import read_meta_properties
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import read_meta_properties
 from support.java import java_or_skip
 from support.metadata_images import Topic
 from support.real_kafka import RealKafka

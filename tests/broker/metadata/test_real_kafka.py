@@ -12,7 +12,7 @@ from odradek.broker.storage_tool.format import format_directories
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, UserScramCredentialRecord
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
-from odradek.storage.log_directory import LogDirectory
+from odradek.storage.directory.log_directory import LogDirectory
 from support.door_metadata import metadata_records
 from support.metadata_images import Topic, numbered_uuids
 from support.metadata_service import open_service

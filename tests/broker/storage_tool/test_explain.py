@@ -19,7 +19,7 @@ from odradek.broker.storage_tool.explanation import (
     explain_partition,
     moment,
 )
-from odradek.storage.log_config import MAX_INT64, LogConfig
+from odradek.storage.log.log_config import MAX_INT64, LogConfig
 from support.our_broker import OurBroker
 
 NOW = 1_700_000_000_000

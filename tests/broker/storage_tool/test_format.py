@@ -14,8 +14,8 @@ from odradek.broker.storage_tool.formatting import BOOTSTRAP, FIRST_CHECKPOINT
 from odradek.broker.storage_tool.info import info
 from odradek.broker.storage_tool.release_versions import LEVELS, default_features, release_level
 from odradek.broker.storage_tool.scram import scram_record
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import parse_uuid, read_meta_properties
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import parse_uuid, read_meta_properties
 from support.our_broker import OurBroker
 from support.real_kafka import RealKafka
 

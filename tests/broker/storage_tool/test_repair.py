@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.broker.storage_tool.repair import repair
-from odradek.storage.check_command import check
-from odradek.storage.files import Files
-from odradek.storage.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
+from odradek.storage.check.command import check
+from odradek.storage.files.files import Files
+from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from support.log_directories import history_directory
 from support.our_broker import OurBroker
 

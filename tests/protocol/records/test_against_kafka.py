@@ -30,9 +30,9 @@ from odradek.protocol.records.validation import (
     validate_client_batch,
 )
 from odradek.protocol.steps import run_to_end
-from odradek.storage.append_plan import AppendOrigin, check_batch, plan_append
-from odradek.storage.log_config import LogConfig
-from odradek.storage.record_inspection import inspect_batch
+from odradek.storage.log.append_plan import AppendOrigin, check_batch, plan_append
+from odradek.storage.log.log_config import LogConfig
+from odradek.storage.log.record_inspection import inspect_batch
 from support.random_records import random_compression, random_records
 from support.record_batches import JavaRecordBatches
 from support.refused_records import refused_records

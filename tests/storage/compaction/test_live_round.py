@@ -15,10 +15,10 @@ from odradek.protocol.records.record import Record, decode_records
 from odradek.storage.compaction.live_round import UNLIMITED, LiveRound, clean_log, range_of, sealed_and_active
 from odradek.storage.compaction.order import CleaningOutcome, carry_out
 from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
-from odradek.storage.descriptors import DescriptorCache
-from odradek.storage.files import Files
-from odradek.storage.log import FileRegion, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.files.descriptors import DescriptorCache
+from odradek.storage.files.files import Files
+from odradek.storage.log.log import FileRegion, Log
+from odradek.storage.log.log_config import LogConfig
 from support.faulty_files import FaultyFiles
 from support.unsynced_files import UnsyncedFiles
 

@@ -13,7 +13,7 @@ from odradek.storage.compaction.selection import (
     map_entries,
     max_dirty_ratio,
 )
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log_config import LogConfig
 
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}))
 

@@ -11,13 +11,13 @@ from odradek.protocol.records.record import Record
 from odradek.storage.compaction.grouping import SegmentFacts
 from odradek.storage.compaction.pace import full_speed
 from odradek.storage.compaction.splitting import split_overflowed_segment
-from odradek.storage.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
-from odradek.storage.files import EXISTING, Buffer
-from odradek.storage.offset_index import OffsetIndex
-from odradek.storage.segment import MAX_RELATIVE_OFFSET
-from odradek.storage.swap_files import finish_interrupted_work
-from odradek.storage.time_index import TimeIndex
-from odradek.storage.transaction_index import AbortedTransaction, TransactionIndex
+from odradek.storage.files.file_names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
+from odradek.storage.files.files import EXISTING, Buffer
+from odradek.storage.log.swap_files import finish_interrupted_work
+from odradek.storage.segment.offset_index import OffsetIndex
+from odradek.storage.segment.segment import MAX_RELATIVE_OFFSET
+from odradek.storage.segment.time_index import TimeIndex
+from odradek.storage.segment.transaction_index import AbortedTransaction, TransactionIndex
 from support.unsynced_files import UnsyncedFiles
 
 NEVER = 1 << 60

@@ -16,9 +16,9 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
-from odradek.storage.commands import command
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.dump.command import command
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.dump_log import Dump, kafka_dump
 from support.java import java_or_skip
 

@@ -12,8 +12,8 @@ from odradek.protocol.records.control import ControlRecordType, EndTransactionMa
 from odradek.protocol.records.record import Record
 from odradek.storage.dump.events import Finding
 from odradek.storage.dump.log_dump import LogOptions, dump_log
-from odradek.storage.log import AppendOrigin, Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log import AppendOrigin, Log
+from odradek.storage.log.log_config import LogConfig
 from support.dump_log import Dump
 
 NOW = 1_700_000_000_000

@@ -8,8 +8,8 @@ import pytest
 from odradek.__main__ import COMMANDS
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.log import Log
-from odradek.storage.log_config import LogConfig
+from odradek.storage.log.log import Log
+from odradek.storage.log.log_config import LogConfig
 from support.dump_log import Dump, comma_separated, kafka_dump
 from support.java import java_or_skip
 from support.log_histories import HistoryWriter
@@ -127,4 +127,4 @@ def test_files_are_required(dump: Dump) -> None:
 
 
 def test_the_command_is_in_the_list() -> None:
-    assert COMMANDS["dump-log"][0] == "odradek.storage.commands:dump_log"
+    assert COMMANDS["dump-log"][0] == "odradek.storage.dump.command:dump_log"

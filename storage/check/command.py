@@ -1,0 +1,144 @@
+"""``odradek storage check``: verifies every file of log directories (a running broker's too), changes not a byte."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from .findings import Checked, Problem
+    from .partition_check import PartitionTask
+
+EXIT_DAMAGE = 1
+SMALL_BYTES = 32 << 20
+"""Below this it is not worth starting processes for."""
+
+
+@click.command(
+    help="Verify every file of log directories: batches (length, CRC-32C, offsets, leader epochs), indexes against the"
+    " log, producer snapshots, checkpoints, partition.metadata, meta.properties and the metadata log. Nothing is"
+    " changed and no lock is taken, so a broker may be running. Exit code 1 when something is damaged.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
+@click.option("--topic", "topics", multiple=True, help="Only this topic; may be given several times.")
+@click.option("--deep", is_flag=True, help="Decode the records of all batches too (slower).")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes.  [default: one a core]"
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON document a line.")
+def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, jobs: int, as_json: bool) -> int:
+    """Checks the directories; gives the exit code."""
+    from ..directory.lock_holder import lock_holder
+    from .directory_check import check_root, partition_tasks
+    from .findings import Severity
+
+    tasks: list[PartitionTask] = []
+    problems: list[Problem] = []
+    for directory in directories:
+        if not directory.is_dir():
+            raise click.UsageError(f"{directory} is no directory; give the directories that log.dirs names")
+        if lock_holder(directory) is not None and not as_json:
+            click.echo(f"{directory}: a broker is running here; what it is writing just now is named as in flux")
+        problems += check_root(directory)
+        tasks += [task for task in partition_tasks(directory, is_deep=deep) if not topics or task.topic in topics]
+    say = _say_json if as_json else _say_text
+    for problem in problems:
+        say(problem)
+    files = size = 0
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    progress = _Progress(len(tasks))
+    for checked in _checked(tasks, jobs):
+        progress.clear()
+        for problem in checked.problems:
+            say(problem)
+            errors += problem.severity is Severity.ERROR
+        files, size = files + checked.files, size + checked.size
+        progress.one_more(size)
+    progress.clear()
+    if not as_json:
+        outcome = (
+            f"{errors} damaged: `odradek storage repair --dry-run` says what a start would do" if errors else "sound"
+        )
+        click.echo(f"{len(tasks)} partitions, {files} files, {size} bytes: {outcome}")
+    else:
+        click.echo(json.dumps({"partitions": len(tasks), "files": files, "bytes": size, "errors": errors}))
+    return EXIT_DAMAGE if errors else 0
+
+
+def _checked(tasks: "list[PartitionTask]", jobs: int) -> "Iterator[Checked]":
+    """Each partition's outcome, as soon as it is there."""
+    from .partition_check import check_partition
+
+    sizes = sum(entry.stat().st_size for task in tasks[:jobs] for entry in os.scandir(task.directory))
+    if jobs == 1 or len(tasks) < 2 or sizes < SMALL_BYTES:
+        yield from map(check_partition, tasks)
+        return
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    with ProcessPoolExecutor(min(jobs, len(tasks))) as pool:
+        for done in as_completed([pool.submit(check_partition, task) for task in tasks]):
+            yield done.result()
+
+
+class _Progress:
+    """One line on a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._is_shown = sys.stderr.isatty()
+
+    def one_more(self, size: int) -> None:
+        """A partition is done."""
+        self._done += 1
+        if self._is_shown:
+            sys.stderr.write(f"\r{self._done} of {self._total} partitions, {size >> 20} MiB\x1b[K")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Takes the line away."""
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+
+
+def _say_text(problem: "Problem") -> None:
+    click.echo(problem.to_text())
+
+
+def _say_json(problem: "Problem") -> None:
+    click.echo(json.dumps(problem.to_document()))
+
+
+def check(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek storage check``, the exit code back."""
+    return run(command, "odradek storage check", arguments)
+
+
+def run(chosen: click.Command, name: str, arguments: Iterable[str]) -> int:
+    """Runs a click command; wrong usage is 2, an interrupt 130, a disk or directory that refuses 1 with the reason."""
+    from ..errors import CorruptCheckpointError, DirectoryLockedError, StorageError
+
+    try:
+        result = chosen.main(args=list(arguments), prog_name=name, standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, StorageError, CorruptCheckpointError, DirectoryLockedError, click.ClickException) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"{name}: {text}", err=True)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+Command = Callable[[list[str]], int]

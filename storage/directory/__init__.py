@@ -1,0 +1,1 @@
+"""Log directories: their logs, lock, contents and offsets. Kafka: ``LogManager``."""

@@ -1,0 +1,109 @@
+"""What lies in a log directory, by the names of its directories: partitions, moves under way, deletions, strays.
+
+Owns: nothing; it looks and says. Never does: opening a log, renaming, removing. Invariant: `__cluster_metadata` is
+nobody's partition here. Source: Kafka's LogManager.loadLogs and loadLog.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from ..files.checkpoints import TopicPartition
+from ..files.file_names import (
+    DELETE_DIRECTORY_SUFFIX,
+    FUTURE_DIRECTORY_SUFFIX,
+    LOG_SUFFIX,
+    METADATA_TOPIC,
+    STRAY_DIRECTORY_SUFFIX,
+    parse_partition_directory,
+)
+from ..files.files import Files
+from ..files.meta_properties import read_partition_metadata
+
+
+class FoundLog(NamedTuple):
+    """The directory `name` in `parent`, a partition's that was not opened yet.
+
+    `topic_id` is None where none is written down in it. `is_read`: whether it was read, or is what it must be.
+    """
+
+    parent: Path
+    name: str
+    topic_id: bytes | None
+    is_read: bool = True
+
+    @property
+    def path(self) -> Path:
+        """The directory. Made when it is asked for: a start finds thousands."""
+        return self.parent / self.name
+
+    def read(self, files: Files) -> "FoundLog":
+        """The same with the topic id that is written down in it. Raises OSError, CorruptCheckpointError."""
+        return self if self.is_read else _found(files, self.parent, self.name)
+
+
+def _found(files: Files, parent: Path, name: str) -> FoundLog:
+    return FoundLog(parent, name, read_partition_metadata(files, parent / name))
+
+
+@dataclass(slots=True)
+class DirectoryContents:
+    """What was found. `deleted` are to be removed; `-stray` directories are left alone and not named."""
+
+    partitions: dict[TopicPartition, FoundLog] = field(default_factory=dict)
+    futures: dict[TopicPartition, FoundLog] = field(default_factory=dict)
+    deleted: list[Path] = field(default_factory=list)
+
+
+def nothing_known(topic: str, index: int) -> bytes | None:
+    """Of no partition is the topic id known."""
+    return None
+
+
+def look_into(
+    files: Files, directory: Path, known_id: Callable[[str, int], bytes | None] = nothing_known
+) -> DirectoryContents:
+    """What lies in the directory. Raises OSError, CorruptCheckpointError (partition.metadata).
+
+    `known_id`: the topic id of a partition that is known to lie here; its partition.metadata is not read (of 2,000
+    partitions that takes a tenth of a second).
+    """
+    contents = DirectoryContents()
+    for entry in files.list(directory):
+        name = entry.name
+        key = parse_partition_directory(name)
+        if key is None or key[0] == METADATA_TOPIC or not entry.is_dir():
+            continue
+        if name.endswith(DELETE_DIRECTORY_SUFFIX):
+            contents.deleted.append(directory / name)
+        elif name.endswith(FUTURE_DIRECTORY_SUFFIX):
+            contents.futures[key] = _found(files, directory, name)
+        elif not name.endswith(STRAY_DIRECTORY_SUFFIX):
+            topic_id = known_id(*key)
+            contents.partitions[key] = (
+                _found(files, directory, name) if topic_id is None else FoundLog(directory, name, topic_id, False)
+            )
+    return contents
+
+
+def log_bytes(files: Files, path: Path) -> int:
+    """The size of a partition's log files. Raises OSError."""
+    return sum(entry.stat().st_size for entry in files.list(path) if entry.name.endswith(LOG_SUFFIX))
+
+
+class RemovedDirectories:
+    """Directories that end in `-delete` and go when their time has come."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, Path]] = []
+
+    def add(self, path: Path, due_ms: int) -> None:
+        """The directory is to be removed once it is `due_ms`."""
+        self._waiting.append((due_ms, path))
+
+    def take_due(self, now_ms: int) -> list[Path]:
+        """The directories that are due, which the caller removes."""
+        due = [path for due_ms, path in self._waiting if due_ms <= now_ms]
+        self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
+        return due

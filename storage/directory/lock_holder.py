@@ -1,0 +1,37 @@
+"""Which process has a log directory's lock, asked without taking it.
+
+Never does: locking, changing. Source: POSIX record locks (F_GETLK).
+"""
+
+import fcntl
+import os
+import struct
+import sys
+from pathlib import Path
+
+from ..files.regular_files import open_regular
+from .directory_lock import LOCK_FILE
+
+FLOCK = {"linux": ("hhqqi", 0, 4), "darwin": ("qqihh", 3, 2)}
+"""`struct flock` of each system: its layout, and which of its five fields are the lock's type and the process id."""
+
+
+def lock_holder(directory: Path) -> int | None:
+    """The process that has the directory's lock; None without one, 0 where that can't be asked on this system.
+
+    Asks, and takes no lock: a broker that starts just now is not disturbed.
+    """
+    try:
+        descriptor = open_regular(directory / LOCK_FILE)
+    except FileNotFoundError:
+        return None
+    try:
+        if sys.platform not in FLOCK:
+            return 0
+        layout, type_at, process_at = FLOCK[sys.platform]
+        wanted = [0] * 5  # the whole file: from SEEK_SET, start 0, length 0
+        wanted[type_at] = fcntl.F_WRLCK
+        answer = struct.unpack(layout, fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *wanted)))
+        return None if answer[type_at] == fcntl.F_UNLCK else int(answer[process_at])
+    finally:
+        os.close(descriptor)

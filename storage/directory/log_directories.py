@@ -1,0 +1,270 @@
+"""The log directories of a broker (`log.dirs`): which are online, where each partition lies, where a new one goes.
+
+Owns: the list of what is online and why the others are not. Never does: deciding what a failure means for topics (the
+broker does). Invariant: a directory that failed is never written to again before the next start. Source: Kafka's
+LogManager (createAndValidateLogDirs, nextLogDirs, handleLogDirFailure); KIP-112, KIP-858, KIP-1066.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from ..errors import CorruptCheckpointError, StorageError
+from ..files.checkpoints import TopicPartition
+from ..files.descriptors import DEFAULT_MAX_OPEN
+from ..files.files import Files
+from ..files.meta_properties import UNKNOWN_BROKER_EPOCH
+from .log_directory import LogDirectory
+
+logger = logging.getLogger(__name__)
+
+
+class LogDirectories:
+    """All of a broker's log directories. One of them holds the metadata log, or a directory of its own does."""
+
+    def __init__(self, paths: Sequence[Path], metadata_path: Path) -> None:
+        """Use `LogDirectories.open`."""
+        self.metadata_path = metadata_path
+        """Where `__cluster_metadata-0` lies: one of `paths`, or another."""
+        self.own_metadata: LogDirectory | None = None
+        """The directory of the metadata log, where that is none of `paths`; no partition else lies in it."""
+        self.paths = paths
+        """Every directory of the configuration, absolute, in its order."""
+        self.online: list[LogDirectory] = []
+        """Those that serve; a directory leaves this list when it has failed."""
+        self.offline: dict[Path, str] = {}
+        """Why the others don't."""
+        self.cordoned: frozenset[Path] = frozenset()
+        """Where no new partition goes (`cordoned.log.dirs`)."""
+
+    @classmethod
+    def open(
+        cls,
+        paths: Iterable[Path],
+        files_for: Callable[[Path], Files],
+        metadata_path: Path | None = None,
+        max_open_files: int = DEFAULT_MAX_OPEN,
+    ) -> "LogDirectories":
+        """Opens and locks what can be; `files_for` gives the file layer of a directory.
+
+        `metadata_path`: where the metadata log lies (`metadata.log.dir`); None: in the first of `paths`.
+        `max_open_files`: how many segments of all directories together are open at once. A directory that the disk
+        refuses, or whose meta.properties can't be understood, is left out, with its reason in the log. Raises
+        StorageError or CorruptCheckpointError if that is the one with the metadata, StorageError if two names mean one
+        directory, DirectoryLockedError.
+        """
+        absolute = [path.absolute() for path in paths]
+        directories = cls(absolute, absolute[0] if metadata_path is None else metadata_path.absolute())
+        _refuse_twice(directories.paths)
+        share = max(1, max_open_files // len({*directories.paths, directories.metadata_path}))
+        try:
+            if directories.metadata_path not in directories.paths:
+                path = directories.metadata_path
+                directories.own_metadata = LogDirectory.open(path, files_for(path), max_open_files=share)
+            for path in directories.paths:
+                try:
+                    opened = LogDirectory.open(path, files_for(path), max_open_files=share)
+                    directories.online.append(opened)
+                except (StorageError, CorruptCheckpointError) as error:
+                    if path == directories.metadata_path:
+                        raise
+                    logger.error("Failed to create or validate data directory %s: %s", path, error)
+                    directories.offline[path] = str(error)
+        except BaseException:
+            directories.abandon()
+            raise
+        return directories
+
+    @property
+    def metadata(self) -> LogDirectory:
+        """The directory of `__cluster_metadata-0`."""
+        if self.own_metadata is not None:
+            return self.own_metadata
+        return next(directory for directory in self.online if directory.path == self.metadata_path)
+
+    @property
+    def all_online(self) -> list[LogDirectory]:
+        """Those that are online, that of the metadata log among them and first."""
+        return sorted(
+            self.online if self.own_metadata is None else [self.own_metadata, *self.online],
+            key=lambda directory: directory.path != self.metadata_path,
+        )
+
+    @property
+    def previous_broker_epoch(self) -> int:
+        """The broker epoch in the markers of the clean stop, -1 where not every directory has the same.
+
+        Source: LogManager.readBrokerEpochFromCleanShutdownFiles.
+        """
+        epochs = {directory.previous_broker_epoch for directory in self.online}
+        return epochs.pop() if len(epochs) == 1 and not self.offline else UNKNOWN_BROKER_EPOCH
+
+    def find_logs(
+        self,
+        now_ms: int,
+        is_stray: Callable[[str, int, bytes | None], bool],
+        known_id: Callable[[LogDirectory, str, int], bytes | None] = lambda directory, topic, index: None,
+    ) -> None:
+        """Looks into each directory (`LogDirectory.find_logs`); one that can't be read goes offline.
+
+        `known_id`: the topic id of a partition that lies in a directory by the metadata, None where it doesn't.
+        Raises StorageError where a partition lies in two directories, as Kafka refuses to start.
+        """
+        for directory in list(self.online):
+            try:
+                directory.find_logs(now_ms, is_stray, partial(known_id, directory))
+            except (StorageError, CorruptCheckpointError) as error:
+                self._give_up_at_start(directory, error)
+        seen: dict[TopicPartition, Path] = {}
+        for directory in self.online:
+            for key, found in directory.found.items():
+                if key in seen:
+                    raise StorageError(
+                        f"Duplicate log directories for {key[0]}-{key[1]} are found in both {found.path} and "
+                        f"{seen[key]}. It is likely because log directory failure happened while broker was replacing "
+                        "current replica with future replica. Recover broker from this failure by manually deleting "
+                        "one of the two directories for this partition. It is recommended to delete the partition in "
+                        "the log directory that is known to have failed recently."
+                    )
+                seen[key] = found.path
+
+    def promote_futures(self, assigned: Callable[[str, int], bytes | None], now_ms: int) -> None:
+        """Ends the moves that a crash has interrupted after the metadata named their target; before anything is open.
+
+        `assigned` gives the directory id of a partition in the metadata. Raises StorageError. Source:
+        LogManager.recoverAbandonedFutureLogs.
+        """
+        for directory in self.online:
+            for key in list(directory.found_futures):
+                holder = self.holder(*key)
+                if holder is directory:
+                    directory.discard_future(*key, now_ms)
+                elif assigned(*key) == directory.directory_id:
+                    logger.info("Promoting future replica %s-%d in %s", *key, directory.path)
+                    if holder is not None:
+                        holder.delete_log(*key, now_ms)
+                    else:
+                        # The old one has lost its name, perhaps only in memory: a power failure would give it back.
+                        self.sync_names()
+                    directory.promote_future(*key)
+
+    def sync_names(self) -> None:
+        """Makes the names of all partitions durable. Raises StorageError."""
+        for directory in self.online:
+            try:
+                directory.files.sync_directory(directory.path)
+            except OSError as error:
+                raise directory.storage_error(error) from error
+
+    def in_parallel(self, directories: Sequence[LogDirectory], work: Callable[[LogDirectory], None]) -> None:
+        """Does something in several directories at once; one whose disk refuses goes offline.
+
+        Raises StorageError where that is the one with the metadata.
+        """
+        failures: dict[LogDirectory, StorageError | CorruptCheckpointError] = {}
+
+        def attempt(directory: LogDirectory) -> None:
+            try:
+                work(directory)
+            except (StorageError, CorruptCheckpointError) as error:
+                failures[directory] = error
+
+        if len(directories) == 1:
+            attempt(directories[0])
+        else:
+            with ThreadPoolExecutor(len(directories), "log-dir") as pool:
+                for _ in pool.map(attempt, directories):
+                    pass
+        for directory, error in failures.items():
+            self._give_up_at_start(directory, error)
+
+    def _give_up_at_start(self, directory: LogDirectory, error: StorageError | CorruptCheckpointError) -> None:
+        if directory is self.metadata:
+            raise StorageError(str(error)) from error
+        self.take_offline(directory, str(error))
+
+    def take_offline(self, directory: LogDirectory, reason: str) -> None:
+        """Serves a directory no longer and gives its lock and its files back; harmless when it is offline already."""
+        if directory in self.online:
+            self.online.remove(directory)
+            self.offline[directory.path] = reason
+            logger.error("Stopping serving logs in dir %s: %s", directory.path, reason)
+            directory.futures.clear()  # a thread may write to one; whoever moves it lets it go
+            try:
+                directory.abandon()
+            except OSError as error:
+                logger.warning("%s: not every file could be closed: %s", directory.path, error)
+
+    def replicas(self, topic_id_of: Callable[[str], bytes | None]) -> dict[tuple[bytes, int], bytes]:
+        """The directory id of every partition that lies here, by topic id (of a topic's name) and index."""
+        lies_in = {}
+        for directory in self.online:
+            for topic, index in [*directory.logs, *directory.found]:
+                topic_id = topic_id_of(topic)
+                if topic_id is not None:
+                    lies_in[topic_id, index] = directory.directory_id
+        return lies_in
+
+    def holder(self, topic: str, partition: int) -> LogDirectory | None:
+        """The directory where a partition lies, None where it is in none that is online."""
+        for directory in self.online:
+            if directory.holds(topic, partition):
+                return directory
+        return None
+
+    def by_id(self, directory_id: bytes) -> LogDirectory | None:
+        """The online directory with this id."""
+        for directory in self.online:
+            if directory.directory_id == directory_id:
+                return directory
+        return None
+
+    def by_path(self, path: Path) -> LogDirectory | None:
+        """The online directory of this path."""
+        for directory in self.online:
+            if directory.path == path:
+                return directory
+        return None
+
+    @property
+    def cordoned_ids(self) -> list[bytes]:
+        """The ids of the online directories that take no new partitions."""
+        return sorted(directory.directory_id for directory in self.online if directory.path in self.cordoned)
+
+    def next_directory(self) -> LogDirectory:
+        """Where a new partition goes: not where it is cordoned, where there is room, then where the fewest are."""
+        candidates = [directory for directory in self.online if directory.path not in self.cordoned]
+        return min(candidates or self.online, key=lambda one: (one.gate.shortage, one.partition_count))
+
+    def shortage_in(self, directory_id: bytes) -> int:
+        """How short of room a directory is (`ProduceGate.shortage`); 0 for one that is not of this broker."""
+        directory = self.by_id(directory_id)
+        return 0 if directory is None else directory.gate.shortage
+
+    def abandon(self) -> None:
+        """Lets everything go as a crash would."""
+        for directory in self.online:
+            directory.abandon()
+        self.online.clear()
+        self.release_metadata()
+
+    def release_metadata(self) -> None:
+        """Unlocks the directory that the metadata log has for itself.
+
+        What was appended there is durable, and no marker of a clean stop is left: a Kafka would not look at it, nor
+        remove it, and it would be there when one has been killed on this directory.
+        """
+        if self.own_metadata is not None:
+            self.own_metadata.abandon()
+            self.own_metadata = None
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        real = path.resolve()
+        if real in seen:
+            raise StorageError(f"Duplicate log directory found: {', '.join(map(str, paths))}")
+        seen[real] = path

@@ -1,0 +1,499 @@
+"""One log directory of a broker: its lock, identity, partitions, checkpoints and the marker of a clean stop.
+
+Owns: everything in the directory. Never does: reading a clock or choosing when to flush, retain or checkpoint (the
+broker's timers call). Invariants: nothing is touched before the lock is held; a recovery point in the checkpoint was
+synced before. Source: Kafka's LogManager.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+from ..errors import StorageError
+from ..files.checkpoints import TopicPartition
+from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
+from ..files.disk_errors import ends_directory
+from ..files.file_names import (
+    DELETE_DIRECTORY_SUFFIX,
+    FUTURE_DIRECTORY_SUFFIX,
+    METADATA_TOPIC,
+    STRAY_DIRECTORY_SUFFIX,
+    partition_directory_name,
+    renamed_directory_name,
+)
+from ..files.files import Files
+from ..files.meta_properties import (
+    CLEAN_SHUTDOWN_FILE,
+    UNKNOWN_BROKER_EPOCH,
+    MetaProperties,
+    read_clean_shutdown,
+    read_meta_properties,
+    write_clean_shutdown,
+    write_meta_properties,
+)
+from ..log.append_gate import ProduceGate
+from ..log.due_removals import DueRemovals
+from ..log.log import Log
+from ..log.log_config import LogConfig
+from ..log.log_flush import FEW, PARALLEL_SYNCS, Flush, sync_all
+from ..log.log_loader import RecoveredBytes
+from .directory_contents import FoundLog, RemovedDirectories, look_into, nothing_known
+from .directory_lock import DirectoryLock
+from .directory_offsets import DirectoryOffsets
+
+logger = logging.getLogger(__name__)
+
+UNIQUE_BYTES = 16
+
+
+class LogDirectory:
+    """A log directory, open and locked. Times are ms since 1970; `logs` are the partitions that are open."""
+
+    def __init__(
+        self, path: Path, files: Files, lock: DirectoryLock, max_open_files: int, chance: random.Random
+    ) -> None:
+        """Use `LogDirectory.open`."""
+        self.path = path
+        self.logs: dict[TopicPartition, Log] = {}
+        self.found: dict[TopicPartition, FoundLog] = {}
+        """Partitions that lie here and were not opened yet: after a clean stop each is opened when it is needed."""
+        self.found_futures: dict[TopicPartition, FoundLog] = {}
+        """Replicas on their way here from another directory, as the last broker left them."""
+        self.futures: dict[TopicPartition, Log] = {}
+        """Replicas on their way here (replica_move.py)."""
+        self.on_failure: Callable[[LogDirectory], None] | None = None
+        """Told once when the directory goes offline, on the thread that found out."""
+        self.meta: MetaProperties | None = read_meta_properties(files, path)
+        epoch = read_clean_shutdown(files, path)
+        self.was_clean = epoch is not None
+        """Whether the last stop was clean: then logs are trusted, not recovered."""
+        self.previous_broker_epoch = UNKNOWN_BROKER_EPOCH if epoch is None else epoch
+        """The broker epoch in the marker of the clean stop, -1 without."""
+        self.failure: OSError | StorageError | None = None
+        """Why the directory is offline."""
+        self.files = self._files = files
+        self.gate = ProduceGate()
+        self._lock = lock
+        self._sync_pool: ThreadPoolExecutor | None = None
+        self._chance = chance
+        self._descriptors = DescriptorCache(files, max_open_files)
+        self._offsets = DirectoryOffsets(files, path)
+        self.cleaner_offsets = self._offsets.cleaner
+        """Up to where each compacted partition has been cleaned; kept for the cleaner."""
+        self._removals = RemovedDirectories()
+        self._due = DueRemovals(files)
+        self._recovered: RecoveredBytes | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        files: Files | None = None,
+        *,
+        max_open_files: int = DEFAULT_MAX_OPEN,
+        chance: random.Random | None = None,
+    ) -> "LogDirectory":
+        """Creates the directory where it is missing, locks it, reads its identity, checkpoints and marker.
+
+        `chance` gives segments their jitter and removed directories their unique names. Raises DirectoryLockedError,
+        CorruptCheckpointError (meta.properties), StorageError.
+        """
+        files = Files() if files is None else files
+        try:
+            files.make_directory_durably(path)
+            lock = DirectoryLock(path, files)
+            try:
+                return cls(path, files, lock, max_open_files, chance or random.Random())
+            except BaseException:
+                lock.release()
+                raise
+        except OSError as error:
+            raise StorageError(f"{path}: {error}") from error
+
+    def format(self, cluster_id: str, node_id: int, directory_id: bytes) -> MetaProperties:
+        """Writes meta.properties; `cluster_id` has 22 characters, `directory_id` 16 bytes. Raises StorageError."""
+        meta = MetaProperties(cluster_id, node_id, directory_id)
+        try:
+            write_meta_properties(self._files, self.path, meta)
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error}") from error
+        self.meta = meta
+        return meta
+
+    @property
+    def directory_id(self) -> bytes:
+        """The 16 bytes that name this directory in the metadata; it must have been formatted."""
+        assert self.meta is not None, f"{self.path} was not formatted"
+        return self.meta.directory_id
+
+    def fail(self, error: OSError) -> None:
+        """Takes the directory offline: every log in it refuses everything from now on. Any thread; the first counts."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        for log in [*self.logs.values(), *self.futures.values()]:
+            log.failure = log.failure or error
+        logger.error("%s: the log directory is offline from now on: %s", self.path, error)
+        if self.on_failure is not None:
+            self.on_failure(self)
+
+    def storage_error(self, error: OSError) -> StorageError:
+        """The error to raise for one of the disk's; takes the directory offline where that is its end."""
+        if ends_directory(error):
+            self.fail(error)
+        state = "the log directory is offline: " if self.failure is not None else ""
+        return StorageError(f"{self.path}: {state}{error}")
+
+    # Logs --------------------------------------------------------------------
+
+    def distrust(self) -> None:
+        """Logs are checked from their first record on, not from the recovery points: for a repair, before they open."""
+        self.was_clean = False
+        self._offsets.recovery_points.clear()
+
+    def find_logs(
+        self,
+        now_ms: int,
+        is_stray: Callable[[str, int, bytes | None], bool] | None = None,
+        known_id: Callable[[str, int], bytes | None] = nothing_known,
+    ) -> None:
+        """Looks what lies here (`found`), opens nothing, and removes the marker of the clean stop.
+
+        `is_stray` gets (topic, partition, topic id): what the metadata does not know is renamed to `-stray`. What ends
+        in `-delete` is removed later; `-stray` is left alone. `known_id` gives the topic id of a partition of which the
+        metadata says that it lies here: a clean stop lets it be unread. Raises StorageError, CorruptCheckpointError.
+        """
+        try:
+            contents = look_into(self._files, self.path, known_id if self.was_clean else nothing_known)
+            for found in (contents.partitions, contents.futures):
+                for key, log in list(found.items()):
+                    if is_stray is not None and is_stray(*key, log.topic_id):
+                        self._rename(log.path, *key, STRAY_DIRECTORY_SUFFIX)
+                        del found[key]
+            self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
+            if self.was_clean:
+                # Else a power failure brings the marker back, and what was torn by it is trusted.
+                self._files.sync_directory(self.path)
+        except OSError as error:
+            raise self.storage_error(error) from error
+        for path in contents.deleted:
+            self._removals.add(path, now_ms)
+        self.found, self.found_futures = contents.partitions, contents.futures
+
+    def load_logs(
+        self,
+        config_for: Callable[[str], LogConfig],
+        now_ms: int,
+        *,
+        is_stray: Callable[[str, int, bytes | None], bool] | None = None,
+        progress: Callable[[TopicPartition, int, int], None] | None = None,
+    ) -> dict[TopicPartition, Log]:
+        """`find_logs`, then `open_found`. Raises StorageError, CorruptCheckpointError."""
+        self.find_logs(now_ms, is_stray)
+        self.open_found(config_for, now_ms, progress=progress)
+        return self.logs
+
+    def open_found(
+        self,
+        config_for: Callable[[str], LogConfig],
+        now_ms: int,
+        *,
+        threads: int = 1,
+        progress: Callable[[TopicPartition, int, int], None] | None = None,
+        recovered: RecoveredBytes | None = None,
+    ) -> None:
+        """Opens every partition that was found, recovering each after a kill, on so many threads.
+
+        `config_for` gets the topic. `progress` gets (partition, partitions done, partitions in all) and `recovered`
+        (file, position, size, bytes since the last call) while a segment is checked, both on any thread.
+        Raises StorageError, CorruptCheckpointError.
+        """
+        keys = list(self.found)
+        done = count(1)
+
+        def open_one(key: TopicPartition) -> None:
+            # Nobody uses it yet, so its files are let go: thousands of partitions need no descriptor each.
+            self.open_log(*key, config_for(key[0]), now_ms).release_files()
+            if progress is not None:
+                progress(key, next(done), len(keys))
+
+        self._recovered = recovered
+        with self._descriptors.without_eviction(), ThreadPoolExecutor(threads, "recovery") as pool:
+            for _ in pool.map(open_one, keys):
+                pass
+        self._recovered = None
+
+    def holds(self, topic: str, partition: int) -> bool:
+        """Whether a partition lies here, open or not."""
+        return (topic, partition) in self.logs or (topic, partition) in self.found
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions lie here, and are on their way here."""
+        here = len(self.logs) - ((METADATA_TOPIC, 0) in self.logs)
+        return here + len(self.found) + len(self.futures) + len(self.found_futures)
+
+    def topic_id_of(self, topic: str, partition: int) -> bytes | None:
+        """The topic id written down in a partition that lies here."""
+        log = self.logs.get((topic, partition))
+        return self.found[topic, partition].topic_id if log is None else log.topic_id
+
+    def open_log(
+        self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None = None
+    ) -> Log:
+        """Opens one partition, creating its directory where it is missing (`topic_id` is written down then).
+
+        Raises StorageError, CorruptCheckpointError.
+        """
+        key = topic, partition
+        log = self.logs.get(key)
+        if log is None:
+            path = self.path / partition_directory_name(topic, partition)
+            log = self.logs[key] = self._open(key, path, config, now_ms, topic_id)
+            self.found.pop(key, None)
+        elif topic_id is not None and log.topic_id is None:
+            log.assign_topic_id(topic_id)
+        return log
+
+    def make_stray(self, key: TopicPartition) -> None:
+        """Sets a partition that was found aside: its directory is renamed to `-stray`. Raises OSError."""
+        self._rename(self.found.pop(key).path, *key, STRAY_DIRECTORY_SUFFIX)
+        self._offsets.forget(key)
+
+    def _open(self, key: TopicPartition, path: Path, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
+        self.check_online()
+        try:
+            is_new = not self._files.exists(path)
+            if is_new:
+                if self._offsets.may_be_written(key):
+                    # Of a deleted topic of this name: after a crash the new log would begin at the old one's offsets.
+                    self._offsets.forget(key)
+                    self.write_checkpoints()
+                self._files.make_directory(path)
+        except OSError as error:
+            raise self.storage_error(error) from error
+        log = Log.open(
+            path,
+            config,
+            now_ms=now_ms,
+            descriptors=self._descriptors,
+            recovery_point=0 if is_new else self._offsets.recovery_points.get(key, 0),
+            log_start_offset=0 if is_new else self._offsets.log_start_offsets.get(key, 0),
+            clean_shutdown=self.was_clean or is_new,
+            topic_id=topic_id,
+            jitter_seed=self._chance.getrandbits(32),
+            on_failure=self.fail,
+            recovered=self._recovered,
+        )
+        log.gate = self.gate
+        return log
+
+    # Replicas on their way here ------------------------------------------------
+
+    def open_future(self, topic: str, partition: int, config: LogConfig, now_ms: int, topic_id: bytes | None) -> Log:
+        """Opens the log of a replica that is to come here, or goes on with the one that was found.
+
+        Raises StorageError, CorruptCheckpointError.
+        """
+        key = topic, partition
+        found = self.found_futures.get(key)
+        name = renamed_directory_name(
+            topic, partition, self._chance.randbytes(UNIQUE_BYTES).hex(), FUTURE_DIRECTORY_SUFFIX
+        )
+        path = self.path / name if found is None else found.path
+        log = self.futures[key] = self._open(key, path, config, now_ms, topic_id)
+        self.found_futures.pop(key, None)
+        return log
+
+    def discard_future(self, topic: str, partition: int, now_ms: int) -> None:
+        """The replica does not come: what was copied goes. Raises StorageError."""
+        key = topic, partition
+        log = self.futures.pop(key, None)
+        found = self.found_futures.pop(key, None)
+        path = log.directory if log is not None else None if found is None else found.path
+        if log is not None:
+            log.abandon()
+        if path is not None and self.failure is None:
+            self._offsets.forget(key)
+            try:
+                self._removals.add(self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX), now_ms)
+            except OSError as error:
+                raise self.storage_error(error) from error
+
+    def promote_future(self, topic: str, partition: int) -> Log | None:
+        """The replica that was on its way here is the partition now; its log, if it is open. Raises StorageError.
+
+        The old one must have been taken away before, so that a crash leaves one of them under the partition's name.
+        """
+        key = topic, partition
+        log, found = self.futures.get(key), self.found_futures.get(key)
+        path = self.path / partition_directory_name(topic, partition)
+        assert not self.holds(topic, partition), f"{path} is there"
+        try:
+            if log is not None:
+                log.release_files()  # an open file is not renamed everywhere
+                self._files.rename(log.directory, path)
+                log.move_to(path)
+                self.logs[key] = self.futures.pop(key)
+            elif found is not None:
+                self._files.rename(found.path, path)
+                self.found[key] = FoundLog(self.path, path.name, self.found_futures.pop(key).topic_id)
+            self._files.sync_directory(self.path)
+        except OSError as error:
+            raise self.storage_error(error) from error
+        return log
+
+    def check_online(self) -> None:
+        """Raises StorageError where the directory has failed."""
+        if self.failure is not None:
+            raise StorageError(f"Log directory {self.path} is offline: {self.failure}")
+
+    def truncate_log(self, topic: str, partition: int, offset: int) -> None:
+        """Removes everything of a partition from `offset` on; the recovery point on disk is lowered first.
+
+        Otherwise a crash would leave one behind the new end, and what is appended below it would not be recovered.
+        Raises StorageError. Source: Kafka's LogManager.truncateTo.
+        """
+        log = self.logs[topic, partition]
+        if offset < log.recovery_point:
+            log.recovery_point = offset
+            self.write_checkpoints()
+        log.truncate_to(offset)
+
+    def delete_log(
+        self, topic: str, partition: int, now_ms: int, delay_ms: int | None = None, sync: bool = True
+    ) -> None:
+        """Takes a partition away: its directory is renamed to `-delete` and goes after file.delete.delay.ms.
+
+        `delay_ms` is for one that may not be open. Without `sync`, `LogDirectories.sync_names` must follow. Raises
+        StorageError with nothing changed.
+        """
+        key = topic, partition
+        log = self.logs.get(key)
+        path = self.found[key].path if log is None else log.directory
+        if log is not None:
+            log.release_files()  # an open file is not renamed everywhere
+        try:
+            target = self._rename(path, topic, partition, DELETE_DIRECTORY_SUFFIX, sync=sync)
+        except OSError as error:
+            raise self.storage_error(error) from error
+        if log is not None:
+            log.move_to(target)
+            log.abandon()
+            del self.logs[key]
+            delay_ms = log.config.file_delete_delay_ms
+        self.found.pop(key, None)
+        self._offsets.forget(key)
+        self._removals.add(target, now_ms + (delay_ms or 0))
+
+    def _rename(self, path: Path, topic: str, partition: int, suffix: str, *, sync: bool = True) -> Path:
+        unique = self._chance.randbytes(UNIQUE_BYTES).hex()
+        target = self.path / renamed_directory_name(topic, partition, unique, suffix)
+        self._files.rename(path, target)
+        if sync:
+            self._files.sync_directory(self.path)
+        logger.info("%s: renamed to %s", path, target.name)
+        return target
+
+    def collect_deleted(self, now_ms: int) -> DueRemovals:
+        """`-delete` directories and `.deleted` files whose time has come, and what could not be removed before."""
+        queues = [log.log_files.removals for log in self.logs.values() if log.failure is None]
+        self._due.add([path for queue in queues for path in queue.take_due(now_ms)], self._removals.take_due(now_ms))
+        return self._due
+
+    def remove_deleted(self, now_ms: int) -> int:
+        """Removes what `collect_deleted` finds; how many. Raises StorageError."""
+        try:
+            return self.collect_deleted(now_ms).remove()
+        except OSError as error:
+            raise self.storage_error(error) from error
+
+    def enforce_retention(self, now_ms: int) -> int:
+        """Removes old segments of `retained_logs`; how many. Raises StorageError."""
+        return sum(log.delete_old_segments(now_ms) for log in self.retained_logs())
+
+    def retained_logs(self) -> Iterator[Log]:
+        """The logs whose retention is not the cleaner's matter: so that no segment goes that is being cleaned."""
+        for log in list(self.logs.values()):
+            if log.is_open and log.failure is None and not log.config.is_compacted and log.log_files.cleaning is None:
+                yield log
+
+    def flush(self, logs: "list[Log] | None" = None, now_ms: int | None = None) -> None:
+        """Makes the given logs (None: all) durable before it returns. Raises StorageError."""
+        flushes = self.prepare_flushes(list(self.logs.values()) if logs is None else logs)
+        try:
+            self.sync_flushes(flushes)
+        except OSError as error:
+            raise self.fail_flushes(flushes, error) from error
+        self.complete_flushes(flushes, now_ms)
+
+    def prepare_flushes(self, logs: list[Log], *, with_indexes: bool = True) -> "list[tuple[Log, Flush]]":
+        """The first step of flushing many logs (log_flush.py). Raises StorageError."""
+        flushes: list[tuple[Log, Flush]] = []
+        for log in logs:
+            log.check_usable()
+            try:
+                flushes.append((log, log.prepare_flush() if with_indexes else log.prepare_sync()))
+            except OSError as error:
+                raise log.storage_error(error) from error
+        return flushes
+
+    def sync_flushes(self, flushes: "list[tuple[Log, Flush]]") -> None:
+        """The slow step, on any thread, but on one at a time. Raises OSError."""
+        if len(flushes) > FEW and self._sync_pool is None:
+            self._sync_pool = ThreadPoolExecutor(max_workers=PARALLEL_SYNCS, thread_name_prefix="sync")
+        sync_all(self._files, [flush for _, flush in flushes], self._sync_pool)
+
+    def complete_flushes(self, flushes: "list[tuple[Log, Flush]]", now_ms: int | None) -> None:
+        """The last step: the recovery points move."""
+        for log, flush in flushes:
+            log.complete_flush(flush, log.last_flushed_ms if now_ms is None else now_ms)
+
+    def fail_flushes(self, flushes: "list[tuple[Log, Flush]]", error: OSError) -> StorageError:
+        """The last step where the sync failed: nobody knows what is on the disk. The error to raise."""
+        for log, flush in flushes:
+            log.fail_flush(flush, error)
+        self.fail(error)
+        return self.storage_error(error)
+
+    def write_checkpoints(self) -> None:
+        """Writes down recovery points, log start offsets and high watermarks. Raises StorageError."""
+        list(self.checkpoints())
+
+    def checkpoints(self) -> Iterator[None]:
+        """The steps of `write_checkpoints`; the last one writes. Raises StorageError."""
+        self.check_online()
+        keys = [*self.futures, *self.logs, *self.found_futures, *self.found]
+        try:
+            for _ in self._offsets.write(lambda key: self.logs.get(key) or self.futures.get(key), keys):
+                yield
+                self.check_online()
+        except OSError as error:
+            raise self.storage_error(error) from error
+
+    def close(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
+        """Flushes and closes all logs, writes the checkpoints and the marker of a clean stop, unlocks.
+
+        Raises StorageError; without the marker the next start recovers. The lock is given back in any case.
+        """
+        try:
+            logs = [*self.logs.values(), *self.futures.values()]
+            for log in logs:
+                log.prepare_close()
+            self.flush([log for log in logs if log.is_dirty])
+            self.write_checkpoints()
+            write_clean_shutdown(self._files, self.path, broker_epoch)
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error}") from error
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Lets everything go as a crash would: no marker, nothing written; unlocked."""
+        for log in [*self.logs.values(), *self.futures.values()]:
+            log.abandon()
+        self.logs, self.futures, self.found = {}, {}, {}
+        self._lock.release()

@@ -1,0 +1,173 @@
+"""``odradek dump-log``: what Kafka's ``kafka-dump-log.sh`` does, with its flags and output.
+
+Only click is imported at first; the record codec, the message classes and construct come with the files that need them.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from .events import Event, Finding
+    from .json_printer import JsonPrinter
+    from .printer import TextPrinter
+
+EXIT_CORRUPT = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+DECODERS = {
+    "offsets": "group_record",
+    "transaction_log": "transaction_record",
+    "cluster_metadata": "metadata_record",
+    "remote_log_metadata": "remote_log_record",
+    "share_group_state": "share_record",
+}
+"""Kafka's decoder flags, the first one given in this order wins -> the function of ``dump.decoders``."""
+
+
+def dump_log(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek dump-log``, the exit code back (1 when something is corrupt)."""
+    try:
+        result = command.main(args=arguments, prog_name="odradek dump-log", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_CORRUPT
+    return result if isinstance(result, int) else 0
+
+
+CLASS_PREFIX = "org.apache.kafka.tools.api."
+CLASSES = {"StringDecoder": "text", "IntegerDecoder": "integer", "LongDecoder": "long"}
+"""Kafka's own decoder classes -> the functions of ``dump.decoders``. Its DefaultDecoder prints no content at all."""
+
+
+def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    """Kafka's own decoders by name, with or without their package; other Java classes are refused in words."""
+    name = (value or "StringDecoder").removeprefix(CLASS_PREFIX)
+    if name not in CLASSES:
+        raise click.UsageError(
+            f"{parameter.opts[0]} {value} names a Java class, and there is no Java here; known are"
+            f" {', '.join(CLASSES)}. --json keeps bytes that are no text as base64, for a decoder of your own behind"
+            " a pipe."
+        )
+    return CLASSES[name]
+
+
+@click.command(
+    help="Print the batches and records of log files, and the entries of indexes, producer snapshots and KRaft"
+    " snapshots; verify indexes against their logs. Exit code 1 when something is corrupt.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--files", "files", multiple=True, metavar="FILE,...", help="The files; may be given several times.")
+@click.argument("more_files", nargs=-1, metavar="[FILE]...")
+@click.option("--deep-iteration", is_flag=True, help="Print records, not only batches.")
+@click.option("--print-data-log", is_flag=True, help="Print keys and values too; implies --deep-iteration.")
+@click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
+@click.option("--index-sanity-check", is_flag=True, help="Only the check that a broker makes before it uses an index.")
+@click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs without printing them.")
+@click.option(
+    "--max-message-size",
+    type=click.IntRange(min=1),
+    default=5 * 1024 * 1024,
+    show_default=True,
+    metavar="BYTES",
+    help="Size of the largest batch that indexes are compared with.",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=0),
+    default=0x7FFFFFFF,
+    show_default=True,
+    metavar="BYTES",
+    help="Read only so much of each log.",
+)
+@click.option("--offsets-decoder", "offsets", is_flag=True, help="Records are those of __consumer_offsets.")
+@click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="... of __transaction_state.")
+@click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="... of __cluster_metadata.")
+@click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata.")
+@click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="... of __share_group_state.")
+@click.option("--key-decoder-class", "key_class", callback=_class, help=f"Keys are: {', '.join(CLASSES)}.")
+@click.option("--value-decoder-class", "value_class", callback=_class, help=f"Values are: {', '.join(CLASSES)}.")
+@click.option("--bytes", "shows_bytes", is_flag=True, help="Also which bytes are which field, as a table.")
+@click.version_option(None, "--version", package_name="odradek", message="%(version)s")
+@click.option("--json", "as_json", is_flag=True, help="A JSON document a line (also --output json).")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True)
+def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
+    """Dumps each file in turn; gives the exit code."""
+    paths = [Path(name) for text in files for name in text.split(",") if name]
+    paths += [Path(name) for name in more_files]
+    if not paths:
+        raise click.UsageError("Missing required argument --files")
+    chosen = next((name for name in DECODERS if options[name]), None)
+    printer = _printer(as_json or output == "json", options["skip_record_metadata"], chosen)
+    corrupt: list[Finding] = []
+    failed = False
+    for path in paths:
+        try:
+            for event in events_of(path, chosen, options):
+                found = printer.print(event, path)
+                if found is not None and found.is_corrupt:
+                    corrupt.append(found)
+        except OSError as error:
+            failed = True
+            printer.flush()
+            click.echo(f"odradek dump-log: {path}: {error.strerror or error}", err=True)
+    printer.finish()
+    return EXIT_CORRUPT if corrupt or failed else 0
+
+
+def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> "TextPrinter | JsonPrinter":
+    """What prints the events."""
+    if as_json:
+        from .json_printer import JsonPrinter
+
+        return JsonPrinter(skip_record_metadata=skip_record_metadata)
+    from .printer import TextPrinter
+
+    return TextPrinter(skip_record_metadata=skip_record_metadata, decoder=decoder)
+
+
+def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Iterator["Event"]:
+    """The events of a file by the kind that its suffix names. Raises OSError."""
+    suffix = path.suffix
+    if suffix in (".log", ".checkpoint"):
+        from . import decoders
+        from .log_dump import LogOptions, dump_log
+
+        prints_data = options["print_data_log"] or decoder is not None
+        plain = decoders.plain(options["key_class"], options["value_class"])
+        decode = getattr(decoders, DECODERS[decoder]) if decoder else plain if prints_data else None
+        deep = options["deep_iteration"] or prints_data
+        return dump_log(path, LogOptions(deep, decode, options["max_bytes"], options["shows_bytes"]))
+    from . import index_dump
+
+    index_options = index_dump.IndexOptions(
+        options["index_sanity_check"], options["verify_index_only"], options["max_message_size"], options["shows_bytes"]
+    )
+    match suffix:
+        case ".index":
+            return index_dump.dump_offset_index(path, index_options)
+        case ".timeindex":
+            return index_dump.dump_time_index(path, index_options)
+        case ".txnindex":
+            return index_dump.dump_transaction_index(path, index_options)
+        case ".snapshot":
+            return index_dump.dump_producer_snapshot(path, index_options)
+    return _unknown(path)
+
+
+def _unknown(path: Path) -> Iterator["Event"]:
+    """A file of no kind that is dumped here."""
+    click.echo(f"Ignoring unknown file {path}", err=True)
+    return iter(())

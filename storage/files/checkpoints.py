@@ -1,0 +1,118 @@
+"""Checkpoint files: text with a version, a count and so many lines.
+
+    recovery-point-offset-checkpoint, log-start-offset-checkpoint, replication-offset-checkpoint,
+    cleaner-offset-checkpoint        `<topic> <partition> <offset>` for each partition, in the root of a log directory
+    leader-epoch-checkpoint          `<epoch> <start offset>` for each epoch, in a partition's directory
+
+An empty or missing file means no entries: Kafka creates them empty. Files are replaced whole. Pure but for the given
+file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochCheckpointFile.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import CorruptCheckpointError
+from ..log.log_config import MAX_INT32, MAX_INT64
+from .files import Files
+
+RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
+LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
+REPLICATION_OFFSET_CHECKPOINT = "replication-offset-checkpoint"
+CLEANER_OFFSET_CHECKPOINT = "cleaner-offset-checkpoint"
+ROOT_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    CLEANER_OFFSET_CHECKPOINT,
+)
+"""The files of offsets in the root of a log directory."""
+
+VERSION = 0
+TEXT_MAX = 100
+"""Characters of a malformed number that an error shows."""
+
+TopicPartition = tuple[str, int]
+
+
+def read_offset_checkpoint(files: Files, path: Path) -> dict[TopicPartition, int]:
+    """The offsets by (topic, partition). Raises CorruptCheckpointError, OSError."""
+    offsets = {}
+    for topic, partition, offset in _read_lines(files, path, 3):
+        offsets[topic, _number(path, partition, MAX_INT32)] = _number(path, offset, MAX_INT64)
+    return offsets
+
+
+class RootCheckpoints(NamedTuple):
+    """The offsets of each of :data:`ROOT_CHECKPOINTS`; one that can't be read has none, and ``damage`` says why."""
+
+    offsets: dict[str, dict[TopicPartition, int]]
+    damage: dict[str, CorruptCheckpointError]
+
+
+def read_root_checkpoints(files: Files, directory: Path) -> RootCheckpoints:
+    """The checkpoints of a log directory. Raises OSError."""
+    found = RootCheckpoints({}, {})
+    for name in ROOT_CHECKPOINTS:
+        try:
+            found.offsets[name] = read_offset_checkpoint(files, directory / name)
+        except CorruptCheckpointError as damage:
+            # As Kafka: the offsets are taken as 0, so that more is recovered, never less.
+            found.offsets[name] = {}
+            found.damage[name] = damage
+    return found
+
+
+def write_offset_checkpoint(files: Files, path: Path, offsets: Mapping[TopicPartition, int]) -> None:
+    """Replaces the file, durably. Raises OSError."""
+    lines = (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
+    _write_lines(files, path, lines, len(offsets), sync=True)
+
+
+def read_epoch_checkpoint(files: Files, path: Path) -> list[tuple[int, int]]:
+    """(epoch, start offset) of each line. Raises CorruptCheckpointError, OSError."""
+    lines = _read_lines(files, path, 2)
+    return [(_number(path, epoch, MAX_INT32), _number(path, start, MAX_INT64)) for epoch, start in lines]
+
+
+def write_epoch_checkpoint(files: Files, path: Path, entries: Iterable[tuple[int, int]], *, sync: bool) -> None:
+    """Replaces the file. Raises OSError."""
+    lines = [f"{epoch} {start_offset}" for epoch, start_offset in entries]
+    _write_lines(files, path, lines, len(lines), sync=sync)
+
+
+def _write_lines(files: Files, path: Path, lines: Iterable[str], count: int, *, sync: bool) -> None:
+    text = "".join(f"{line}\n" for line in (str(VERSION), str(count), *lines))
+    files.write_file(path, text.encode(), sync=sync)
+
+
+def _read_lines(files: Files, path: Path, columns: int) -> list[list[str]]:
+    try:
+        text = files.read_file(path).decode()
+    except FileNotFoundError:
+        return []
+    except UnicodeDecodeError as error:
+        raise CorruptCheckpointError(f"{path}: {error}") from error
+    lines = text.splitlines()
+    if not lines:
+        return []
+    if lines[0].strip() != str(VERSION):
+        raise CorruptCheckpointError(f"{path}: unrecognized version {lines[0]!r} in checkpoint file")
+    entries = [line.split() for line in lines[2:]]
+    if len(lines) < 2 or _number(path, lines[1], MAX_INT32) != len(entries):
+        raise CorruptCheckpointError(f"{path}: {len(entries)} entries, the second line promises another number")
+    for entry in entries:
+        if len(entry) != columns:
+            raise CorruptCheckpointError(f"{path}: malformed line {' '.join(entry)!r}")
+    return entries
+
+
+def _number(path: Path, text: str, most: int) -> int:
+    """A number from 0 to ``most``: Kafka writes no other offset, epoch, partition or count."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number <= most:
+        raise CorruptCheckpointError(f"{path}: {text[:TEXT_MAX]!r} is not a number from 0 to {most}")
+    return number

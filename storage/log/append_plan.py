@@ -1,0 +1,218 @@
+"""What an append will do, decided before a byte is written.
+
+Pure: bytes, configuration and time in; the bytes to write out, or Kafka's error. A batch is opaque: only its header and
+CRC are looked at, unless record_inspection.py says that its records must be. Nothing
+is copied: the stamped front of the batch and the rest of the caller's buffer are written together.
+Source: Kafka's UnifiedLog.analyzeAndValidateRecords and LogValidator.
+"""
+
+from enum import Enum
+from struct import Struct
+from typing import NamedTuple
+
+from ...protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    HEADER,
+    LOG_APPEND_TIME_FLAG,
+    NO_TIMESTAMP,
+    UINT32,
+    BatchHeader,
+    Buffer,
+    batch_size,
+    check_crc,
+    iterate_headers,
+    read_header,
+)
+from ...protocol.records.checksum import crc32c
+from ...protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
+from ...protocol.records.first_record import check_beginning
+from ...protocol.records.validation import validate_batch, validate_client_batch
+from ...protocol.steps import Steps, run_to_end
+from ..producers.transaction_markers import read_marker
+from .log_config import LOG_APPEND_TIME, LogConfig
+from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_inspection
+
+# Base offset, batch length, leader epoch: the fields in front of the magic, which the CRC does not cover.
+FRONT = Struct(">qii")
+CRC_POSITION = 17
+INLINE_RECORDS = 256
+INLINE_BYTES = 32 * 1024
+"""The records of a client's batch are looked at on the event loop up to this number and size, also decompressed."""
+
+
+class AppendOrigin(Enum):
+    """Who appends, which decides what is checked (Kafka's AppendOrigin)."""
+
+    REPLICATION = "replication"
+    COORDINATOR = "coordinator"
+    CLIENT = "client"
+    RAFT_LEADER = "raft leader"
+
+
+class AppendInfo(NamedTuple):
+    """What became of an append. Times are ms since 1970, -1 for none.
+
+    `duplicate`: the producer had sent this batch before; the offsets are those it got then.
+    """
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    log_append_time: int
+    log_start_offset: int
+    size_in_bytes: int
+    duplicate: bool
+
+
+class AppendPlan(NamedTuple):
+    """The batch as it will stand in the log: `parts` to write one after the other, `header` with its stamped fields.
+
+    `log_append_time` is -1 unless the topic stamps it. `batch` is the batch in one piece, its front unstamped: for
+    decoding its records, whose offsets and times come from the header.
+    """
+
+    header: BatchHeader
+    size: int
+    parts: tuple[Buffer, ...]
+    log_append_time: int
+    batch: Buffer
+
+
+class InspectionNeededError(Exception):
+    """The records of a client's batch must be looked at first, and are too many to do so on the event loop."""
+
+
+def plan_append(
+    buffer: Buffer,
+    first_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    config: LogConfig,
+    origin: AppendOrigin,
+    header: BatchHeader | None = None,
+    inspected: InspectedBatch | None = None,
+) -> AppendPlan:
+    """Validates the one batch in `buffer`, whose `header` may have been read, and stamps it for `first_offset`.
+
+    Bytes after it that are no whole batch are left out. `inspected`: what `inspect_batch` made of `buffer` for this
+    configuration; it was checked and is taken as it is. Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD,
+    MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT. Raises
+    InspectionNeededError for a client's batch with more records than INLINE_RECORDS that must be looked at.
+    """
+    if inspected is None:
+        if header is None:
+            header = read_header(buffer)
+        check_batch(buffer, header, config, origin)
+        if wants_inspection(header, now_ms, config):
+            inspected = _inspect_inline(buffer, header, now_ms, config, origin)
+    max_timestamp = None
+    if inspected is not None:
+        buffer = inspected.batch
+        header = read_header(buffer)
+        max_timestamp = inspected.max_timestamp
+    assert header is not None, "read above"
+    size = header.size_in_bytes
+    if size > config.segment_bytes:
+        raise larger_than_a_segment(size, config)
+    append_time = now_ms if config.message_timestamp_type == LOG_APPEND_TIME else NO_TIMESTAMP
+    if (
+        append_time != NO_TIMESTAMP
+        or header.is_log_append_time
+        or (max_timestamp is not None and max_timestamp != header.max_timestamp)
+    ):
+        return _stamp_times(buffer, header, first_offset, leader_epoch, append_time, max_timestamp)
+    front = FRONT.pack(first_offset, header.batch_length, leader_epoch)
+    return AppendPlan(header, size, (front, memoryview(buffer)[16:size]), NO_TIMESTAMP, buffer)
+
+
+def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: AppendOrigin) -> None:
+    """Checks what the header and the CRC say. Raises KafkaError as `plan_append`."""
+    size = header.batch_length + 12
+    if len(buffer) != size:
+        _refuse_second_batch(buffer, size)
+    if origin is AppendOrigin.CLIENT:
+        if header.base_offset != 0:
+            validate_client_batch(header)
+        validate_batch(buffer, 0, header, config.max_message_bytes)
+        validate_client_batch(header)
+        check_beginning(buffer, header)
+    else:
+        validate_batch(buffer, 0, header, config.max_message_bytes)
+
+
+def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Steps[InspectedBatch]:
+    """The steps that look at the records of a client's batch, after `check_batch`. Raises KafkaError as both."""
+    header = read_header(buffer)
+    check_batch(buffer, header, config, AppendOrigin.CLIENT)
+    yield
+    return (yield from inspect_batch(buffer, header, now_ms, config))
+
+
+def _inspect_inline(
+    buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig, origin: AppendOrigin
+) -> InspectedBatch:
+    """Looks at the records at once, if they are few. Raises KafkaError, InspectionNeededError."""
+    if origin is not AppendOrigin.CLIENT:
+        return run_to_end(inspect_batch(buffer, header, now_ms, config))
+    if header.records_count > INLINE_RECORDS or header.size_in_bytes > INLINE_BYTES:
+        raise InspectionNeededError
+    try:
+        return run_to_end(inspect_batch(buffer, header, now_ms, config, INLINE_BYTES))
+    except RecordTooLargeError as error:
+        raise InspectionNeededError from error
+
+
+def check_assigned(buffer: Buffer, log_end_offset: int) -> list[tuple[int, BatchHeader]]:
+    """(position, header) of the batches in `buffer`, whose offsets stand in them already: for a log that ends there.
+
+    Raises KafkaError CORRUPT_MESSAGE (no batch, a wrong CRC, offsets that don't rise), UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    INVALID_RECORD (a malformed marker).
+    """
+    batches = list(iterate_headers(buffer))
+    expected = log_end_offset
+    for position, header in batches:
+        check_crc(buffer, position, header)
+        if header.base_offset < expected or header.last_offset_delta < 0:
+            raise CorruptRecordError(f"batch with offset {header.base_offset} in append, the log ends at {expected}")
+        if header.is_control and header.has_producer_id:
+            read_marker(memoryview(buffer)[position : position + header.size_in_bytes], header)
+        expected = header.next_offset
+    if not batches:
+        raise CorruptRecordError(f"{len(buffer)} bytes hold no whole batch")
+    return batches
+
+
+def _refuse_second_batch(buffer: Buffer, size: int) -> None:
+    following = batch_size(buffer, size)
+    if following is not None and following <= len(buffer) - size:
+        raise InvalidRecordError("Compressed outer record has more than one batch")
+
+
+def _stamp_times(
+    buffer: Buffer,
+    header: BatchHeader,
+    first_offset: int,
+    leader_epoch: int,
+    append_time: int,
+    max_timestamp: int | None,
+) -> AppendPlan:
+    """The batch with the topic's timestamp type and the greatest timestamp, with a new header and CRC.
+
+    `append_time`: the broker's time, which every record then has; -1 if the topic keeps the producer's times.
+    `max_timestamp`: what the records have, if they were looked at.
+    """
+    stamps = append_time != NO_TIMESTAMP
+    size = header.size_in_bytes
+    rest = memoryview(buffer)[BATCH_HEADER_SIZE:size]
+    kept = header.max_timestamp if max_timestamp is None else max_timestamp
+    stamped = header._replace(
+        base_offset=first_offset,
+        partition_leader_epoch=leader_epoch,
+        attributes=header.attributes | LOG_APPEND_TIME_FLAG if stamps else header.attributes & ~LOG_APPEND_TIME_FLAG,
+        max_timestamp=append_time if stamps else kept,
+    )
+    front = bytearray(HEADER.pack(*stamped))
+    crc = crc32c(rest, crc32c(memoryview(front)[ATTRIBUTES_POSITION:]))
+    UINT32.pack_into(front, CRC_POSITION, crc)
+    return AppendPlan(stamped._replace(crc=crc), size, (front, rest), append_time, buffer)

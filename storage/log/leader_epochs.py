@@ -1,0 +1,127 @@
+"""The leader epochs of a partition: from which offset on each leader wrote.
+
+    leader-epoch-checkpoint    text lines: version (0), number of entries, then `<epoch> <start offset>` for each
+
+Pure but for the given file layer. Owns: the entries and their file. On disk at the latest when the recovery point
+moves: what lies behind it is found again in the batches. Invariant: epochs and start offsets rise together. Source:
+Kafka's LeaderEpochFileCache; KIP-101, KIP-279.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..files.checkpoints import read_epoch_checkpoint, write_epoch_checkpoint
+from ..files.file_names import LEADER_EPOCH_CHECKPOINT
+from ..files.files import Files
+
+UNDEFINED_EPOCH = -1
+
+
+class LeaderEpochs:
+    """Epochs and the offsets where they begin."""
+
+    __slots__ = ("_epochs", "_files", "_path", "_starts", "is_saved")
+
+    def __init__(self, directory: Path, files: Files) -> None:
+        """Reads the checkpoint where there is one. Raises CorruptCheckpointError, OSError."""
+        self._files = files
+        self._path = directory / LEADER_EPOCH_CHECKPOINT
+        self._epochs: list[int] = []
+        self._starts: list[int] = []
+        for epoch, start_offset in read_epoch_checkpoint(files, self._path):
+            self.assign(epoch, start_offset)
+        self.is_saved = True
+
+    @property
+    def entries(self) -> list[tuple[int, int]]:
+        """(epoch, start offset) of each, rising."""
+        return list(zip(self._epochs, self._starts, strict=True))
+
+    @property
+    def latest(self) -> int:
+        """The latest epoch, -1 without any."""
+        return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
+
+    @property
+    def first_start_offset(self) -> int | None:
+        """Where the first known epoch begins, None without any."""
+        return self._starts[0] if self._starts else None
+
+    @property
+    def path(self) -> Path:
+        """The checkpoint file."""
+        return self._path
+
+    def move_to(self, directory: Path) -> None:
+        """The partition's directory was renamed."""
+        self._path = directory / LEADER_EPOCH_CHECKPOINT
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """A leader of this epoch writes from `start_offset` on; entries that contradict it go."""
+        assert epoch >= 0, f"epoch {epoch}"
+        assert start_offset >= 0, f"start offset {start_offset}"
+        if self._epochs and self._epochs[-1] == epoch and start_offset >= self._starts[-1]:
+            return
+        kept = min(bisect_left(self._epochs, epoch), bisect_left(self._starts, start_offset))
+        self._epochs[kept:] = [epoch]
+        self._starts[kept:] = [start_offset]
+        self.is_saved = False
+
+    def prepend(self, entries: Iterable[tuple[int, int]]) -> None:
+        """Takes in (epoch, start offset), rising, of batches in front of those known; none is later than those."""
+        known = self.entries
+        earlier = [entry for entry in entries if not known or (entry[0] <= known[0][0] and entry[1] < known[0][1])]
+        if earlier:
+            self._epochs, self._starts = [], []
+            for epoch, start_offset in (*earlier, *known):
+                self.assign(epoch, start_offset)
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
+        """(epoch, end offset) of the greatest epoch up to `epoch`, as OffsetForLeaderEpoch answers.
+
+        The latest epoch ends at the log's end, an earlier one where the next begins. An epoch below the first known
+        answers itself and the first one's start; one above the latest, or -1, answers None.
+        """
+        if epoch == UNDEFINED_EPOCH or not self._epochs:
+            return None
+        if epoch == self._epochs[-1]:
+            return epoch, log_end_offset
+        following = bisect_right(self._epochs, epoch)
+        if following == len(self._epochs):
+            return None
+        if following == 0:
+            return epoch, self._starts[0]
+        return self._epochs[following - 1], self._starts[following]
+
+    def epoch_of(self, offset: int) -> int:
+        """The epoch in which an offset was written, -1 below the first entry."""
+        slot = bisect_right(self._starts, offset) - 1
+        return self._epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Drops the epochs that begin at `end_offset` or later."""
+        kept = bisect_left(self._starts, end_offset)
+        if kept < len(self._starts):
+            del self._epochs[kept:]
+            del self._starts[kept:]
+            self.is_saved = False
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Drops the epochs that end before `start_offset`; the first that is left begins there."""
+        slot = bisect_right(self._starts, start_offset) - 1
+        if slot >= 0 and (slot > 0 or self._starts[0] != start_offset):
+            del self._epochs[:slot]
+            del self._starts[:slot]
+            self._starts[0] = start_offset
+            self.is_saved = False
+
+    def clear(self) -> None:
+        """Drops everything."""
+        self.truncate_from_end(0)
+
+    def save(self, *, sync: bool = True) -> None:
+        """Writes the checkpoint if anything has changed. Raises OSError."""
+        if not self.is_saved:
+            write_epoch_checkpoint(self._files, self._path, self.entries, sync=sync)
+            self.is_saved = True

@@ -1,0 +1,350 @@
+"""The files of one log: its segments and the directory they lie in.
+
+Owns: the segments, what of them is not yet synced, what waits to be removed. Never does: knowing producers, epochs or
+the high watermark (`Log` does). Invariant: an operation that raises OSError has left the segments as they were, or can
+be repeated. Source: Kafka's LocalLog.
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import StorageError
+from ..files.descriptors import DescriptorCache
+from ..files.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, SWAP_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
+from ..segment.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
+from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
+from ..segment.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
+from ..segment.transaction_index import AbortedTransaction
+from .log_config import LogConfig
+from .log_flush import Flush
+from .log_loader import remove_segment_files
+from .log_retention import RemovalQueue
+from .log_segments import LogSegments
+from .read_result import FileRegion, ReadResult
+from .swap_files import finish_swap
+from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
+
+logger = logging.getLogger(__name__)
+
+REGION_BYTES = 64 * 1024
+"""Reads of this size and more are answered as a region of the file, for sendfile."""
+LOADED_INDEXES = 4
+"""How many older segments keep their indexes in memory after a read."""
+NOTHING = ReadResult(b"", -1)
+
+
+class Cleaning(Protocol):
+    """A round of the cleaner (compaction/live_round.py)."""
+
+    def interrupt(self) -> None:
+        """Called before the files change otherwise than by appends. Raises OSError."""
+
+
+class LogFiles:
+    """The segments of a log. Methods raise OSError."""
+
+    def __init__(
+        self, directory: Path, config: LogConfig, descriptors: DescriptorCache, segments: LogSegments, jitter_seed: int
+    ) -> None:
+        """Takes over the segments that the loader has opened."""
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.removals = RemovalQueue(descriptors.files)
+        self.unsynced_paths: list[Path] = []
+        self.unsynced_directories: set[Path] = {directory, directory.parent}
+        """Directories in which names are new since the last flush: at first that of the partition itself."""
+        self.cleaning: Cleaning | None = None
+        """The round that is cleaning these files now."""
+        self.files = self._files = descriptors.files
+        self._descriptors = descriptors
+        self._jitter_seed = jitter_seed
+        self._indexes_in_use: list[Segment] = []
+        self._secure_base: int | None = None
+        """The base offset of the newest segment when names were last made durable, if none was replaced since."""
+
+    def needs_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
+        """Whether so many bytes up to `last_offset` must go to a new segment: by size, age, offset or full index."""
+        active = self.segments.active
+        config = self.config
+        return (
+            active.size > config.segment_bytes - size
+            or last_offset - active.base_offset > MAX_RELATIVE_OFFSET
+            or (
+                active.size > 0
+                and active.time_waited_for_roll(now_ms, max_timestamp) > config.max_segment_ms - active.jitter_ms
+            )
+            or _index_is_full(active, config.segment_index_bytes)
+        )
+
+    def roll(self, base_offset: int, now_ms: int) -> Segment:
+        """Closes the active segment's indexes and begins a new segment."""
+        self.unsynced_paths += self.segments.active.become_inactive()
+        return self.add_segment(base_offset, now_ms)
+
+    def add_segment(self, base_offset: int, now_ms: int) -> Segment:
+        """A new, empty segment at the end."""
+        segment = Segment.create(
+            self.directory,
+            base_offset,
+            self._descriptors,
+            index_interval_bytes=self.config.index_interval_bytes,
+            jitter_ms=self.config.roll_jitter_ms(self._jitter_seed, base_offset),
+            created_ms=now_ms,
+        )
+        self.unsynced_directories.add(self.directory)
+        self._secure_base = None
+        self.segments.add(segment)
+        return segment
+
+    # Reading -----------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, bound: int | None, *, min_one_batch: bool) -> ReadResult:
+        """Reads from the batch that holds `offset`, or the next there is, up to the batch that holds `bound`.
+
+        `bound` None: to the end. See `Log.read`.
+        """
+        active = self.segments.active
+        segment: Segment | None = active if offset >= active.base_offset else self.segments.floor(offset)
+        segment = segment or self.segments.first
+        while segment is not None:
+            if segment is not active:
+                self._use_indexes(segment)
+            place = segment.find(offset)
+            following = None if segment is active else self.segments.after(segment)
+            if place is None:
+                segment = following
+                continue
+            end = segment.size
+            if bound is not None and (following is None or bound < following.base_offset):
+                limit = segment.find(bound)
+                end = end if limit is None else limit.position
+            wanted = max(max_bytes, place.size) if min_one_batch else max_bytes
+            length = min(end - place.position, wanted)
+            if wanted < place.size or length <= 0:
+                return NOTHING
+            if length < REGION_BYTES:
+                return ReadResult(segment.read_bytes(place.position, length), offset)
+            return ReadResult(FileRegion(segment.hold_open(), place.position, length), offset)
+        return NOTHING
+
+    def _use_indexes(self, segment: Segment) -> None:
+        """Keeps the indexes of only a few older segments in memory."""
+        in_use = self._indexes_in_use
+        if segment not in in_use:
+            in_use.append(segment)
+            if len(in_use) > LOADED_INDEXES:
+                in_use.pop(0).unload_indexes()
+
+    def search_timestamp(
+        self, timestamp: int | None, starting_offset: int, storage_error: Callable[[OSError], StorageError]
+    ) -> TimestampSearch:
+        """The first record from `starting_offset` on whose own timestamp is `timestamp` or later; see `Log`."""
+        if timestamp is None:
+            return (yield from self._search_max_timestamp(storage_error))
+        segment: Segment | None = self.segments.first
+        while segment is not None:
+            if segment.size and segment.largest_timestamp >= timestamp:
+                self._use_indexes(segment)
+                _, near_offset = segment.time_index.lookup(timestamp)
+                position = segment.offset_index.lookup(max(near_offset, starting_offset))
+                if position < segment.size:
+                    scan = SegmentScan(self._files, segment, position, storage_error)
+                    found = yield ScanNeeded(scan, scan.first_at_or_after(timestamp, starting_offset))
+                    if found is not None:
+                        return found
+            yield None
+            segment = self.segments.after(segment)
+        return None
+
+    def _search_max_timestamp(self, storage_error: Callable[[OSError], StorageError]) -> TimestampSearch:
+        """The first record that has the greatest timestamp of all; None without records."""
+        newest = segment = self.segments.first
+        while (following := self.segments.after(segment)) is not None:
+            segment = following
+            if segment.max_timestamp > newest.max_timestamp:
+                newest = segment
+            yield None
+        position = newest.offset_index.lookup(newest.max_timestamp_offset)
+        if position >= newest.size:
+            return None
+        scan = SegmentScan(self._files, newest, position, storage_error)
+        return (yield ScanNeeded(scan, scan.first_with(newest.max_timestamp)))
+
+    def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions that touch `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments.reaching(fetch_offset):
+            entries, is_complete = segment.transaction_index.collect(fetch_offset, upper_bound_offset)
+            found += entries
+            if is_complete:
+                break
+        return found
+
+    # Removing ----------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> None:
+        """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment.
+
+        From the end on and synced, so that no crash leaves what lay behind a hole, or what was removed in front of what
+        is appended next.
+        """
+        self.interrupt_cleaning()
+        for segment in reversed(list(self.segments)):
+            if segment.base_offset > offset:
+                self._remove_durably(segment)
+        active = self.segments.active
+        paths = active.truncate_to(offset)
+        flush = Flush(self._files, offset, [active.hold_open()], paths, [])
+        try:
+            flush.sync()
+        finally:
+            flush.release()
+
+    def start_anew_at(self, offset: int, now_ms: int) -> None:
+        """Removes every segment; an empty one at `offset` remains."""
+        self.interrupt_cleaning()
+        for segment in reversed(list(self.segments)):
+            self._remove_durably(segment)
+        self.add_segment(offset, now_ms)
+
+    def _remove_durably(self, segment: Segment) -> None:
+        """Takes a segment out and removes its files; when this returns, no power failure brings them back."""
+        self._take_out(segment)
+        remove_segment_files(self._files, segment)
+        self._files.sync_directory(self.directory)
+
+    def secure_names(self) -> None:
+        """Makes the newest segment's name durable: what is older may go only when a power failure can't take that."""
+        if self.directory in self.unsynced_directories and self._secure_base != self.segments.active.base_offset:
+            self._files.sync_directory(self.directory)
+            self.unsynced_directories.discard(self.directory)
+            self._secure_base = self.segments.active.base_offset
+
+    def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
+        """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""
+        self._take_out(segment)
+        segment.forget_files()
+        for path in [
+            *(segment_path(self.directory, segment.base_offset, suffix) for suffix in SEGMENT_SUFFIXES),
+            *more,
+        ]:
+            if not self._files.exists(path):
+                continue
+            target = path.with_name(path.name + DELETED_SUFFIX)
+            try:
+                self._files.rename(path, target)
+            except OSError as error:
+                # It goes under its own name. A crash before that brings back a segment below the log's start.
+                logger.warning("%s: can't be renamed: %s", path, error)
+                target = path
+            self.removals.add([target], due_ms)
+
+    def _take_out(self, segment: Segment) -> None:
+        self.interrupt_cleaning()
+        self.segments.remove(segment)
+        self.unsynced_directories.add(self.directory)
+        if segment in self._indexes_in_use:
+            self._indexes_in_use.remove(segment)
+
+    def replace(self, sources: list[Segment], size: int, more: list[Path], due_ms: int) -> Segment:
+        """Puts a cleaned segment, whole as `.swap`, in the place of neighbours; their files (and `more`) go later.
+
+        It is served as `.swap` until `finish_replacing`. Those who read the others keep what they hold. An OSError
+        leaves the files between the old state and the new one.
+        """
+        paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
+        for segment in sources:
+            segment.forget_files()
+        for path in [*paths, *more]:
+            if self._files.exists(path):
+                target = path.with_name(path.name + DELETED_SUFFIX)
+                self._files.rename(path, target)
+                self.removals.add([target], due_ms)
+        self.unsynced_directories.add(self.directory)
+        self._indexes_in_use = [segment for segment in self._indexes_in_use if segment not in sources]
+        cleaned = Segment(
+            self.directory,
+            sources[0].base_offset,
+            size,
+            self._descriptors,
+            index_interval_bytes=self.config.index_interval_bytes,
+            jitter_ms=sources[0].jitter_ms,
+            created_ms=sources[0].created_ms,
+            file_suffix=SWAP_SUFFIX,
+        )
+        self.segments.replace(sources, cleaned)
+        self._secure_base = None
+        return cleaned
+
+    def finish_replacing(self, cleaned: Segment) -> None:
+        """Gives a cleaned segment's files their final names, once it is durable that the old ones have gone.
+
+        Else a power failure could bring an old segment back beside the one that took its records over.
+        """
+        cleaned.forget_files()
+        finish_swap(self._files, self.directory, cleaned.base_offset)
+        self.unsynced_directories.add(self.directory)
+        self._secure_base = None
+        cleaned.settle_name()
+
+    def interrupt_cleaning(self) -> None:
+        """The segments are about to change: a round that cleans them swaps nothing more in. Raises OSError."""
+        if self.cleaning is not None:
+            self.cleaning.interrupt()
+
+    # Durability --------------------------------------------------------------
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether names or indexes have changed that the next flush is to make durable."""
+        return bool(self.unsynced_paths) or not self.segments.active.indexes_are_saved
+
+    def prepare_flush(self, recovery_point: int, log_end_offset: int) -> Flush:
+        """The first step of a flush (log_flush.py) of everything from `recovery_point` on."""
+        segments = self.segments.reaching(recovery_point)
+        for segment in segments:
+            saved = segment.save_indexes()
+            self.unsynced_paths += saved
+            if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
+                # The only file of a segment that is made later: without its name, readers would be told of no abort.
+                self.unsynced_directories.add(self.directory)
+        descriptors = [segment.hold_open() for segment in segments]
+        directories = sorted(self.unsynced_directories)
+        flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)
+        self.unsynced_paths = []
+        self.unsynced_directories = set()
+        return flush
+
+    def needs_flush(self, recovery_point: int) -> bool:
+        """Whether more than the active segment's log file has changed since the last flush, up to `recovery_point`."""
+        is_older = recovery_point < self.segments.active.base_offset
+        return is_older or bool(self.unsynced_paths) or bool(self.unsynced_directories)
+
+    def prepare_sync(self, log_end_offset: int) -> Flush:
+        """The first step of a sync of the active segment's log file alone."""
+        return Flush(self._files, log_end_offset, [self.segments.active.hold_open()], [], [], with_indexes=False)
+
+    def forget_files(self) -> None:
+        """Lets the descriptors go; writes nothing."""
+        self.interrupt_cleaning()
+        for segment in self.segments:
+            segment.forget_files()
+
+    def move_to(self, directory: Path) -> None:
+        """The partition's directory was renamed."""
+        self.interrupt_cleaning()
+        self.directory = directory
+        for segment in self.segments:
+            segment.move_to(directory)
+
+
+def _index_is_full(segment: Segment, segment_index_bytes: int) -> bool:
+    """Whether an index has as many entries as its file may hold (the time index keeps one for the roll)."""
+    most_time_entries = segment_index_bytes // TIME_ENTRY_SIZE - 1
+    if segment.size < (most_time_entries - 1) * segment.index_interval_bytes:
+        return False  # entries lie more than index_interval_bytes apart: there can't be so many
+    is_full = len(segment.offset_index) >= segment_index_bytes // OFFSET_ENTRY_SIZE
+    return is_full or len(segment.time_index) >= most_time_entries

@@ -1,0 +1,97 @@
+"""A flush of a log in three steps, so that the slow one can run on another thread, for many logs at once.
+
+    flush = log.prepare_flush()     on the loop: index bytes go to the page cache, files are held
+    flush.sync()                    anywhere: the system calls that wait for the disk
+    log.complete_flush(flush)       on the loop: the recovery point moves
+
+`log.prepare_sync()` in its place leaves the indexes out where only the active segment has grown: recovery reads that
+one from its start anyway. Then `synced_offset` moves, and the recovery point stays.
+
+Invariant: both move only over what was synced. Source: Kafka's UnifiedLog.flush.
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+
+from ..files.descriptors import Descriptor
+from ..files.files import EXISTING, Files
+
+FEW = 4
+PARALLEL_SYNCS = 16
+
+
+class Flush:
+    """What one flush syncs. `offset`: all below it is durable once `sync` has returned.
+
+    `with_indexes`: the indexes, snapshots and leader epochs too.
+    """
+
+    __slots__ = ("_descriptors", "_files", "_paths", "directories", "offset", "with_indexes")
+
+    def __init__(
+        self,
+        files: Files,
+        offset: int,
+        descriptors: list[Descriptor],
+        paths: list[Path],
+        directories: list[Path],
+        *,
+        with_indexes: bool = True,
+    ) -> None:
+        """Holds the descriptors; `paths` are synced by name, `directories` for names that are new in them."""
+        self._files = files
+        self._descriptors = [descriptor.hold() for descriptor in descriptors]
+        self._paths = paths
+        self.directories = directories
+        self.offset = offset
+        self.with_indexes = with_indexes
+
+    def sync(self) -> None:
+        """Waits until everything is on the disk. Raises OSError: then nobody knows what is."""
+        self.sync_files()
+        sync_directories(self._files, self.directories)
+
+    def sync_files(self) -> None:
+        """The files only; the `directories` are left to the caller, who may have many flushes."""
+        for descriptor in self._descriptors:
+            self._files.sync(descriptor.fd)
+        for path in self._paths:
+            try:
+                fd = self._files.open(path, EXISTING)
+            except FileNotFoundError:
+                continue  # renamed or removed since: nothing of it needs to be durable under this name
+            try:
+                self._files.sync(fd)
+            finally:
+                self._files.close(fd)
+
+    def release(self) -> None:
+        """Lets the files go."""
+        for descriptor in self._descriptors:
+            descriptor.release()
+        self._descriptors = []
+
+
+def sync_directories(files: Files, directories: Iterable[Path]) -> None:
+    """Makes the names in directories durable; one that has gone needs nothing. Raises OSError."""
+    for directory in directories:
+        if files.exists(directory):
+            files.sync_directory(directory)
+
+
+def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = None) -> None:
+    """The middle step of many flushes: several at once, since a disk does them together; each directory once.
+
+    `pool` runs more than a FEW. Raises the OSError of one that has failed; none is known to be on the disk then.
+    """
+    directories = sorted({directory for flush in flushes for directory in flush.directories})
+    if len(flushes) <= FEW or pool is None:
+        for flush in flushes:
+            flush.sync_files()
+        sync_directories(files, directories)
+        return
+    for _ in pool.map(Flush.sync_files, flushes):
+        pass
+    for _ in pool.map(lambda directory: sync_directories(files, [directory]), directories):
+        pass

@@ -1,0 +1,416 @@
+"""Opens a partition's directory: finishes what a crash left half done (:mod:`.swap_files`), recovers, rebuilds state.
+
+After a clean stop nothing but the tail of the last segment is read. Otherwise every segment from the recovery point on
+is checked batch by batch (CRC, offsets), cut at the first damage, and its indexes, leader epochs and producers are
+rebuilt; what follows a cut is removed. Never does: serving. Source: Kafka's LogLoader, LogSegment.recover,
+UnifiedLog.rebuildProducerState.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...protocol.records.batch import BatchHeader, check_crc, read_header
+from ...protocol.records.errors import CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError
+from ..errors import CorruptCheckpointError, CorruptIndexError
+from ..files.descriptors import DescriptorCache
+from ..files.file_names import (
+    INDEX_SUFFIXES,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_SUFFIX,
+    PARTITION_METADATA,
+    TRANSACTION_INDEX_SUFFIX,
+    base_offset_of,
+    segment_path,
+)
+from ..files.files import Files
+from ..producers.producer_snapshots import ProducerSnapshots
+from ..producers.producer_state import ProducerState
+from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
+from .leader_epochs import UNDEFINED_EPOCH, LeaderEpochs
+from .log_config import LogConfig
+from .log_segments import LogSegments
+from .producer_replay import apply_to_producers, rebuild_producers
+from .swap_files import finish_interrupted_work
+
+logger = logging.getLogger(__name__)
+
+RecoveredBytes = Callable[[str, int, int, int], None]
+"""Called with a segment's file, up to where it was checked, its size, and the bytes since the last call."""
+TOLD_BYTES = 16 << 20
+SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
+"""What the process that died may have written and not synced, besides segments."""
+DAMAGE = (CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError)
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """What a log consists of once it is open. `was_recovered`: batches were checked; they are to be synced."""
+
+    segments: LogSegments
+    leader_epochs: LeaderEpochs
+    producer_state: ProducerState
+    snapshots: ProducerSnapshots
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    was_recovered: bool
+    unsynced_paths: list[Path]
+    """Indexes and snapshots that recovery has written: for the next flush."""
+
+
+class LogLoader:
+    """Loads one directory; used once."""
+
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        descriptors: DescriptorCache,
+        *,
+        now_ms: int,
+        recovery_point: int,
+        log_start_offset: int,
+        clean_shutdown: bool,
+        jitter_seed: int,
+        before_cut: Callable[[Path, int], None] | None = None,
+        recovered: RecoveredBytes | None = None,
+    ) -> None:
+        """`before_cut` gets the file and the position of damage before recovery cuts there; what it raises ends it.
+
+        `recovered` hears how far a segment was checked: (file, position, size, bytes since the last call).
+        """
+        self.directory = directory
+        self.config = config
+        self.descriptors = descriptors
+        self.before_cut = before_cut
+        self.recovered = recovered
+        self.files = descriptors.files
+        self.now_ms = now_ms
+        self.recovery_point = recovery_point
+        self.log_start_offset = log_start_offset
+        self.clean_shutdown = clean_shutdown
+        self.jitter_seed = jitter_seed
+        self.segments = LogSegments()
+        self.state = ProducerState()
+        self.epochs_are_lost = False
+        self.unsynced_paths: list[Path] = []
+
+    def load(self) -> LoadedLog:
+        """Opens the log. Raises OSError."""
+        self.files.make_directory(self.directory)
+        finish_interrupted_work(self.files, self.directory)
+        names = self._load_segments()
+        self.snapshots = ProducerSnapshots(self.directory, self.files, names)
+        self.leader_epochs = self._load_leader_epochs()
+        self._check_transaction_indexes(names)
+        was_recovered = not self.clean_shutdown and len(self.segments) > 0
+        if was_recovered:
+            self.unsynced_paths += [self.directory / name for name in SMALL_FILES if name in names]
+            self._recover()
+        log_end_offset = self._settle_ends()
+        start = max(self.log_start_offset, self.segments.first.base_offset)
+        if not was_recovered and not self.epochs_are_lost and not self._epochs_fit(start, log_end_offset):
+            logger.warning(
+                "%s is not what the batches say; rebuilding it from the log", self.directory / LEADER_EPOCH_CHECKPOINT
+            )
+            self.leader_epochs.clear()
+            self.epochs_are_lost = True
+        known_from = self.leader_epochs.first_start_offset
+        if was_recovered or self.epochs_are_lost or (known_from is not None and known_from > start):
+            self._complete_epochs(start)
+        self.leader_epochs.truncate_from_end(log_end_offset)
+        self.leader_epochs.truncate_from_start(self.log_start_offset)
+        self.snapshots.remove_strays(self.segments.base_offsets)
+        if not was_recovered or self.state.map_end_offset != log_end_offset:
+            rebuild_producers(
+                self.state,
+                self.snapshots,
+                self.segments,
+                start,
+                log_end_offset,
+                self.now_ms,
+                self.config.producer_id_expiration_ms,
+                clean_shutdown=self.clean_shutdown,
+            )
+        recovery_point = log_end_offset if self.clean_shutdown else min(self.recovery_point, log_end_offset)
+        return LoadedLog(
+            self.segments,
+            self.leader_epochs,
+            self.state,
+            self.snapshots,
+            start,
+            log_end_offset,
+            recovery_point,
+            was_recovered,
+            self.unsynced_paths,
+        )
+
+    def _load_segments(self) -> list[str]:
+        """Takes in the segments there are; the names of all files."""
+        entries = [entry for entry in self.files.list(self.directory) if entry.is_file()]
+        names = {entry.name for entry in entries}
+        for entry in entries:
+            base_offset = base_offset_of(entry.name)
+            if base_offset is None:
+                continue
+            if entry.name.endswith(INDEX_SUFFIXES):
+                if f"{base_offset:020d}{LOG_SUFFIX}" not in names:
+                    logger.warning("Found an orphaned index file %s, with no corresponding log file.", entry.path)
+                    self.files.remove(Path(entry.path))
+            elif entry.name.endswith(LOG_SUFFIX):
+                self.segments.add(
+                    Segment(
+                        self.directory,
+                        base_offset,
+                        entry.stat().st_size,
+                        self.descriptors,
+                        index_interval_bytes=self.config.index_interval_bytes,
+                        jitter_ms=self.config.roll_jitter_ms(self.jitter_seed, base_offset),
+                        created_ms=self.now_ms,
+                    )
+                )
+        return sorted(names)
+
+    def _load_leader_epochs(self) -> LeaderEpochs:
+        try:
+            return LeaderEpochs(self.directory, self.files)
+        except CorruptCheckpointError as damage:
+            # Kafka takes the directory offline here. The batches say the same, so they are asked, from the first on.
+            logger.warning("%s; rebuilding it from the log", damage)
+            self.files.remove(self.directory / LEADER_EPOCH_CHECKPOINT)
+            self.epochs_are_lost = True
+            return LeaderEpochs(self.directory, self.files)
+
+    def _check_transaction_indexes(self, names: list[str]) -> None:
+        """A damaged transaction index: its segment and all later are recovered, for readers must not miss aborts."""
+        for segment in self.segments:
+            if f"{segment.base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" not in names:
+                continue
+            try:
+                entries = segment.transaction_index.entries
+                following = self.segments.after(segment)
+                if following is not None and entries and entries[-1].last_offset >= following.base_offset:
+                    raise CorruptIndexError(f"{entries[-1]} ends behind the segment")
+            except CorruptIndexError as damage:
+                logger.warning("%s: %s; recovering from here on", segment.path, damage)
+                self.recovery_point = min(self.recovery_point, segment.base_offset)
+                self.clean_shutdown = False
+                return
+
+    def _epochs_fit(self, start: int, log_end_offset: int) -> bool:
+        """Whether the batches at and in front of the start of each epoch are of the epochs that are written down."""
+        starts = [start_offset for _, start_offset in self.leader_epochs.entries]
+        offsets = {offset for at in starts for offset in (at - 1, at)} | {log_end_offset - 1}
+        try:
+            return all(self._epoch_fits(offset) for offset in sorted(offsets) if start <= offset < log_end_offset)
+        except DAMAGE:
+            return True  # the log is damaged there, of which the checkpoint can't be accused
+
+    def _epoch_fits(self, offset: int) -> bool:
+        segment = self.segments.floor(offset)
+        place = None if segment is None else segment.find(offset)
+        if segment is None or place is None:
+            return True
+        header = read_header(segment.read_bytes(place.position, place.size))
+        epoch = header.partition_leader_epoch
+        return epoch < 0 or self.leader_epochs.epoch_of(max(offset, header.base_offset)) == epoch
+
+    def _complete_epochs(self, start: int) -> None:
+        """Takes in the epochs between the log's start and the first one known.
+
+        The checkpoint of epochs may be ahead of that of log start offsets: then records are back that were deleted.
+        """
+        known_from = self.leader_epochs.first_start_offset
+        found: list[tuple[int, int]] = []
+        for segment in self.segments.reaching(start):
+            if known_from is not None and segment.base_offset >= known_from:
+                break
+            for _, header in segment.headers():
+                if known_from is not None and header.base_offset >= known_from:
+                    break
+                epoch = header.partition_leader_epoch
+                if header.next_offset > start and epoch > (found[-1][0] if found else UNDEFINED_EPOCH):
+                    found.append((epoch, max(header.base_offset, start)))
+        self.leader_epochs.prepend(found)
+
+    # Recovery ----------------------------------------------------------------
+
+    def _recover(self) -> None:
+        """Checks the batches from the recovery point on; cuts at the first damage and drops what follows.
+
+        What lies below was synced together with its indexes. Kafka reads the whole segment that holds the recovery
+        point; so do we where its indexes can't be trusted.
+        """
+        unflushed = self.segments.reaching(self.recovery_point)
+        first = unflushed[0]
+        position = first.resume_recovery(self.recovery_point)
+        checked_from = self.recovery_point if position else first.base_offset
+        rebuild_producers(
+            self.state,
+            self.snapshots,
+            self.segments,
+            self.log_start_offset,
+            checked_from,
+            self.now_ms,
+            self.config.producer_id_expiration_ms,
+            clean_shutdown=False,
+        )
+        for index, segment in enumerate(unflushed):
+            if index:
+                segment.start_recovery()
+                position, checked_from = 0, segment.base_offset
+            if index and self.state.map_end_offset <= segment.base_offset:
+                self.state.map_end_offset = segment.base_offset
+                self.snapshots.write(segment.base_offset, self.state.producers.values(), sync=False)
+                self.unsynced_paths.append(self.snapshots.path(segment.base_offset))
+            valid = self._recover_segment(segment, position, checked_from)
+            if valid < segment.size:
+                if self.before_cut is not None:
+                    self.before_cut(segment.path, valid)
+                logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
+                # First what follows, durably: a crash finds the damage again, or nothing behind it.
+                for later in unflushed[index + 1 :]:
+                    logger.warning("%s: removed, it follows a damaged segment", later.path)
+                    self.segments.remove(later)
+                    remove_segment_files(self.files, later)
+                    self.snapshots.remove(later.base_offset)
+                self.files.sync_directory(self.directory)
+                segment.cut_to(valid)
+                self.unsynced_paths += segment.finish_recovery()
+                return
+            self.unsynced_paths += segment.finish_recovery()
+            if index + 1 < len(unflushed):
+                self._name_hole(segment, unflushed[index + 1].base_offset)
+
+    def _name_hole(self, segment: Segment, following: int) -> None:
+        """Says that offsets are missing in front of the next segment, and keeps that, as Kafka does.
+
+        A power failure may keep a later unsynced segment and lose the end of an earlier one; but a log that was once
+        compacted, or came from a leader whose log was, looks the same, and cutting that would lose what was synced.
+        """
+        if following > self.state.map_end_offset and not self.config.is_compacted:
+            logger.warning(
+                "%s: ends at offset %d, the next segment begins at %d: a power failure took what was between, or it "
+                "was compacted away",
+                segment.path,
+                self.state.map_end_offset,
+                following,
+            )
+
+    def _recover_segment(self, segment: Segment, valid: int, next_offset: int) -> int:
+        """Rebuilds what is known of one segment behind its first `valid` bytes, which end at `next_offset`.
+
+        Returns how many of its bytes are whole, valid batches. A batch is taken in once the next one's header was seen:
+        no CRC covers base offset and leader epoch, and of two that contradict each other the earlier is the damaged one
+        where the later fits what lies before both.
+        """
+        told = valid
+        following = self.segments.after(segment)
+        epoch = -1
+        waiting: tuple[int, BatchHeader, memoryview] | None = None
+        try:
+            for position, header, batch in segment.batches(valid):
+                check_crc(batch, 0, header)
+                if waiting is not None:
+                    _check_order(waiting[1], header, next_offset, epoch, position)
+                    taken, waiting = waiting, None
+                    epoch = taken[1].partition_leader_epoch
+                    next_offset, valid = self._take_in(segment, *taken)
+                    if valid - told >= TOLD_BYTES:
+                        told = self._tell(segment, valid, told)
+                if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                    raise CorruptRecordError(f"batch at {position} has offset {header.base_offset}, not {next_offset}")
+                waiting = position, header, batch
+        except DAMAGE as damage:
+            if waiting is not None and not isinstance(damage, _DamagedBeforeError):
+                _, valid = self._take_in(segment, *waiting)
+            logger.warning(
+                "Found invalid messages in log segment %s at byte offset %d: %s", segment.path, valid, damage
+            )
+        else:
+            if waiting is not None:
+                if following is not None and waiting[1].next_offset > following.base_offset:
+                    logger.warning(
+                        "Found invalid messages in log segment %s at byte offset %d: its offsets reach to %d, into the "
+                        "next segment",
+                        segment.path,
+                        valid,
+                        waiting[1].last_offset,
+                    )
+                else:
+                    _, valid = self._take_in(segment, *waiting)
+        self._tell(segment, valid, told)
+        return valid
+
+    def _take_in(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
+        """Indexes, producers and epochs learn of a batch; (next offset, where the batch ends)."""
+        apply_to_producers(self.state, segment, header, batch)
+        segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
+        epoch = header.partition_leader_epoch
+        if epoch >= 0 and self.leader_epochs.epoch_of(header.base_offset) != epoch:
+            self.leader_epochs.assign(epoch, header.base_offset)
+        return header.next_offset, position + header.size_in_bytes
+
+    def _tell(self, segment: Segment, valid: int, told: int) -> int:
+        if self.recovered is not None:
+            self.recovered(str(segment.path), valid, segment.size, valid - told)
+        return valid
+
+    def _settle_ends(self) -> int:
+        """The log end offset; a log that ends before its start, or has no segment, begins anew at its start."""
+        if len(self.segments):
+            log_end_offset = self.segments.active.next_offset()
+            if log_end_offset >= self.log_start_offset:
+                return log_end_offset
+            logger.warning(
+                "%s: all segments removed, the log ends at %d, before its start at %d",
+                self.directory,
+                log_end_offset,
+                self.log_start_offset,
+            )
+            for segment in self.segments:
+                self.segments.remove(segment)
+                remove_segment_files(self.files, segment)
+            for offset in self.snapshots.offsets:
+                self.snapshots.remove(offset)
+            self.leader_epochs.clear()
+            self.state.reset(self.log_start_offset)
+        self.segments.add(
+            Segment.create(
+                self.directory,
+                self.log_start_offset,
+                self.descriptors,
+                index_interval_bytes=self.config.index_interval_bytes,
+                jitter_ms=self.config.roll_jitter_ms(self.jitter_seed, self.log_start_offset),
+                created_ms=self.now_ms,
+            )
+        )
+        return self.log_start_offset
+
+
+class _DamagedBeforeError(CorruptRecordError):
+    """The batch in front of the one that was read is damaged."""
+
+
+def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epoch: int, position: int) -> None:
+    """Raises CorruptRecordError where offsets or leader epochs fall; `next_offset` and `epoch` are before both."""
+    if later.base_offset < earlier.next_offset:
+        problem = f"offset {later.base_offset} at {position} follows {earlier.last_offset}"
+        is_earlier = later.base_offset > next_offset
+    elif 0 <= later.partition_leader_epoch < earlier.partition_leader_epoch:
+        problem = f"leader epoch {later.partition_leader_epoch} at {position} follows {earlier.partition_leader_epoch}"
+        is_earlier = later.partition_leader_epoch >= epoch
+    else:
+        return
+    if is_earlier:
+        raise _DamagedBeforeError(f"{problem}, which must be wrong")
+    raise CorruptRecordError(problem)
+
+
+def remove_segment_files(files: Files, segment: Segment) -> None:
+    """Removes a segment's files at once."""
+    segment.forget_files()
+    for suffix in (*INDEX_SUFFIXES, LOG_SUFFIX):
+        files.remove(segment_path(segment.directory, segment.base_offset, suffix))

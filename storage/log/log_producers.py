@@ -1,0 +1,60 @@
+"""What a log does with the producer of a batch: check it before the write, take it in after, write snapshots.
+
+Owns: the producer state and its snapshot files. Never does: choosing when. Source: Kafka's
+UnifiedLog.analyzeAndValidateProducerState.
+"""
+
+from pathlib import Path
+
+from ...protocol.records.batch import BatchHeader, Buffer
+from ..producers.producer_snapshots import ProducerSnapshots
+from ..producers.producer_state import BatchMetadata, ProducerState
+from ..producers.transaction_markers import read_marker
+from ..segment.segment import Segment
+from .append_plan import AppendOrigin, AppendPlan
+from .log_segments import LogSegments
+from .producer_replay import apply_to_producers, rebuild_producers
+
+
+class LogProducers:
+    """The producers of one log."""
+
+    __slots__ = ("snapshots", "state")
+
+    def __init__(self, state: ProducerState, snapshots: ProducerSnapshots) -> None:
+        self.state = state
+        self.snapshots = snapshots
+
+    def check(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> BatchMetadata | None:
+        """The batch that this one repeats, None for a new one; raises KafkaError for a wrong epoch or sequence."""
+        header = plan.header
+        if not header.is_control:
+            return self.state.check(header, first_offset, from_client=origin is AppendOrigin.CLIENT)
+        marker = read_marker(plan.batch, header)
+        if marker is not None:
+            self.state.check_marker(header, marker[0], first_offset)
+        return None
+
+    def take_in(self, segment: Segment, header: BatchHeader, first_offset: int, batch: Buffer) -> None:
+        """A batch was appended to `segment` at `first_offset`."""
+        if header.is_control:
+            apply_to_producers(self.state, segment, header._replace(base_offset=first_offset), batch)
+        else:
+            self.state.apply(header, first_offset)
+
+    def take_snapshot(self) -> Path | None:
+        """Writes a snapshot where there is anything new, not synced; its path. Raises OSError."""
+        return self.snapshots.take(self.state)
+
+    def rebuild(self, segments: LogSegments, start: int, end: int, now_ms: int, expiration_ms: int) -> None:
+        """Makes the state what it was at `end`, from the newest snapshot in range and the log. Raises OSError."""
+        rebuild_producers(self.state, self.snapshots, segments, start, end, now_ms, expiration_ms, clean_shutdown=False)
+
+    def remove_snapshots(self) -> None:
+        """Removes every snapshot. Raises OSError."""
+        for offset in self.snapshots.offsets:
+            self.snapshots.remove(offset)
+
+    def forget_snapshot(self, offset: int) -> list[Path]:
+        """Takes the snapshot at a removed segment's base off the list: its file, for the caller to remove."""
+        return [self.snapshots.path(offset)] if self.snapshots.forget(offset) else []

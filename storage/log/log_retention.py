@@ -1,0 +1,118 @@
+"""Which segments retention removes, and files that wait to be removed.
+
+Pure but for the given file layer. Only whole segments go, from the oldest on, and only those wholly below the high
+watermark. Source: Kafka's UnifiedLog.deleteOldSegments; LocalLog.deleteSegmentFiles.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from ..files.files import Files
+from ..segment.segment import Segment
+from .log_config import LogConfig
+
+
+class SegmentFacts(NamedTuple):
+    """What retention needs to know of a segment; `end_offset` is exclusive, `largest_timestamp` ms."""
+
+    end_offset: int
+    size: int
+    largest_timestamp: Callable[[], int]
+
+
+def breached_segments(
+    facts: Sequence[SegmentFacts], config: LogConfig, *, log_start_offset: int, high_watermark: int, now_ms: int
+) -> tuple[int, str]:
+    """How many of the oldest segments are to go, and why (empty when none).
+
+    The reasons are tried in Kafka's order: below the log's start, beyond retention.bytes, older than retention.ms; each
+    looks at what the one before leaves.
+    """
+    removable = 0
+    while removable < len(facts) and facts[removable].end_offset <= high_watermark:
+        removable += 1
+    if removable == len(facts) and not facts[-1].size:
+        removable -= 1  # the active segment stays where it is empty; an older one may have been cleaned empty
+    count = 0
+    reasons = []
+    while count < min(removable, len(facts) - 1) and facts[count].end_offset <= log_start_offset:
+        count += 1
+    if count:
+        reasons.append(f"log start offset {log_start_offset} breached")
+    if config.is_deleted:
+        before = count
+        excess = sum(fact.size for fact in facts[count:]) - config.retention_bytes
+        while config.retention_bytes >= 0 and count < removable and excess - facts[count].size >= 0:
+            excess -= facts[count].size
+            count += 1
+        if count > before:
+            reasons.append(f"retention size {config.retention_bytes} bytes breached")
+        before = count
+        while (
+            config.retention_ms >= 0
+            and count < removable
+            and now_ms - facts[count].largest_timestamp() > config.retention_ms
+        ):
+            count += 1
+        if count > before:
+            reasons.append(f"retention time {config.retention_ms} ms breached")
+    return count, ", ".join(reasons)
+
+
+def oldest_breached(
+    segments: Iterable[Segment],
+    config: LogConfig,
+    *,
+    log_start_offset: int,
+    high_watermark: int,
+    log_end_offset: int,
+    now_ms: int,
+) -> tuple[list[Segment], list[int], int, str]:
+    """(all segments, the end offset of each, how many of the oldest are to go, why)."""
+    ordered = list(segments)
+    ends = [segment.base_offset for segment in ordered[1:]] + [log_end_offset]
+    facts = [
+        SegmentFacts(end, segment.size, partial(getattr, segment, "largest_timestamp"))
+        for segment, end in zip(ordered, ends, strict=True)
+    ]
+    count, reason = breached_segments(
+        facts, config, log_start_offset=log_start_offset, high_watermark=high_watermark, now_ms=now_ms
+    )
+    return ordered, ends, count, reason
+
+
+class RemovalQueue:
+    """Files that were renamed to `.deleted` and are removed when readers have had time to let go."""
+
+    __slots__ = ("_files", "_waiting")
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._waiting: list[tuple[int, list[Path]]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, paths: list[Path], due_ms: int) -> None:
+        """Removes the files once it is `due_ms`."""
+        self._waiting.append((due_ms, paths))
+
+    def take_due(self, now_ms: int) -> list[Path]:
+        """The files that are due, which the caller removes."""
+        due = [path for due_ms, paths in self._waiting if due_ms <= now_ms for path in paths]
+        if due:
+            self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
+        return due
+
+    def remove_due(self, now_ms: int) -> int:
+        """Removes what is due; how many files. Raises OSError, and tries again next time."""
+        due = self.take_due(now_ms)
+        for index, path in enumerate(due):
+            try:
+                self._files.remove(path)
+            except OSError:
+                self._waiting.append((now_ms, due[index:]))
+                raise
+        return len(due)

@@ -1,0 +1,93 @@
+"""The producer state of a log from its batches: one at a time as they are appended, or all from a snapshot on.
+
+Never does: deciding when (the loader and the log do). Source: Kafka's UnifiedLog.rebuildProducerState,
+LogSegment.updateProducerState.
+"""
+
+import logging
+
+from ...protocol.records.batch import BatchHeader, Buffer
+from ..errors import CorruptSnapshotError
+from ..producers.producer_snapshots import ProducerSnapshots
+from ..producers.producer_state import ProducerState, is_expired
+from ..producers.transaction_markers import read_marker
+from ..segment.segment import Segment
+from ..segment.transaction_index import AbortedTransaction
+from .log_segments import LogSegments
+
+logger = logging.getLogger(__name__)
+
+
+def apply_to_producers(
+    state: ProducerState, segment: Segment, header: BatchHeader, batch: Buffer, *, index: bool = True
+) -> None:
+    """Takes a batch of the log into the producer state; an abort goes into the segment's index too, with `index`."""
+    if header.has_producer_id:
+        if not header.is_control:
+            state.apply(header, header.base_offset)
+        elif (found := read_marker(batch, header)) is not None:
+            marker, timestamp = found
+            completed = state.apply_marker(header, marker, header.base_offset, timestamp)
+            if completed is not None and completed.is_aborted and index:
+                stable = state.last_stable_offset_after(completed)
+                segment.transaction_index.append(
+                    AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
+                )
+    state.map_end_offset = header.next_offset
+
+
+def rebuild_producers(
+    state: ProducerState,
+    snapshots: ProducerSnapshots,
+    segments: LogSegments,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+    expiration_ms: int,
+    *,
+    clean_shutdown: bool,
+) -> None:
+    """Makes `state` what it was at `log_end_offset`, from the newest usable snapshot and the log behind it.
+
+    Snapshots out of range are removed. A log that was closed cleanly and has no snapshot had no producers: it is not
+    read.
+    """
+    if clean_shutdown and snapshots.latest_offset is None:
+        state.reset(log_end_offset)
+        return
+    for offset in snapshots.offsets:
+        if offset > log_end_offset or offset <= log_start_offset:
+            snapshots.remove(offset)
+    start = log_start_offset
+    state.reset(start)
+    while (latest := snapshots.latest_offset) is not None:
+        try:
+            entries = snapshots.read(latest)
+        except CorruptSnapshotError as damage:
+            logger.warning("%s: %s; an older one is used", snapshots.path(latest), damage)
+            snapshots.remove(latest)
+            continue
+        state.reset(latest, (entry for entry in entries if not is_expired(entry, now_ms, expiration_ms)))
+        start = latest
+        break
+    if start < log_end_offset:
+        for segment in segments.reaching(start):
+            if segment.base_offset >= log_end_offset:
+                break
+            _replay_segment(state, segment, start, log_end_offset)
+    state.map_end_offset = log_end_offset
+    state.forget_unreplicated(log_end_offset)
+
+
+def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int) -> None:
+    """Takes the batches of one segment from `start` to `end` into the state; reads markers only, else headers."""
+    place = segment.find(start)
+    if place is None:
+        return
+    for position, header in segment.headers(place.position):
+        if header.base_offset >= end:
+            return
+        batch = segment.read_bytes(position, header.size_in_bytes) if header.is_control else b""
+        apply_to_producers(state, segment, header, batch, index=False)
+        if header.next_offset >= end:
+            return  # what comes behind may be torn

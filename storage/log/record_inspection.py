@@ -1,0 +1,204 @@
+"""Looks at every record of a batch before it is appended, and compresses it as the topic asks.
+
+Owns: nothing; bytes, configuration and time in, the batch to append out. Never does: holding the records in memory,
+they are walked over as they are decompressed. Invariants: memory is bounded by two chunks of records and the batch in
+the topic's compression (and by MAX_HELD_BYTES for zstd); each step is short, so that a thread can take turns. Source:
+Kafka's LogValidator.
+
+Kafka looks at every record of every batch. Here only a batch that asks for it is looked at (`wants_inspection`).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode
+from ...protocol.records.batch import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_TYPE_MASK,
+    CRC_POSITION,
+    HEADER,
+    LOG_OVERHEAD,
+    NO_TIMESTAMP,
+    UINT32,
+    BatchHeader,
+    Buffer,
+)
+from ...protocol.records.checksum import crc32c
+from ...protocol.records.compression import (
+    DEFAULT_MAX_DECOMPRESSED_SIZE,
+    CompressionType,
+    compressor,
+    most_decompressed,
+)
+from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
+from ...protocol.records.record import RECORDS_A_STEP, section_chunks
+from ...protocol.records.record_facts import facts_in
+from ...protocol.records.validation import RecordRules, RefusedRecord
+from ...protocol.steps import Steps
+from ..errors import RecordListTooLargeError, RecordValidationError
+from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
+
+UNCOMPRESSED = "uncompressed"
+MAX_RECORD_ERRORS = 1000
+"""Refused records after which no further one is looked at; Kafka names them all."""
+
+
+class InspectedBatch(NamedTuple):
+    """A batch that may be appended to a log of this configuration; ``max_timestamp`` (ms) is what the records have."""
+
+    batch: Buffer
+    max_timestamp: int
+    config: LogConfig
+
+
+def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> bool:
+    """Whether the records must be looked at: a compacted topic needs keys, a time may be out of range or claims to be
+    the broker's, the topic wants another compression, or every batch is to be checked.
+    """
+    oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
+    return (
+        "compact" in config.cleanup_policy
+        or config.check_records
+        or header.is_log_append_time
+        or config.message_timestamp_before_max_ms != MAX_INT64  # any record may be too old, not only the first
+        or not (oldest <= header.base_timestamp <= newest and oldest <= header.max_timestamp <= newest)
+        or (config.compression_type != PRODUCER_COMPRESSION and wants_compression(header, config))
+    )
+
+
+def wants_compression(header: BatchHeader, config: LogConfig) -> bool:
+    """Whether the topic stores these records in another compression than the producer's."""
+    return (
+        config.compression_type != PRODUCER_COMPRESSION
+        and header.compression_type != target_compression(config)
+        and not (header.is_control and not header.is_compressed)
+    )
+
+
+def target_compression(config: LogConfig) -> CompressionType:
+    """The compression of a topic whose ``compression.type`` is not the producer's."""
+    name = config.compression_type
+    return CompressionType.NONE if name == UNCOMPRESSED else CompressionType[name.upper()]
+
+
+def inspect_batch(
+    buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE
+) -> Steps[InspectedBatch]:
+    """Walks over the records of the batch that fills ``buffer``; its header and CRC must have been checked.
+
+    Raises RecordValidationError with the records that are refused; InvalidRecordError for malformed ones;
+    RecordTooLargeError if they decompress to more than ``max_size`` bytes or what ``most_decompressed`` allows, or are
+    larger than max.message.bytes in the topic's compression.
+    """
+    rules = RecordRules(
+        is_compacted=config.is_compacted,
+        is_log_append_time=config.is_log_append_time,
+        claims_log_append_time=header.is_log_append_time,
+        now_ms=now_ms,
+        before_max_ms=config.message_timestamp_before_max_ms,
+        after_max_ms=config.message_timestamp_after_max_ms,
+    )
+    max_size = min(max_size, most_decompressed(header.compression_type, header.size_in_bytes))
+    chunks = section_chunks(buffer, header, 0, max_size)
+    writer = _Recompressed(header, config) if wants_compression(header, config) else None
+    if writer is not None:
+        chunks = writer.copy(chunks)
+    refused: list[RefusedRecord] = []
+    newest = NO_TIMESTAMP if header.records_count else header.max_timestamp
+    lowest, highest = rules.accepted_times()
+    needs_key = config.is_compacted
+    counts_offsets = header.is_compressed or writer is not None
+    for index, (offset, timestamp, has_key) in enumerate(facts_in(chunks, header)):
+        if timestamp > newest:
+            newest = timestamp
+        if counts_offsets and offset != header.base_offset + index:
+            raise InvalidRecordError(
+                f"record {index} of a compressed batch has offset {offset}, not {header.base_offset + index}"
+            )
+        if not lowest <= timestamp <= highest or (needs_key and not has_key):
+            found = rules.check(index, offset, timestamp, has_key)
+            if found is not None:
+                refused.append(found)
+                if len(refused) == MAX_RECORD_ERRORS:
+                    break
+        if not index % RECORDS_A_STEP:
+            yield
+    if refused:
+        raise _validation_error(refused)
+    if writer is None:
+        return InspectedBatch(buffer, newest, config)
+    return InspectedBatch(writer.finish(newest), newest, config)
+
+
+def _validation_error(refused: list[RefusedRecord]) -> RecordValidationError:
+    errors = [(record.batch_index, record.message) for record in refused]
+    if any(record.error_code is ErrorCode.INVALID_TIMESTAMP for record in refused):
+        message = "One or more records have been rejected due to invalid timestamp"
+        return RecordValidationError(ErrorCode.INVALID_TIMESTAMP, message, errors)
+    return RecordValidationError(
+        ErrorCode.INVALID_RECORD,
+        f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing the "
+        f"first three errors at most: {errors[:3]}",
+        errors,
+    )
+
+
+class _Recompressed:
+    """The same records in the compression that the topic asks for. The bytes of the records stay as they are."""
+
+    def __init__(self, header: BatchHeader, config: LogConfig) -> None:
+        self._header = header
+        self._config = config
+        self._target = target_compression(config)
+        self._compressor = compressor(self._target, _compression_level(config, self._target))
+        self._batch = bytearray(BATCH_HEADER_SIZE)
+
+    def copy(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Passes the chunks on, and compresses them."""
+        for chunk in chunks:
+            self._batch += self._compressor.add(chunk)
+            self._check_size()
+            yield chunk
+
+    def finish(self, max_timestamp: int) -> bytearray:
+        """The whole batch. Raises RecordTooLargeError, RecordListTooLargeError."""
+        batch = self._batch
+        batch += self._compressor.finish()
+        self._check_size()
+        if len(batch) > self._config.segment_bytes:
+            raise larger_than_a_segment(len(batch), self._config)
+        header = self._header._replace(
+            batch_length=len(batch) - LOG_OVERHEAD,
+            attributes=self._header.attributes & ~COMPRESSION_TYPE_MASK | self._target,
+            max_timestamp=max_timestamp,
+        )
+        HEADER.pack_into(batch, 0, *header)
+        with memoryview(batch) as view:
+            UINT32.pack_into(batch, CRC_POSITION, crc32c(view[ATTRIBUTES_POSITION:]))
+        return batch
+
+    def _check_size(self) -> None:
+        if len(self._batch) > self._config.max_message_bytes:
+            raise RecordTooLargeError(
+                f"Message batch size is {len(self._batch)} bytes in append, which exceeds the maximum configured size "
+                f"of {self._config.max_message_bytes}"
+            )
+
+
+def _compression_level(config: LogConfig, target: CompressionType) -> int | None:
+    levels = {
+        CompressionType.GZIP: config.compression_gzip_level,
+        CompressionType.LZ4: config.compression_lz4_level,
+        CompressionType.ZSTD: config.compression_zstd_level,
+    }
+    level = levels.get(target)
+    return None if level == -1 and target is CompressionType.GZIP else level
+
+
+def larger_than_a_segment(size: int, config: LogConfig) -> RecordListTooLargeError:
+    """The error for a batch that no segment can hold."""
+    return RecordListTooLargeError(
+        f"Message batch size is {size} bytes in append, which exceeds the maximum configured segment size of "
+        f"{config.segment_bytes}"
+    )

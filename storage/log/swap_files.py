@@ -1,0 +1,99 @@
+"""The files by which segments take the place of others: `.cleaned` while they are written, `.swap` when they are whole.
+
+Owns: their names, and what a crash left of them and of deleted files. Never does: writing segments. Invariant: a file
+that is replaced goes only when what replaces it is on the disk. Source: Kafka's LogLoader, LocalLog.replaceSegments.
+"""
+
+import logging
+from pathlib import Path
+
+from ..files.file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIXES,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_DELETED_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    base_offset_of,
+    segment_path,
+)
+from ..files.files import READ_ONLY, Files
+from ..segment.batch_scan import scan_places
+
+logger = logging.getLogger(__name__)
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def finish_interrupted_work(files: Files, directory: Path) -> None:
+    """Removes what was deleted or half cleaned, and puts in place what the cleaner had written whole (`.swap`).
+
+    Segments that a `.swap` file covers are removed before it takes their place. A `.swap` at or behind a `.cleaned`
+    belongs to a split that did not end: it goes. Source: Kafka's LogLoader.load, passes one to three.
+    """
+    names = [entry.name for entry in files.list(directory) if entry.is_file()]
+    cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
+    least_cleaned = min((offset for name in cleaned if (offset := base_offset_of(name)) is not None), default=None)
+    swaps = {
+        name: offset for name in names if name.endswith(SWAP_SUFFIX) and (offset := base_offset_of(name)) is not None
+    }
+    if swaps:
+        # Perhaps they have these names in memory only; what they replace must not go before that is so on the disk.
+        files.sync_directory(directory)
+    stale = [name for name, offset in swaps.items() if least_cleaned is not None and offset >= least_cleaned]
+    for name in stale:
+        files.remove(directory / name)
+        del swaps[name]
+    if stale:
+        # Before `.cleaned` goes: alone, an index would be taken for that of the old log.
+        files.sync_directory(directory)
+    for name in names:
+        if name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
+            name.endswith(DELETED_SUFFIX) and not name.endswith(SNAPSHOT_DELETED_SUFFIX)
+        ):
+            files.remove(directory / name)
+    covered = [_swap_range(files, directory / name) for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+    if covered:
+        low, high = min(first for first, _ in covered), max(end for _, end in covered)
+        for name in names:
+            offset = base_offset_of(name)
+            if offset is not None and low <= offset < high and name.endswith((*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)):
+                logger.info("%s: removed, it was compacted into another segment", directory / name)
+                files.remove(directory / name)
+        files.sync_directory(directory)  # or an old segment could be back when no `.swap` tells any more that it is one
+    for base_offset in sorted(set(swaps.values())):
+        # Rising, and each on the disk before the next: what lies between two `.swap` is taken for replaced by them.
+        finish_swap(files, directory, base_offset)
+        files.sync_directory(directory)
+
+
+def finish_swap(files: Files, directory: Path, base_offset: int) -> None:
+    """Gives the files of a segment that are `.swap` their final names; the caller syncs the directory.
+
+    The log comes first, on the disk too where there is a transaction index: as long as `.log.swap` is there, an index
+    of the final name counts as that of the segment that is replaced, and of this kind none is ever missed.
+    """
+    for suffix in (LOG_SUFFIX, *INDEX_SUFFIXES):
+        path = segment_path(directory, base_offset, suffix)
+        swapped = path.with_name(path.name + SWAP_SUFFIX)
+        if files.exists(swapped):
+            if suffix == TRANSACTION_INDEX_SUFFIX:
+                files.sync_directory(directory)
+            files.rename(swapped, path)
+
+
+def _swap_range(files: Files, path: Path) -> tuple[int, int]:
+    """(first offset, end offset) of a `.log.swap` file."""
+    first = base_offset_of(path.name)
+    assert first is not None
+    fd = files.open(path, READ_ONLY)
+    try:
+        end = first
+        for place in scan_places(files, fd, 0, files.size(fd)):
+            end = place.last_offset + 1
+        return first, end
+    finally:
+        files.close(fd)

@@ -1,0 +1,1 @@
+"""The producers of a log: sequence numbers, transactions, snapshots. Kafka: ``ProducerStateManager``."""

@@ -1,0 +1,1 @@
+"""One segment: batches, indexes, recovery. Kafka: ``LogSegment``, ``OffsetIndex``, ``TimeIndex``."""

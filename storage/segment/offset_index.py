@@ -1,0 +1,80 @@
+"""The offset index of a segment: from an offset to a position in the log file near it.
+
+    entry    int32 offset relative to the segment's base, int32 position of the batch whose last offset that is
+
+Sparse: an entry every `index.interval.bytes`. In memory while in use; on disk when the log is flushed, rolled or closed
+(what lies behind the recovery point is rebuilt anyway). Never reads the log. Invariant: offsets and positions rise.
+Source: Kafka's OffsetIndex; a preallocated tail of zeros, as a killed Kafka leaves it, is ignored.
+"""
+
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+
+from ..errors import CorruptIndexError
+
+ENTRY_SIZE = 8
+
+
+class OffsetIndex:
+    """Entries of one segment; offsets in the calls are absolute."""
+
+    __slots__ = ("_base_offset", "_offsets", "_positions", "saved_entries")
+
+    def __init__(self, base_offset: int, data: bytes = b"") -> None:
+        """Takes the file's bytes. Raises CorruptIndexError when they are no rising entries."""
+        self._base_offset = base_offset
+        used = data.rstrip(b"\0")
+        entries = -(-len(used) // ENTRY_SIZE)
+        if entries * ENTRY_SIZE > len(data):
+            raise CorruptIndexError(f"{len(data)} bytes are no multiple of {ENTRY_SIZE}")
+        numbers = array("i", data[: entries * ENTRY_SIZE])
+        if sys.byteorder == "little":
+            numbers.byteswap()
+        self._offsets = numbers[0::2]
+        self._positions = numbers[1::2]
+        self.saved_entries = entries
+        for column in (self._offsets, self._positions):
+            if entries and (column[0] < 0 or array("i", sorted(column)) != column):
+                raise CorruptIndexError("entries don't rise")
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def last_position(self) -> int:
+        """The position in the last entry, 0 without one."""
+        return self._positions[-1] if self._positions else 0
+
+    @property
+    def last_offset(self) -> int:
+        """The offset in the last entry, the segment's base without one."""
+        return self._base_offset + (self._offsets[-1] if self._offsets else 0)
+
+    def append(self, offset: int, position: int) -> None:
+        """Adds an entry; both must be larger than the last entry's."""
+        relative = offset - self._base_offset
+        assert not self._offsets or relative > self._offsets[-1], f"offset {offset} does not rise"
+        self._offsets.append(relative)
+        self._positions.append(position)
+
+    def lookup(self, offset: int) -> int:
+        """The position in the entry with the greatest offset that is not greater; 0 without one."""
+        slot = bisect_right(self._offsets, min(offset - self._base_offset, 0x7FFFFFFF)) - 1
+        return self._positions[slot] if slot >= 0 else 0
+
+    def truncate_to(self, offset: int) -> None:
+        """Drops the entries of `offset` and later."""
+        kept = bisect_left(self._offsets, min(offset - self._base_offset, 0x7FFFFFFF))
+        del self._offsets[kept:]
+        del self._positions[kept:]
+        self.saved_entries = -1
+
+    def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        numbers = array("i", bytes(len(self._offsets) * ENTRY_SIZE))
+        numbers[0::2] = self._offsets
+        numbers[1::2] = self._positions
+        if sys.byteorder == "little":
+            numbers.byteswap()
+        return numbers.tobytes()

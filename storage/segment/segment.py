@@ -1,0 +1,505 @@
+"""One segment of a log: the file of batches and its three indexes.
+
+Owns: the file's logical size, the indexes, the greatest timestamp. Never does: deciding when to roll, knowing producers
+or epochs. Invariants: bytes behind `size` are nobody's and are cut off before they could be read; every index entry
+points at a batch's start. Source: Kafka's LogSegment.
+
+Sketch of costs: an append is one pwritev and a few comparisons, an index entry every index.interval.bytes; a read of
+the last few KiB finds its position in memory, an older one by the index and one pread of 8 KiB.
+"""
+
+import logging
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ...protocol.records.batch import NO_TIMESTAMP, BatchHeader
+from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ..errors import CorruptIndexError
+from ..files.descriptors import Descriptor, DescriptorCache
+from ..files.file_names import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
+from ..files.files import CREATE, EXISTING, Buffer
+from .batch_scan import BatchPlace, scan_batches, scan_headers, scan_places
+from .index_recovery import fits_the_log, resume_indexes
+from .offset_index import OffsetIndex
+from .time_index import TimeIndex
+from .transaction_index import TransactionIndex
+
+logger = logging.getLogger(__name__)
+
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+UNKNOWN_TIMESTAMP = -2
+
+
+class Segment:
+    """A segment; `size` is in bytes. Every method that touches the disk raises OSError."""
+
+    __slots__ = (
+        "_bytes_since_index_entry",
+        "_descriptor",
+        "_descriptors",
+        "_files",
+        "_max_timestamp",
+        "_max_timestamp_offset",
+        "_offset_index",
+        "_recent",
+        "_rolling_timestamp",
+        "_tail_is_dirty",
+        "_time_index",
+        "_transaction_index",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "file_suffix",
+        "index_interval_bytes",
+        "jitter_ms",
+        "path",
+        "size",
+    )
+
+    def __init__(
+        self,
+        directory: Path,
+        base_offset: int,
+        size: int,
+        descriptors: DescriptorCache,
+        *,
+        index_interval_bytes: int,
+        jitter_ms: int,
+        created_ms: int,
+        file_suffix: str = "",
+    ) -> None:
+        """A segment whose file has `size` bytes already; indexes are read when first needed.
+
+        `file_suffix` stands behind the names of its files until `settle_name`.
+        """
+        self.directory = directory
+        self.file_suffix = file_suffix
+        self.path = segment_path(directory, base_offset, LOG_SUFFIX + file_suffix)
+        self.base_offset = base_offset
+        self.size = size
+        self.index_interval_bytes = index_interval_bytes
+        self.jitter_ms = jitter_ms
+        self.created_ms = created_ms
+        self._descriptors = descriptors
+        self._descriptor: Descriptor | None = None
+        self._files = descriptors.files
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._transaction_index: TransactionIndex | None = None
+        self._max_timestamp = UNKNOWN_TIMESTAMP
+        self._max_timestamp_offset = base_offset
+        self._rolling_timestamp: int | None = None
+        self._bytes_since_index_entry = 0
+        self._tail_is_dirty = False
+        # (first offset, last offsets, positions) of the batches since the last index entry: the tail is found in
+        # memory. Replaced as a whole, so that a reader beside the writer's thread sees one state or the other.
+        self._recent: tuple[int, list[int], list[int]] | None = None
+
+    @classmethod
+    def create(
+        cls,
+        directory: Path,
+        base_offset: int,
+        descriptors: DescriptorCache,
+        *,
+        index_interval_bytes: int,
+        jitter_ms: int,
+        created_ms: int,
+    ) -> "Segment":
+        """A new, empty segment with its (empty) files; what an earlier one of that name left is gone."""
+        segment = cls(
+            directory,
+            base_offset,
+            0,
+            descriptors,
+            index_interval_bytes=index_interval_bytes,
+            jitter_ms=jitter_ms,
+            created_ms=created_ms,
+        )
+        files = descriptors.files
+        files.truncate(descriptors.get(segment.path, CREATE).fd, 0)
+        for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            files.overwrite(segment_path(directory, base_offset, suffix), b"")
+        files.remove(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
+        segment._reset_indexes()
+        for index in (segment.offset_index, segment.time_index, segment.transaction_index):
+            index.saved_entries = 0
+        return segment
+
+    def __repr__(self) -> str:
+        return f"Segment({self.path}, {self.size} bytes)"
+
+    # Indexes -----------------------------------------------------------------
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        """The offset index; rebuilt from the log where its file is missing or contradicts the log."""
+        if self._offset_index is None:
+            self._load_indexes()
+        assert self._offset_index is not None
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        """The time index; rebuilt from the log where its file is missing or contradicts itself."""
+        if self._time_index is None:
+            self._load_indexes()
+        assert self._time_index is not None
+        return self._time_index
+
+    def _load_indexes(self) -> None:
+        """Reads both indexes, or rebuilds both."""
+        try:
+            offsets = self.read_index(OFFSET_INDEX_SUFFIX)
+            times = self.read_index(TIME_INDEX_SUFFIX)
+            offset_index = OffsetIndex(self.base_offset, offsets)
+            time_index = TimeIndex(self.base_offset, times)
+            if not fits_the_log(self, offset_index, time_index):
+                raise CorruptIndexError("the last entry of an index is not what the batches say")
+        except (FileNotFoundError, CorruptIndexError) as problem:
+            logger.warning("%s: %s; rebuilding the offset and time index", self.path, problem)
+            self._rebuild_indexes()
+            return
+        self._offset_index = self._offset_index or offset_index
+        self._time_index = self._time_index or time_index
+
+    def _rebuild_indexes(self) -> None:
+        transactions = self._transaction_index
+        self._reset_indexes()
+        self._transaction_index = transactions
+        for position, header in self.headers():
+            if not 0 <= header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
+                raise CorruptRecordError(f"{self.path}: the batch at {position} has offset {header.base_offset}")
+            self.note_appended(header, header.base_offset, position, header.size_in_bytes)
+        self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+
+    @property
+    def transaction_index(self) -> TransactionIndex:
+        """The aborted transactions. Raises CorruptIndexError."""
+        if self._transaction_index is None:
+            self._transaction_index = self.read_transaction_index()
+        return self._transaction_index
+
+    def read_transaction_index(self) -> TransactionIndex:
+        """The aborted transactions as they are on disk. Raises CorruptIndexError, OSError."""
+        try:
+            data = self.read_index(TRANSACTION_INDEX_SUFFIX)
+        except FileNotFoundError:
+            data = b""
+        return TransactionIndex(self.base_offset, data)
+
+    def read_index(self, suffix: str) -> bytes:
+        """The bytes of one of the index files. Raises OSError."""
+        return self._files.read_file(segment_path(self.directory, self.base_offset, suffix + self.file_suffix))
+
+    def _reset_indexes(self) -> None:
+        self._offset_index = OffsetIndex(self.base_offset)
+        self._time_index = TimeIndex(self.base_offset)
+        self._transaction_index = TransactionIndex(self.base_offset)
+        for index in (self._offset_index, self._time_index, self._transaction_index):
+            index.saved_entries = -1
+        self._max_timestamp = NO_TIMESTAMP
+        self._max_timestamp_offset = self.base_offset
+        self._rolling_timestamp = None
+        self._bytes_since_index_entry = 0
+        self._recent = None
+
+    def unload_indexes(self) -> None:
+        """Frees the memory of indexes that are as on disk; they are read again when needed."""
+        if self._offset_index is not None and self._offset_index.saved_entries == len(self._offset_index):
+            self._offset_index = None
+        if self._time_index is not None and self._time_index.saved_entries == len(self._time_index):
+            self._load_max_timestamp()
+            self._time_index = None
+
+    def save_indexes(self) -> list[Path]:
+        """Writes the indexes that have changed; the paths written, which the caller may want to make durable."""
+        written = []
+        for index, suffix in (
+            (self._offset_index, OFFSET_INDEX_SUFFIX),
+            (self._time_index, TIME_INDEX_SUFFIX),
+            (self._transaction_index, TRANSACTION_INDEX_SUFFIX),
+        ):
+            if index is None or index.saved_entries == len(index):
+                continue
+            path = segment_path(self.directory, self.base_offset, suffix)
+            if suffix == TRANSACTION_INDEX_SUFFIX and not len(index):
+                self._files.remove(path)  # Kafka has no file where nothing was aborted
+            else:
+                self._files.overwrite(path, index.to_bytes())
+                written.append(path)
+            index.saved_entries = len(index)
+        return written
+
+    # Writing -----------------------------------------------------------------
+
+    def hold_open(self) -> Descriptor:
+        """The log file's descriptor; hold it to keep it beyond the next call into storage."""
+        descriptor = self._descriptor
+        if descriptor is None or descriptor.fd < 0:
+            descriptor = self._descriptor = self._descriptors.get(self.path, EXISTING)
+        return descriptor
+
+    def write(self, parts: Sequence[Buffer], size: int) -> int:
+        """Writes batches that are given in parts, together `size` bytes; the position where they begin.
+
+        Raises OSError with the segment unchanged: bytes that the system took are cut off again. `note_appended` for
+        each batch must follow.
+        """
+        descriptor, position = self.begin_write()
+        fd = descriptor.fd
+        files = self._files
+        try:
+            written = files.write(fd, parts, position)
+            if written != size:
+                files.write_all(fd, [b"".join(bytes(part) for part in parts)[written:]], position + written)
+        except OSError:
+            self.fail_write()
+            raise
+        self.size = position + size
+        return position
+
+    def begin_write(self) -> tuple[Descriptor, int]:
+        """Makes ready for a write at the segment's end: (the log file, the position there). Raises OSError.
+
+        For who writes itself; `end_write` or `fail_write` follows.
+        """
+        if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction_index is None:
+            self._load_for_append()
+        descriptor = self.hold_open()
+        if self._tail_is_dirty:
+            self._files.truncate(descriptor.fd, self.size)
+            self._tail_is_dirty = False
+        return descriptor, self.size
+
+    def end_write(self, size: int) -> None:
+        """So many bytes more are there: `note_appended` must follow."""
+        self.size += size
+
+    def _load_for_append(self) -> None:
+        """Reads what `note_appended` needs, so that nothing can fail once the bytes are there."""
+        self._offset_index = self.offset_index
+        self._time_index = self.time_index
+        self._transaction_index = self.transaction_index
+        self._load_max_timestamp()
+
+    def fail_write(self) -> None:
+        """Removes what a failed write left behind; where even that fails, before the next write."""
+        self._tail_is_dirty = True
+        try:
+            self._files.truncate(self.hold_open().fd, self.size)
+        except OSError:
+            return  # noted above
+        self._tail_is_dirty = False
+
+    def note_appended(self, header: BatchHeader, base_offset: int, position: int, size: int) -> None:
+        """Takes a batch at `position` into the indexes; recovery does so for batches that are there already."""
+        last_offset = base_offset + header.last_offset_delta
+        max_timestamp = header.max_timestamp
+        if self._max_timestamp == UNKNOWN_TIMESTAMP:
+            self._load_max_timestamp()
+        if position == 0:
+            self._rolling_timestamp = max_timestamp
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+            self._max_timestamp_offset = last_offset
+        if self._bytes_since_index_entry > self.index_interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+            self._bytes_since_index_entry = 0
+            self._recent = None
+        self._bytes_since_index_entry += size
+        recent = self._recent
+        if recent is None:
+            self._recent = (base_offset, [last_offset], [position])
+        else:
+            recent[1].append(last_offset)
+            recent[2].append(position)
+
+    def become_inactive(self) -> list[Path]:
+        """The log is rolled: the last time index entry is made, the indexes are written; the paths written."""
+        self._load_max_timestamp()
+        self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+        return self.save_indexes()
+
+    def truncate_to(self, offset: int) -> list[Path]:
+        """Removes the batch that holds `offset`, and all behind it; the paths of indexes that are to be synced."""
+        place = self.find(offset)
+        for index in (self.offset_index, self.time_index, self.transaction_index):
+            index.truncate_to(offset)
+        if place is not None:
+            self._files.truncate(self.hold_open().fd, place.position)
+            self.size = place.position
+        self._recent = None
+        self._bytes_since_index_entry = 0
+        self._max_timestamp, self._max_timestamp_offset = self._read_largest_timestamp()
+        if self.size == 0:
+            self._rolling_timestamp = None
+        return self.save_indexes()
+
+    def cut_to(self, size: int) -> None:
+        """Cuts the file, durably, at a batch boundary that recovery has found; indexes are the caller's matter."""
+        self._files.truncate(self.hold_open().fd, size)
+        self._files.sync(self.hold_open().fd)
+        self.size = size
+
+    def start_recovery(self) -> None:
+        """Empties the indexes; `note_appended` for every batch and `finish_recovery` fill them again."""
+        self._reset_indexes()
+
+    def resume_recovery(self, offset: int) -> int:
+        """Keeps what the indexes say below `offset`; where that ends: 0, with empty ones, where it can't be trusted."""
+        self.start_recovery()
+        resumed = resume_indexes(self, offset) if offset > self.base_offset else None
+        if resumed is None:
+            return 0
+        self._offset_index, self._time_index, self._transaction_index = resumed.indexes
+        self._max_timestamp, self._max_timestamp_offset = resumed.newest
+        self._bytes_since_index_entry = resumed.position - resumed.indexes[0].last_position
+        return resumed.position
+
+    def finish_recovery(self) -> list[Path]:
+        """The last time index entry is made, as when the segment is rolled; indexes are written: the paths to sync."""
+        self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+        return self.save_indexes()
+
+    def seal(self) -> None:
+        """The log is closed: the last time index entry is made, and nothing is left behind the last batch."""
+        if self._max_timestamp != UNKNOWN_TIMESTAMP:
+            self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
+        if self._tail_is_dirty:
+            self._files.truncate(self.hold_open().fd, self.size)
+            self._tail_is_dirty = False
+
+    @property
+    def indexes_are_saved(self) -> bool:
+        """Whether the indexes on disk are those in memory."""
+        indexes = (self._offset_index, self._time_index, self._transaction_index)
+        return all(index is None or index.saved_entries == len(index) for index in indexes)
+
+    def forget_files(self) -> None:
+        """Lets the descriptors go without writing anything."""
+        self._descriptor = None
+        self._descriptors.forget(self.path)
+
+    def settle_name(self) -> None:
+        """The files have their final names now."""
+        self.forget_files()
+        self.file_suffix = ""
+        self.path = segment_path(self.directory, self.base_offset, LOG_SUFFIX)
+
+    def move_to(self, directory: Path) -> None:
+        """The partition's directory was renamed."""
+        self.forget_files()
+        self.directory = directory
+        self.path = directory / self.path.name
+
+    # Reading -----------------------------------------------------------------
+
+    def find(self, offset: int) -> BatchPlace | None:
+        """The first batch whose last offset is `offset` or later; None behind the last one."""
+        recent = self._recent
+        if recent is not None and offset >= recent[0]:
+            _, last_offsets, positions = recent
+            slot = bisect_left(last_offsets, offset)
+            if slot >= len(positions):
+                return None
+            position = positions[slot]
+            end = positions[slot + 1] if slot + 1 < len(positions) else self.size
+            return BatchPlace(position, end - position, last_offsets[slot])
+        for place in self._places(self.offset_index.lookup(offset)):
+            if place.last_offset >= offset:
+                return place
+        return None
+
+    def _places(self, position: int) -> Iterator[BatchPlace]:
+        if position < self.size:
+            try:
+                yield from scan_places(self._files, self.hold_open().fd, position, self.size)
+            except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+                raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
+
+    def batches(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+        """(position, header, bytes) of each batch from a batch's start on. Raises CorruptRecordError."""
+        return scan_batches(self._files, self.hold_open().fd, position, self.size)
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """(position, header) of each batch from a batch's start on. Raises CorruptRecordError."""
+        if position < self.size:
+            try:
+                yield from scan_headers(self._files, self.hold_open().fd, position, self.size)
+            except (CorruptRecordError, UnsupportedForMessageFormatError) as damage:
+                raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
+
+    def next_offset(self) -> int:
+        """The offset behind the last batch; reads from the last index entry on."""
+        last = self.base_offset - 1
+        for place in self._places(self.offset_index.last_position):
+            last = place.last_offset
+        return last + 1
+
+    @property
+    def max_timestamp(self) -> int:
+        """The greatest timestamp of a record, -1 without any."""
+        self._load_max_timestamp()
+        return self._max_timestamp
+
+    @property
+    def max_timestamp_offset(self) -> int:
+        """The last offset of the batch that has the greatest timestamp."""
+        self._load_max_timestamp()
+        return self._max_timestamp_offset
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The greatest timestamp of a record, or when the file was last written where records have none (ms)."""
+        self._load_max_timestamp()
+        return self._max_timestamp if self._max_timestamp >= 0 else self.modified_ms()
+
+    def modified_ms(self) -> int:
+        """When the log file was last written, ms since 1970."""
+        return self._files.modified_ms(self.path)
+
+    def _load_max_timestamp(self) -> None:
+        if self._max_timestamp == UNKNOWN_TIMESTAMP:
+            self._max_timestamp, self._max_timestamp_offset = self._read_largest_timestamp()
+
+    def _read_largest_timestamp(self) -> tuple[int, int]:
+        """(timestamp, last offset of its batch) by the last time index entry and the batches behind it.
+
+        Looks behind the entry only as far as the offset index leaves something to look at, as Kafka does.
+        """
+        timestamp, offset = self.time_index.last_entry
+        if self.size:
+            start = self.offset_index.last_position
+            for _, header in self.headers(start):
+                if header.max_timestamp > timestamp:
+                    timestamp, offset = header.max_timestamp, header.last_offset
+        return timestamp, offset
+
+    @property
+    def first_batch_timestamp(self) -> int | None:
+        """The greatest timestamp of the first batch; None for an empty segment. Reads its header once."""
+        if self._rolling_timestamp is None and self.size:
+            for _, header in self.headers():
+                self._rolling_timestamp = header.max_timestamp
+                break
+        return self._rolling_timestamp
+
+    def time_waited_for_roll(self, now_ms: int, timestamp: int) -> int:
+        """How long the segment has been open: from its first batch's time to `timestamp`, else since it was created."""
+        first = self.first_batch_timestamp
+        if first is not None and first >= 0:
+            return timestamp - first
+        return now_ms - self.created_ms
+
+    def read_bytes(self, position: int, size: int) -> bytes:
+        """So many bytes of the log file."""
+        return self._files.read(self.hold_open().fd, size, position)

@@ -1,0 +1,71 @@
+"""The time index of a segment: from a timestamp to an offset near it.
+
+    entry    int64 greatest timestamp so far (ms), int32 offset relative to the base: last of the batch that has it
+
+An entry wherever the offset index gets one and the timestamp has risen, and one more when the segment is rolled or
+closed. In memory and on disk as the offset index. Invariant: timestamps and offsets rise. Source: Kafka's TimeIndex.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from struct import Struct
+
+from ..errors import CorruptIndexError
+
+ENTRY = Struct(">qi")
+ENTRY_SIZE = 12
+NO_TIMESTAMP = -1
+
+
+class TimeIndex:
+    """Entries of one segment; offsets in the calls are absolute."""
+
+    __slots__ = ("_base_offset", "_offsets", "_timestamps", "saved_entries")
+
+    def __init__(self, base_offset: int, data: bytes = b"") -> None:
+        """Takes the file's bytes. Raises CorruptIndexError when they are no rising entries."""
+        self._base_offset = base_offset
+        entries = -(-len(data.rstrip(b"\0")) // ENTRY_SIZE)
+        if entries * ENTRY_SIZE > len(data):
+            raise CorruptIndexError(f"{len(data)} bytes are no multiple of {ENTRY_SIZE}")
+        pairs = list(ENTRY.iter_unpack(data[: entries * ENTRY_SIZE]))
+        self._timestamps = array("q", [timestamp for timestamp, _ in pairs])
+        self._offsets = array("i", [offset for _, offset in pairs])
+        self.saved_entries = entries
+        for column in (self._timestamps, self._offsets):
+            if entries and (column[0] < 0 or array(column.typecode, sorted(column)) != column):
+                raise CorruptIndexError("entries don't rise")
+
+    def __len__(self) -> int:
+        return len(self._timestamps)
+
+    @property
+    def last_entry(self) -> tuple[int, int]:
+        """(timestamp, offset) of the last entry, (-1, base offset) without one."""
+        if not self._timestamps:
+            return NO_TIMESTAMP, self._base_offset
+        return self._timestamps[-1], self._base_offset + self._offsets[-1]
+
+    def append_if_later(self, timestamp: int, offset: int) -> None:
+        """Adds an entry when the timestamp is greater than the last entry's."""
+        if timestamp > (self._timestamps[-1] if self._timestamps else NO_TIMESTAMP):
+            self._timestamps.append(timestamp)
+            self._offsets.append(offset - self._base_offset)
+
+    def lookup(self, timestamp: int) -> tuple[int, int]:
+        """The entry with the greatest timestamp that is not greater; (-1, base offset) without one."""
+        slot = bisect_right(self._timestamps, timestamp) - 1
+        if slot < 0:
+            return NO_TIMESTAMP, self._base_offset
+        return self._timestamps[slot], self._base_offset + self._offsets[slot]
+
+    def truncate_to(self, offset: int) -> None:
+        """Drops the entries of `offset` and later."""
+        kept = bisect_left(self._offsets, min(offset - self._base_offset, 0x7FFFFFFF))
+        del self._offsets[kept:]
+        del self._timestamps[kept:]
+        self.saved_entries = -1
+
+    def to_bytes(self) -> bytes:
+        """The file's bytes."""
+        return b"".join(map(ENTRY.pack, self._timestamps, self._offsets))
