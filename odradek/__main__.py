@@ -14,8 +14,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "topics": ("odradek.client.commands.topics:topics", "create, delete, describe, list or change topics"),
     "produce": ("odradek.client.commands.produce:produce", "send a record for each line of input"),
     "consume": ("odradek.client.commands.consume:consume", "print the records of a topic"),
-    "groups": ("odradek.client.commands.groups:groups", "consumer groups: offsets and lag, members, reset, delete"),
-    "transactions": ("odradek.client.commands.transactions:transactions", "transactions: look at them, end what hangs"),
+    "groups": (
+        "odradek.client.commands.groups.command:groups",
+        "consumer groups: offsets and lag, members, reset, delete",
+    ),
+    "transactions": (
+        "odradek.client.commands.transactions.command:transactions",
+        "transactions: look at them, end what hangs",
+    ),
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
     "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show what lies in the log directories of brokers"),

@@ -13,8 +13,8 @@ from .properties_file import read_properties
 from .running import CommandError, bootstrap_option, exactly_one, json_option, main, output_option, run, timeout_option
 
 if TYPE_CHECKING:
-    from ..admin_configs import ConfigEntry
-    from ..admin_topic_configs import TopicConfigAdmin
+    from ..admin.configs import ConfigEntry
+    from ..admin.topic_configs import TopicConfigAdmin
 
 
 ENTITY_TYPES = {
@@ -112,7 +112,7 @@ def command(
     json_wanted = as_json or output == "json"
 
     async def work() -> None:
-        from ..admin_topic_configs import TopicConfigAdmin
+        from ..admin.topic_configs import TopicConfigAdmin
 
         settings = admin_settings(command_config, timeout_ms)
         async with TopicConfigAdmin(bootstrap_server, **settings._asdict()) as admin:

@@ -20,7 +20,7 @@ from .running import CommandError, bootstrap_option, json_option, key_values, ma
 from .topic_partitions import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
-    from ..consumer import Consumer
+    from ..consumer.consumer import Consumer
 
 POLL_MS = 1_000
 
@@ -154,7 +154,7 @@ def command(
         raise click.UsageError("--until-... and --group cannot be used together: a group's partitions come and go")
 
     async def work() -> int:
-        from ..consumer import Consumer
+        from ..consumer.consumer import Consumer
 
         consumer = Consumer(bootstrap_servers=bootstrap_server, **settings)
         return await consume_until_done(consumer, options)

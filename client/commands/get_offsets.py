@@ -15,7 +15,7 @@ from .running import CommandError, bootstrap_option, json_option, main, output_o
 from .topic_partitions import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
-    from ..admin_topic_records import TopicRecordAdmin
+    from ..admin.topic_records import TopicRecordAdmin
 
 
 SPECIAL_TIMES = {
@@ -104,7 +104,7 @@ def command(
     timestamp = parse_time(time_)
 
     async def work() -> int | None:
-        from ..admin_topic_records import TopicRecordAdmin
+        from ..admin.topic_records import TopicRecordAdmin
 
         settings = admin_settings(command_config, timeout_ms)
         async with TopicRecordAdmin(bootstrap_server, **settings._asdict()) as admin:

@@ -57,7 +57,7 @@ def command(
 
 async def check(bootstrap_server: str, settings: Mapping[str, Any]) -> tuple[str | None, list[int]]:
     """The cluster's id and brokers. Raises ClientError, CommandError when no broker serves."""
-    from ..cluster import Cluster
+    from ..cluster.cluster import Cluster
 
     cluster = Cluster(bootstrap_server, **settings)
     try:

@@ -12,7 +12,7 @@ from .command_config import admin_settings, command_config_option
 from .running import CommandError, bootstrap_option, main, run, timeout_option
 
 if TYPE_CHECKING:
-    from ..admin_log_dirs import LogDirAdmin, LogDirDescription
+    from ..admin.log_dirs import LogDirAdmin, LogDirDescription
 
 
 EXCEPTIONS = {ErrorCode.KAFKA_STORAGE_ERROR: "org.apache.kafka.common.errors.KafkaStorageException"}
@@ -47,7 +47,7 @@ def command(
         raise click.UsageError(f"--broker-list {broker_list}: must be numbers with commas") from None
 
     async def work() -> int | None:
-        from ..admin_log_dirs import LogDirAdmin
+        from ..admin.log_dirs import LogDirAdmin
 
         settings = admin_settings(command_config, timeout_ms)
         async with LogDirAdmin(bootstrap_server, **settings._asdict()) as admin:

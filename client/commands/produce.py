@@ -30,7 +30,7 @@ from .running import (
 if TYPE_CHECKING:
     import asyncio
 
-    from ..producer import Producer
+    from ..producer.producer import Producer
     from ..types import Header, RecordMetadata
 
 READ_BYTES = 65_536
@@ -179,7 +179,7 @@ def command(
     options = ProduceOptions(topic, partition, line_format, file_, key, fixed_headers, tombstone, sync, json_wanted)
 
     async def work() -> int:
-        from ..producer import Producer
+        from ..producer.producer import Producer
 
         async with Producer(bootstrap_server, **settings) as producer:
             return report(await send_lines(producer, options))

@@ -10,7 +10,7 @@ import click
 from ..types import TopicPartition
 
 if TYPE_CHECKING:
-    from ..admin_topics import TopicAdmin
+    from ..admin.topics import TopicAdmin
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 

@@ -27,9 +27,9 @@ from .running import (
 from .topic_partitions import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
-    from ..admin_configs import ConfigEntry
-    from ..admin_topics import TopicAdmin
-    from ..metadata import PartitionMetadata, TopicMetadata
+    from ..admin.configs import ConfigEntry
+    from ..admin.topics import TopicAdmin
+    from ..cluster.metadata import PartitionMetadata, TopicMetadata
 
 
 class TopicOptions(NamedTuple):
@@ -146,7 +146,7 @@ def command(
     )
 
     async def work() -> int | None:
-        from ..admin_topics import TopicAdmin
+        from ..admin.topics import TopicAdmin
 
         settings = admin_settings(command_config, timeout_ms)
         async with TopicAdmin(bootstrap_server, **settings._asdict()) as admin:
@@ -158,7 +158,7 @@ def command(
 
 async def create_topic(admin: TopicAdmin, options: TopicOptions) -> None:
     """``--create``."""
-    from ..admin_topics import NewTopic
+    from ..admin.topics import NewTopic
 
     assert options.topic is not None
     if "." in options.topic or "_" in options.topic:
@@ -253,7 +253,7 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
         if options.as_json:
             print_json([])
         return
-    from ..admin_configs import ConfigAdmin  # here, because importing it would cost every other action 10 ms
+    from ..admin.configs import ConfigAdmin  # here, because importing it would cost every other action 10 ms
 
     configs = await ConfigAdmin.beside(admin).describe_configs("topic", list(topics))
     documents = []

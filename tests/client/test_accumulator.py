@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.client.accumulator import MAX_PRODUCER_EPOCH, Accumulator, ProducerBatch, record_size
+from odradek.client.producer.accumulator import MAX_PRODUCER_EPOCH, Accumulator, ProducerBatch, record_size
 from odradek.client.types import TopicPartition
 
 P0 = TopicPartition("t", 0)

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from odradek.client.admin_coordinators import KEYS_IN_A_REQUEST
-from odradek.client.admin_groups import GroupAdmin
+from odradek.client.admin.coordinators import KEYS_IN_A_REQUEST
+from odradek.client.admin.groups import GroupAdmin
 from odradek.client.errors import AdminError
 from odradek.protocol.codec import decode
 from odradek.protocol.errors import ErrorCode

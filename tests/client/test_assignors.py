@@ -5,16 +5,16 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.assignors.by_name import ASSIGNORS
-from odradek.client.assignors.range import range_assignor
-from odradek.client.assignors.round_robin import round_robin_assignor
-from odradek.client.assignors.sticky import cooperative_sticky_assignor, sticky_assignor
-from odradek.client.assignors.sticky_owned import (
+from odradek.client.group.assignors.by_name import ASSIGNORS
+from odradek.client.group.assignors.range import range_assignor
+from odradek.client.group.assignors.round_robin import round_robin_assignor
+from odradek.client.group.assignors.sticky import cooperative_sticky_assignor, sticky_assignor
+from odradek.client.group.assignors.sticky_owned import (
     decode_previous_assignment,
     encode_generation,
     encode_previous_assignment,
 )
-from odradek.client.assignors.subscriptions import Assignment, Assignor, MemberSubscription, TopicPartitions
+from odradek.client.group.assignors.subscriptions import Assignment, Assignor, MemberSubscription, TopicPartitions
 from odradek.client.types import TopicPartition
 
 TOPICS = ["a", "b", "c"]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.client.assignors import ASSIGNOR_NAMES
-from odradek.client.assignors.by_name import ASSIGNORS
-from odradek.client.assignors.sticky_owned import encode_generation, encode_previous_assignment
-from odradek.client.assignors.subscriptions import Assignment, MemberSubscription, TopicPartitions
+from odradek.client.group.assignors import ASSIGNOR_NAMES
+from odradek.client.group.assignors.by_name import ASSIGNORS
+from odradek.client.group.assignors.sticky_owned import encode_generation, encode_previous_assignment
+from odradek.client.group.assignors.subscriptions import Assignment, MemberSubscription, TopicPartitions
 from odradek.client.types import TopicPartition
 from support.java import java_or_skip, java_source, run_class
 

@@ -400,7 +400,7 @@ def test_standard_input_and_interrupt_in_a_process_of_its_own(shell: Shell, name
 
 HEAVY = {"construct", "cramjam", "numpy", "prometheus_client", "pyarrow", "pyspark", "pytest", "rich", "uvloop"}
 SLOW = {"email", "http", "importlib.metadata", "zipfile"}
-ONLY_TO_ASK_A_BROKER = {"asyncio", "ssl", "logging", "odradek.client.cluster", "odradek.protocol.codec"}
+ONLY_TO_ASK_A_BROKER = {"asyncio", "ssl", "logging", "odradek.client.cluster.cluster", "odradek.protocol.codec"}
 A_REQUEST = {
     "topics": ["--list"],
     "produce": ["--topic", "imported", "--file", os.devnull],

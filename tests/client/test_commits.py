@@ -7,7 +7,7 @@ import pytest
 from odradek.client.admin import Admin
 from odradek.client.consumer import Consumer
 from odradek.client.errors import ConfigurationError, RetriableCommitError
-from odradek.client.offset_commits import Offsets
+from odradek.client.group.offset_commits import Offsets
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from support.client_groups import WAIT_S, create_topic, poll_until, produce_numbers, read

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from odradek.client.cluster import Cluster
-from odradek.client.connection import Connection, address_of, parse_address
+from odradek.client.cluster.cluster import Cluster
+from odradek.client.cluster.connection import Connection, address_of, parse_address
 from odradek.client.errors import (
     BrokerConnectionError,
     ConfigurationError,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.client.fetched import FetchedPartition
+from odradek.client.consumer.fetched import FetchedPartition
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import BatchBuilder

@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.client.cluster.exchange import CLIENT_SOFTWARE_VERSION
 from odradek.client.commands.configs import split_configs
 from odradek.client.commands.consume import parse_moment
 from odradek.client.commands.get_offsets import parse_time, partition_filter
-from odradek.client.commands.group_reset_target import parse_datetime, parse_duration_ms
+from odradek.client.commands.groups.reset_target import parse_datetime, parse_duration_ms
 from odradek.client.commands.lines import LineError, LineFormat
 from odradek.client.commands.record_format import RecordFormat
-from odradek.client.exchange import CLIENT_SOFTWARE_VERSION
-from odradek.client.group_protocol import decode_assignment, decode_subscription, encode_assignment, encode_subscription
+from odradek.client.group.classic_protocol import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
 from odradek.client.types import ConsumerRecord, TopicPartition
 from odradek.protocol.errors import ProtocolError
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from odradek.client.admin import Admin
+from odradek.client.cluster.coordinator import Coordinator
 from odradek.client.consumer import Consumer, RebalanceListener
-from odradek.client.coordinator import Coordinator
 from odradek.client.errors import ConfigurationError
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -9,8 +9,8 @@ import confluent_kafka
 import pytest
 
 from odradek.client.admin import Admin, NewTopic
-from odradek.client.commands.groups import groups
-from odradek.client.connection import Connection
+from odradek.client.cluster.connection import Connection
+from odradek.client.commands.groups.command import groups
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse

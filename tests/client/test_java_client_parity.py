@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from odradek.client.assignors.sticky_owned import decode_previous_assignment, encode_previous_assignment
-from odradek.client.partitioner import murmur2, partition_for_key
+from odradek.client.group.assignors.sticky_owned import decode_previous_assignment, encode_previous_assignment
+from odradek.client.producer.partitioner import murmur2, partition_for_key
 from odradek.client.types import TopicPartition
 from support.java import java_or_skip, java_source, run_class
 

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.partitioner import RoundRobinPartitioner, StickyPartitioner, murmur2, partition_for_key
+from odradek.client.producer.partitioner import RoundRobinPartitioner, StickyPartitioner, murmur2, partition_for_key
 
 # From Kafka's own test of Utils.murmur2, as signed numbers.
 JAVA_HASHES = {

@@ -8,8 +8,8 @@ import pytest
 from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer, RebalanceListener
 from odradek.client.errors import AdminError, ConfigurationError, NoOffsetForPartitionError
-from odradek.client.partitioner import partition_for_key
 from odradek.client.producer import Producer
+from odradek.client.producer.partitioner import partition_for_key
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from support.client_groups import create_topic, until

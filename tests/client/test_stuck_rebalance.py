@@ -9,7 +9,7 @@ import confluent_kafka
 import pytest
 
 from odradek.client.admin import Admin, NewTopic
-from odradek.client.commands.groups import groups
+from odradek.client.commands.groups.command import groups
 from support.our_broker import OurBroker
 
 pytestmark = pytest.mark.ci

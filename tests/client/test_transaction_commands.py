@@ -10,9 +10,9 @@ import confluent_kafka
 import pytest
 
 from odradek.client.admin import Admin
-from odradek.client.commands.groups import groups
-from odradek.client.commands.transactions import transactions
-from odradek.client.connection import Connection
+from odradek.client.cluster.connection import Connection
+from odradek.client.commands.groups.command import groups
+from odradek.client.commands.transactions.command import transactions
 from odradek.client.types import OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse

@@ -9,7 +9,7 @@ from odradek.client.admin import Admin, NewTopic
 from odradek.client.consumer import Consumer
 from odradek.client.errors import ConfigurationError, TransactionAbortedError, TransactionStateError
 from odradek.client.producer import Producer
-from odradek.client.transaction_requests import TransactionRequests
+from odradek.client.producer.transaction_requests import TransactionRequests
 from odradek.client.types import ConsumerRecord, OffsetAndMetadata, TopicPartition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from support.client_groups import WAIT_S, create_topic, poll_until, read

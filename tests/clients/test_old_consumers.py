@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from odradek.client.connection import Connection
+from odradek.client.cluster.connection import Connection
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.records.compression import CompressionType
 from odradek.testing.in_process import InProcessBroker

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from odradek.client.partitioner import partition_for_key
+from odradek.client.producer.partitioner import partition_for_key
 from odradek.pipeline.importing.batches import encode_rows
 from odradek.pipeline.importing.partitioning import partitions_of
 from odradek.pipeline.importing.row_buffers import ROW_SCHEMA

@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
-from odradek.client.connection import Connection
+from odradek.client.cluster.connection import Connection
 from odradek.protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,

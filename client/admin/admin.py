@@ -1,0 +1,35 @@
+"""The admin client: topics, partitions, configurations, groups, offsets, transactions.
+
+Each call is one or a few requests to the right broker (the controller, a leader, a coordinator). A call over several
+parts gives a dictionary; when some failed it raises AdminError, which has both the errors and the results. It is put
+together from one class for each family of requests. Source: ``org.apache.kafka.clients.admin.KafkaAdminClient``.
+"""
+
+from .base import ClusterDescription
+from .configs import ConfigAdmin, ConfigEntry, ConfigSynonym
+from .groups import GroupAdmin, GroupDescription, GroupListing, MemberDescription
+from .log_dirs import LogDirAdmin, LogDirDescription, ReplicaInfo
+from .records import RecordAdmin
+from .topics import CreatedTopic, NewTopic, TopicAdmin
+from .transactions import ProducerState, TransactionAdmin, TransactionDescription, TransactionListing
+
+__all__ = [
+    "Admin",
+    "ClusterDescription",
+    "ConfigEntry",
+    "ConfigSynonym",
+    "CreatedTopic",
+    "GroupDescription",
+    "GroupListing",
+    "LogDirDescription",
+    "MemberDescription",
+    "NewTopic",
+    "ProducerState",
+    "ReplicaInfo",
+    "TransactionDescription",
+    "TransactionListing",
+]
+
+
+class Admin(TopicAdmin, ConfigAdmin, RecordAdmin, GroupAdmin, LogDirAdmin, TransactionAdmin):
+    """An asyncio admin client. Times in ms."""

@@ -1,0 +1,106 @@
+"""What all admin clients share: their cluster, start and stop, whom to ask.
+
+The admin client is made of one class for each family of requests, so that a command imports only what it needs.
+"""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import NamedTuple, Self, TypeVar
+
+from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
+from ...protocol.messages.structure import Message
+from ..cluster.cluster import Cluster
+from ..cluster.connection import Connection
+from ..cluster.metadata import Broker
+from ..errors import BrokerConnectionError, broker_error
+
+Response = TypeVar("Response", bound=Message)
+
+
+class ClusterDescription(NamedTuple):
+    """The cluster: its id, controller and brokers."""
+
+    cluster_id: str | None
+    controller_id: int
+    brokers: list[Broker]
+
+
+class AdminBase:
+    """An asyncio admin client without requests of its own but DescribeCluster."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] = "localhost:9092",
+        *,
+        client_id: str = "odradek-admin",
+        request_timeout_ms: float = 30_000,
+        connection_timeout_ms: float = 10_000,
+        default_api_timeout_ms: float = 60_000,
+        retry_backoff_ms: float = 100,
+        retry_backoff_max_ms: float = 1_000,
+    ) -> None:
+        self._cluster = Cluster(
+            bootstrap_servers,
+            client_id=client_id,
+            request_timeout_ms=request_timeout_ms,
+            connection_timeout_ms=connection_timeout_ms,
+            retry_backoff_ms=retry_backoff_ms,
+            retry_backoff_max_ms=retry_backoff_max_ms,
+        )
+        self._timeout_ms = default_api_timeout_ms
+
+    @classmethod
+    def beside(cls, other: "AdminBase") -> Self:
+        """Another part of the admin client over the connections of ``other``, which starts and stops them."""
+        made = cls.__new__(cls)
+        made._cluster, made._timeout_ms = other._cluster, other._timeout_ms
+        return made
+
+    async def start(self) -> None:
+        """Reaches the cluster. Raises NoBrokersAvailableError."""
+        try:
+            await self._cluster.start()
+        except BaseException:
+            await self._cluster.close()
+            raise
+
+    async def stop(self) -> None:
+        """Closes all connections."""
+        await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        """Starts."""
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stops."""
+        await self.stop()
+
+    async def _controller_call(self, request: Message, response_type: type[Response]) -> Response:
+        """A request to the controller; to another broker when that one cannot be reached."""
+        try:
+            connection = await self._cluster.controller()
+        except BrokerConnectionError:
+            await self._cluster.refresh([])
+            connection = await self._cluster.controller()
+        return await connection.call(request, response_type, timeout_ms=self._timeout_ms)
+
+    async def _node_or_any(self, node_id: int | None) -> Connection:
+        return await (self._cluster.any_connection() if node_id is None else self._cluster.connection(node_id))
+
+    def _node_of(self, connection: Connection) -> int:
+        """The node id of the broker behind a connection, -1 where the metadata has none at that address."""
+        at = (connection.host, connection.port)
+        return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
+
+    async def describe_cluster(self) -> ClusterDescription:
+        """The cluster's id, controller and brokers."""
+        connection = await self._cluster.any_connection()
+        response = await connection.call(DescribeClusterRequest(), DescribeClusterResponse)
+        if response.error_code:
+            raise broker_error(response.error_code, "DescribeCluster", response.error_message)
+        brokers = [Broker(b.broker_id, b.host, b.port, b.rack) for b in response.brokers]
+        return ClusterDescription(response.cluster_id, response.controller_id, brokers)

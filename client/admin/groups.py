@@ -1,0 +1,185 @@
+"""The admin client's part for groups: list, describe, delete, and their committed offsets.
+
+Each group is asked of its coordinator; a list is put together from all brokers. Groups of the consumer protocol
+(KIP-848) are described by ConsumerGroupDescribe, all others by DescribeGroups. Source:
+``clients.admin.internals.DescribeConsumerGroupsHandler`` and its siblings.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.groups import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
+from ..cluster.connection import Connection
+from ..cluster.coordinator import Coordinator
+from ..errors import AdminError, UnsupportedVersionError, broker_error
+from ..group.committed_offsets import commit_offsets, fetch_committed
+from ..types import OffsetAndMetadata, TopicPartition, partitions_by_topic
+from .base import AdminBase
+from .coordinators import GROUP_KEY, ask_all_brokers, ask_coordinators
+from .group_descriptions import (
+    GroupDescription,
+    GroupListing,
+    MemberDescription,
+    classic_description,
+    consumer_description,
+)
+from .results import all_or_raise
+
+__all__ = ["GroupAdmin", "GroupDescription", "GroupListing", "MemberDescription"]
+
+
+class GroupAdmin(AdminBase):
+    """Calls about groups; part of Admin."""
+
+    def _coordinator(self, group_id: str) -> Coordinator:
+        return Coordinator(self._cluster, group_id, timeout_ms=self._timeout_ms)
+
+    async def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> list[GroupListing]:
+        """All groups, or those in the states and of the types (classic, consumer, share …), sorted by id."""
+        request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+
+        async def ask(connection: Connection) -> ListGroupsResponse:
+            response = await connection.call(request, ListGroupsResponse)
+            if response.error_code:
+                raise broker_error(response.error_code, "ListGroups")
+            return response
+
+        answers = await ask_all_brokers(self._cluster, ask, timeout_ms=self._timeout_ms)
+        found = {
+            group.group_id: GroupListing(group.group_id, group.protocol_type, group.group_state, group.group_type)
+            for answer in answers.values()
+            for group in answer.groups
+        }
+        return [found[group_id] for group_id in sorted(found)]
+
+    async def describe_groups(self, group_ids: Iterable[str]) -> dict[str, GroupDescription]:
+        """State, members and assignment of groups. Raises AdminError: GROUP_ID_NOT_FOUND, COORDINATOR_NOT_AVAILABLE …
+
+        A group that does not exist is reported in state Dead by brokers before DescribeGroups 6 (KIP-1043).
+        """
+        return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, self._describe, timeout_ms=self._timeout_ms)
+
+    async def _describe(
+        self, connection: Connection, group_ids: Sequence[str]
+    ) -> dict[str, GroupDescription | KafkaError]:
+        """Groups of one coordinator: as consumer groups first, those that are none as classic ones."""
+        described = await self._describe_consumer(connection, group_ids)
+        classic = [group_id for group_id in group_ids if group_id not in described]
+        if not classic:
+            return described
+        response = await connection.call(DescribeGroupsRequest(groups=classic), DescribeGroupsResponse)
+        node_id = self._node_of(connection)
+        for group in response.groups:
+            if group.error_code:
+                described[group.group_id] = broker_error(
+                    group.error_code, f"group '{group.group_id}'", group.error_message
+                )
+            else:
+                described[group.group_id] = classic_description(group, node_id, connection.address)
+        return described
+
+    async def _describe_consumer(
+        self, connection: Connection, group_ids: Sequence[str]
+    ) -> dict[str, GroupDescription | KafkaError]:
+        """The groups of the consumer protocol among those named; the others are left out."""
+        from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+
+        request = ConsumerGroupDescribeRequest(group_ids=list(group_ids))
+        try:
+            response = await connection.call(request, ConsumerGroupDescribeResponse)
+        except UnsupportedVersionError:
+            return {}
+        node_id = self._node_of(connection)
+        described: dict[str, GroupDescription | KafkaError] = {}
+        for group in response.groups:
+            if group.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION):
+                continue
+            if group.error_code:
+                described[group.group_id] = broker_error(
+                    group.error_code, f"group '{group.group_id}'", group.error_message
+                )
+            else:
+                described[group.group_id] = consumer_description(group, node_id, connection.address)
+        return described
+
+    async def delete_groups(self, group_ids: Iterable[str]) -> dict[str, None]:
+        """Deletes groups with their offsets. Raises AdminError: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND."""
+
+        async def delete(connection: Connection, part: Sequence[str]) -> dict[str, KafkaError | None]:
+            response = await connection.call(DeleteGroupsRequest(groups_names=list(part)), DeleteGroupsResponse)
+            return {
+                result.group_id: broker_error(result.error_code, f"group '{result.group_id}'")
+                if result.error_code
+                else None
+                for result in response.results
+            }
+
+        return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, delete, timeout_ms=self._timeout_ms)
+
+    async def list_group_offsets(
+        self, group_id: str, partitions: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """A group's committed offsets, of all partitions or of those named; missing ones are left out."""
+        wanted = None if partitions is None else list(partitions)
+        return await fetch_committed(
+            self._cluster,
+            self._coordinator(group_id),
+            group_id,
+            wanted,
+            require_stable=False,
+            timeout_ms=self._timeout_ms,
+        )
+
+    async def alter_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Sets committed offsets of a group without members. Raises KafkaError: UNKNOWN_MEMBER_ID when it has some."""
+        if offsets:
+            await commit_offsets(
+                self._cluster, self._coordinator(group_id), group_id, offsets, timeout_ms=self._timeout_ms
+            )
+
+    async def delete_group_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, None]:
+        """Forgets committed offsets. Raises KafkaError, AdminError: GROUP_SUBSCRIBED_TO_TOPIC, GROUP_ID_NOT_FOUND."""
+        request = OffsetDeleteRequest(
+            group_id=group_id,
+            topics=[
+                OffsetDeleteRequest.OffsetDeleteRequestTopic(
+                    name=name,
+                    partitions=[
+                        OffsetDeleteRequest.OffsetDeleteRequestPartition(partition_index=number) for number in numbers
+                    ],
+                )
+                for name, numbers in partitions_by_topic(partitions).items()
+            ],
+        )
+
+        async def delete(connection: Connection, _: Sequence[str]) -> dict[str, OffsetDeleteResponse | KafkaError]:
+            response = await connection.call(request, OffsetDeleteResponse)
+            if response.error_code:
+                return {group_id: broker_error(response.error_code, f"group '{group_id}'")}
+            return {group_id: response}
+
+        try:
+            answers = await ask_coordinators(self._cluster, GROUP_KEY, [group_id], delete, timeout_ms=self._timeout_ms)
+        except AdminError as error:
+            raise error.errors[group_id] from None
+        errors: dict[TopicPartition, KafkaError] = {}
+        results: dict[TopicPartition, None] = {}
+        for topic in answers[group_id].topics:
+            for part in topic.partitions:
+                partition = TopicPartition(topic.name, part.partition_index)
+                if part.error_code:
+                    errors[partition] = broker_error(part.error_code, str(partition))
+                else:
+                    results[partition] = None
+        return all_or_raise(errors, results)

@@ -1,0 +1,98 @@
+"""The admin client's part for log directories: what lies where, and moving it.
+
+Source: ``Admin.describeLogDirs``, ``Admin.alterReplicaLogDirs``; KIP-113.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.log_dirs import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
+from ..errors import broker_error
+from ..types import TopicPartition, partitions_by_topic
+from .base import AdminBase
+from .results import all_or_raise, split
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaInfo:
+    """A replica in a log directory; ``size`` in bytes, ``offset_lag`` in records, ``is_future`` while on its way."""
+
+    size: int
+    offset_lag: int
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirDescription:
+    """One log directory. Sizes are bytes, -1 where the broker doesn't say; ``error`` NONE where it is online."""
+
+    path: str
+    error: ErrorCode
+    total_bytes: int
+    usable_bytes: int
+    is_cordoned: bool
+    replicas: Mapping[TopicPartition, ReplicaInfo] = field(default_factory=dict)
+
+
+class LogDirAdmin(AdminBase):
+    """Calls about log directories; part of Admin."""
+
+    async def describe_log_dirs(self, brokers: Collection[int]) -> dict[int, list[LogDirDescription]]:
+        """The log directories of each broker (by id). Raises KafkaError."""
+
+        async def ask(broker_id: int) -> list[LogDirDescription]:
+            connection = await self._cluster.connection(broker_id)
+            response = await connection.call(DescribeLogDirsRequest(None), DescribeLogDirsResponse)
+            if response.error_code:
+                raise broker_error(response.error_code, "DescribeLogDirs", None)
+            return [_description(result) for result in response.results]
+
+        answers = await asyncio.gather(*map(ask, brokers))
+        return dict(zip(brokers, answers, strict=True))
+
+    async def alter_replica_log_dirs(self, broker_id: int, paths: Mapping[TopicPartition, str]) -> None:
+        """Moves replicas of a broker to directories (absolute paths). Raises AdminError for those that can't be."""
+        by_path: dict[str, list[TopicPartition]] = {}
+        for partition, path in paths.items():
+            by_path.setdefault(path, []).append(partition)
+        request = AlterReplicaLogDirsRequest(
+            [
+                AlterReplicaLogDirsRequest.AlterReplicaLogDir(
+                    path,
+                    [
+                        AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic(topic, numbers)
+                        for topic, numbers in partitions_by_topic(partitions).items()
+                    ],
+                )
+                for path, partitions in by_path.items()
+            ]
+        )
+        connection = await self._cluster.connection(broker_id)
+        response = await connection.call(request, AlterReplicaLogDirsResponse)
+        errors, done = split(
+            (TopicPartition(topic.topic_name, one.partition_index), one.error_code, None, None)
+            for topic in response.results
+            for one in topic.partitions
+        )
+        all_or_raise(errors, done)
+
+
+def _description(result: DescribeLogDirsResponse.DescribeLogDirsResult) -> LogDirDescription:
+    replicas = {
+        TopicPartition(topic.name, one.partition_index): ReplicaInfo(
+            one.partition_size, one.offset_lag, one.is_future_key
+        )
+        for topic in result.topics
+        for one in topic.partitions
+    }
+    error = ErrorCode(result.error_code)
+    return LogDirDescription(
+        result.log_dir, error, result.total_bytes, result.usable_bytes, result.is_cordoned, replicas
+    )

@@ -1,0 +1,193 @@
+"""The times of single records: which record a consumer reads next from an offset, and when it was written.
+
+Owns: reading no more than the batches at the offsets asked for. Never does: interpolation between records. Source:
+``consumer.internals.CompletedFetch`` for which records a reader sees (``fetched.py``).
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.fetch import FetchRequest, FetchResponse
+from ..cluster.list_offsets import EARLIEST_TIMESTAMP, ISOLATION_LEVELS, list_offsets
+from ..consumer.fetched import FetchedPartition
+from ..errors import BrokerConnectionError, broker_error
+from ..types import TopicPartition, partitions_by_topic
+from .base import AdminBase
+
+NAMES_UP_TO = 12
+"""Fetch takes topic names up to this version, ids from the next on (KIP-516)."""
+PARTITIONS_IN_A_REQUEST = 200
+FIRST_BYTES_OF_A_PARTITION = 32 * 1024
+"""Two batches of a producer with the default batch.size; larger batches are asked for again with more room."""
+BYTES_OF_A_REQUEST = 50 * 1024 * 1024
+MORE_ROOM = 8
+
+
+class NextRecord(NamedTuple):
+    """A record and its timestamp in ms since 1970; -1 in records without one."""
+
+    offset: int
+    timestamp_ms: int
+
+
+class RecordTimeAdmin(AdminBase):
+    """Calls about the times of records."""
+
+    async def next_records(
+        self, ranges: Mapping[TopicPartition, tuple[int, int]], *, isolation_level: str = "read_uncommitted"
+    ) -> dict[TopicPartition, NextRecord | None]:
+        """For each partition the first record that a reader gets at or after the range's start and before its end.
+
+        Control records are passed over, with read_committed aborted ones too, compacted ones are not there; where
+        retention has deleted the start, the first record that is left counts. None where a reader gets nothing.
+        Raises KafkaError for partitions that cannot be read after the timeout.
+        """
+        deadline = asyncio.get_running_loop().time() + self._timeout_ms / 1000
+        isolation = ISOLATION_LEVELS[isolation_level]
+        found: dict[TopicPartition, NextRecord | None] = {p: None for p, (start, end) in ranges.items() if start >= end}
+        positions = {p: start for p, (start, end) in ranges.items() if start < end}
+        room = FIRST_BYTES_OF_A_PARTITION
+        attempts = 0
+        while positions:
+            before = dict(positions)
+            failures = await self._read_once(ranges, positions, found, isolation, room)
+            if not failures and positions == before and not found.keys() & positions.keys():
+                if room > BYTES_OF_A_REQUEST:
+                    first = next(iter(positions.items()))
+                    failures = [broker_error(ErrorCode.REQUEST_TIMED_OUT, f"reading {first[0]} at {first[1]}")]
+                room *= MORE_ROOM
+            if failures:
+                await self._cluster.back_off(failures[0], attempts, deadline)
+                await self._cluster.refresh({partition.topic for partition in positions})
+                attempts += 1
+            for partition in found:
+                positions.pop(partition, None)
+        return {partition: found[partition] for partition in ranges}
+
+    async def _read_once(
+        self,
+        ranges: Mapping[TopicPartition, tuple[int, int]],
+        positions: dict[TopicPartition, int],
+        found: dict[TopicPartition, NextRecord | None],
+        isolation: int,
+        room: int,
+    ) -> list[KafkaError | BrokerConnectionError]:
+        """One Fetch for each leader and part of the partitions; what may go away if asked again."""
+        by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+        for partition in positions:
+            by_leader[await self._cluster.leader(*partition)].append(partition)
+        failures: list[KafkaError | BrokerConnectionError] = []
+        deleted: list[TopicPartition] = []
+
+        async def read(leader: int, part: list[TopicPartition]) -> None:
+            try:
+                connection = await self._cluster.connection(leader)
+                request = _fetch_request(part, positions, isolation, room)
+                response = await connection.call(request, FetchResponse, max_version=NAMES_UP_TO)
+            except BrokerConnectionError as error:
+                failures.append(error)
+                return
+            if response.error_code:
+                failures.append(broker_error(response.error_code, "Fetch"))
+                return
+            for topic in response.responses:
+                for data in topic.partitions:
+                    partition = TopicPartition(topic.topic, data.partition_index)
+                    if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                        deleted.append(partition)
+                    elif data.error_code:
+                        failure = broker_error(data.error_code, f"reading {partition} at {positions[partition]}")
+                        if not failure.error_code.retriable:
+                            raise failure
+                        failures.append(failure)
+                    else:
+                        _take(partition, ranges[partition][1], data, positions, found, isolation)
+
+        parts = [
+            (leader, partitions[start : start + PARTITIONS_IN_A_REQUEST])
+            for leader, partitions in by_leader.items()
+            for start in range(0, len(partitions), PARTITIONS_IN_A_REQUEST)
+        ]
+        for leader, part in parts:  # one after the other: each answer may be tens of MiB
+            await read(leader, part)
+        await self._go_to_log_start(deleted, ranges, positions, found)
+        return failures
+
+    async def _go_to_log_start(
+        self,
+        partitions: list[TopicPartition],
+        ranges: Mapping[TopicPartition, tuple[int, int]],
+        positions: dict[TopicPartition, int],
+        found: dict[TopicPartition, NextRecord | None],
+    ) -> None:
+        """Positions that the log does not have: on to its start, or nothing to read where they lie behind its end."""
+        starts = await list_offsets(
+            self._cluster, dict.fromkeys(partitions, EARLIEST_TIMESTAMP), timeout_ms=self._timeout_ms
+        )
+        for partition, start in starts.items():
+            if positions[partition] < start.offset < ranges[partition][1]:
+                positions[partition] = start.offset
+            else:
+                found[partition] = None
+
+
+def _fetch_request(
+    part: list[TopicPartition], positions: Mapping[TopicPartition, int], isolation: int, room: int
+) -> FetchRequest:
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=BYTES_OF_A_REQUEST,
+        isolation_level=isolation,
+        session_id=0,
+        session_epoch=-1,
+        topics=[
+            FetchRequest.FetchTopic(
+                topic=name,
+                partitions=[
+                    FetchRequest.FetchPartition(
+                        partition=number,
+                        current_leader_epoch=-1,
+                        fetch_offset=positions[TopicPartition(name, number)],
+                        partition_max_bytes=min(room, BYTES_OF_A_REQUEST),
+                    )
+                    for number in numbers
+                ],
+            )
+            for name, numbers in partitions_by_topic(part).items()
+        ],
+    )
+
+
+def _take(
+    partition: TopicPartition,
+    end: int,
+    data: FetchResponse.PartitionData,
+    positions: dict[TopicPartition, int],
+    found: dict[TopicPartition, NextRecord | None],
+    isolation: int,
+) -> None:
+    """Looks at what came for one partition: the record, or how far a reader would have gone without one."""
+    readable = data.last_stable_offset if isolation else data.high_watermark
+    if positions[partition] >= min(end, readable):
+        found[partition] = None
+        return
+    aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
+    fetched = FetchedPartition(
+        partition,
+        positions[partition],
+        data.records or b"",
+        aborted_transactions=aborted if isolation else None,
+        check_crcs=True,
+    )
+    records = fetched.take(1)
+    if records:
+        record = records[0]
+        found[partition] = NextRecord(record.offset, record.timestamp) if record.offset < end else None
+        return
+    positions[partition] = fetched.next_offset
+    if positions[partition] >= end:
+        found[partition] = None

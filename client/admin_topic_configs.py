@@ -1,8 +1,0 @@
-"""The admin client of ``odradek configs``: topics and configurations only: imports cost at every start."""
-
-from .admin_configs import ConfigAdmin
-from .admin_topics import TopicAdmin
-
-
-class TopicConfigAdmin(TopicAdmin, ConfigAdmin):
-    """The part of the admin client that knows topics and configurations."""

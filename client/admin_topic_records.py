@@ -1,8 +1,0 @@
-"""The admin client of ``odradek get-offsets``: topics and records only: imports cost at every start."""
-
-from .admin_records import RecordAdmin
-from .admin_topics import TopicAdmin
-
-
-class TopicRecordAdmin(TopicAdmin, RecordAdmin):
-    """The part of the admin client that knows topics, and deletes and finds records."""

@@ -1,0 +1,1 @@
+"""Connections to brokers, and the cluster's metadata. Kafka: ``NetworkClient``, ``Metadata``."""

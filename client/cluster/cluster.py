@@ -1,0 +1,246 @@
+"""The cluster as a client reaches it: bootstrap, metadata refreshes, one connection for each broker and purpose.
+
+Owns: connections, the metadata cache and its age, coordinator look-ups. Never does: records, groups. Producers,
+consumers and admin clients each have one. Connections have a purpose, because a broker answers a connection's requests
+in order: a parked Fetch or JoinGroup must not hold up the others.
+"""
+
+import asyncio
+import random
+from collections.abc import Collection, Iterable, Sequence
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
+from ..errors import ClientError, ClosedError, ConfigurationError, NoBrokersAvailableError, broker_error
+from .connection import Connection, address_of, parse_address
+from .metadata import Broker, ClusterMetadata, TopicMetadata, topics_of
+
+_BOOTSTRAP = -1
+ALLOW_AUTO_CREATION_SINCE = 4
+
+
+def parse_bootstrap_servers(bootstrap_servers: str | Sequence[str]) -> list[tuple[str, int]]:
+    """Hosts and ports of ``host:port,host:port`` or a sequence of such. Raises ConfigurationError."""
+    texts = bootstrap_servers.split(",") if isinstance(bootstrap_servers, str) else list(bootstrap_servers)
+    try:
+        addresses = [parse_address(text) for text in texts if text.strip()]
+    except ValueError as error:
+        raise ConfigurationError(f"bootstrap_servers: {error}") from None
+    if not addresses:
+        raise ConfigurationError("bootstrap_servers is empty; give at least one host:port")
+    return addresses
+
+
+class Cluster:
+    """Connections and metadata of one client."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str],
+        *,
+        client_id: str | None,
+        request_timeout_ms: float = 30_000,
+        connection_timeout_ms: float = 10_000,
+        retry_backoff_ms: float = 100,
+        retry_backoff_max_ms: float = 1_000,
+        metadata_max_age_ms: float = 300_000,
+    ) -> None:
+        self._bootstrap = parse_bootstrap_servers(bootstrap_servers)
+        self._client_id = client_id
+        self._request_timeout_ms = request_timeout_ms
+        self._connection_timeout_ms = connection_timeout_ms
+        self._retry_backoff_ms = retry_backoff_ms
+        self._retry_backoff_max_ms = retry_backoff_max_ms
+        self._metadata_max_age_ms = metadata_max_age_ms
+        self._connections: dict[tuple[int, str], Connection] = {}
+        self._opening: dict[tuple[int, str], asyncio.Task[Connection]] = {}
+        self._refreshed_at = float("-inf")
+        self._refresh_lock = asyncio.Lock()
+        self._chance = random.Random()
+        self._closed = False
+        self.metadata = ClusterMetadata()
+        self.wanted_topics: set[str] = set()
+        """Topics that every refresh asks for, besides those named in the call."""
+
+    async def start(self) -> None:
+        """Reaches one bootstrap server and learns the brokers. Raises NoBrokersAvailableError."""
+        await self.refresh([])
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        self._closed = True
+        opening = list(self._opening.values())
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def backoff_s(self, attempts: int) -> float:
+        """How long to wait before the next attempt, in seconds: doubled each time, with 20 % jitter (KIP-580)."""
+        bounded = min(self._retry_backoff_ms * (1 << min(attempts, 20)), self._retry_backoff_max_ms)
+        jitter: float = self._chance.uniform(0.8, 1.2)
+        return bounded * jitter / 1000
+
+    async def back_off(self, error: Exception, attempts: int, deadline: float) -> None:
+        """Waits before the next attempt; raises ``error`` when that would be after the deadline (loop time)."""
+        delay_s = self.backoff_s(attempts)
+        if asyncio.get_running_loop().time() + delay_s >= deadline:
+            raise error
+        await asyncio.sleep(delay_s)
+
+    # Connections
+
+    async def connection(self, node_id: int, purpose: str = "") -> Connection:
+        """The open connection to a broker for a purpose. Raises BrokerConnectionError, KafkaError."""
+        broker = self.metadata.brokers.get(node_id)
+        if broker is None:
+            raise broker_error(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
+        return await self._connection((node_id, purpose), broker.host, broker.port)
+
+    def open_connection(self, node_id: int, purpose: str = "") -> Connection | None:
+        """The connection when it is open already."""
+        connection = self._connections.get((node_id, purpose))
+        return connection if connection is not None and connection.is_open else None
+
+    async def _connection(self, key: tuple[int, str], host: str, port: int) -> Connection:
+        if self._closed:
+            raise ClosedError("the client is closed")
+        connection = self._connections.get(key)
+        if connection is not None and connection.is_open and (connection.host, connection.port) == (host, port):
+            return connection
+        task = self._opening.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self._open(key, host, port))
+            self._opening[key] = task
+            task.add_done_callback(lambda _: self._opening.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _open(self, key: tuple[int, str], host: str, port: int) -> Connection:
+        connection = await Connection.open(
+            host,
+            port,
+            client_id=self._client_id,
+            request_timeout_ms=self._request_timeout_ms,
+            connection_timeout_ms=self._connection_timeout_ms,
+        )
+        old = self._connections.get(key)
+        if old is not None:
+            old.close()
+        self._connections[key] = connection
+        return connection
+
+    async def any_connection(self) -> Connection:
+        """A connection to any broker: an open one, a known broker, else a bootstrap server.
+
+        Raises NoBrokersAvailableError with the reason for each address that was tried.
+        """
+        for (_, purpose), connection in self._connections.items():
+            if connection.is_open and not purpose:
+                return connection
+        reasons: dict[str, str] = {}
+        known = list(self.metadata.brokers.values())
+        self._chance.shuffle(known)
+        candidates = [((b.node_id, ""), b.host, b.port) for b in known]
+        candidates += [((_BOOTSTRAP - i, ""), host, port) for i, (host, port) in enumerate(self._bootstrap)]
+        for key, host, port in candidates:
+            if address_of(host, port) in reasons:
+                continue
+            try:
+                return await self._connection(key, host, port)
+            except ClosedError:
+                raise
+            except ClientError as error:
+                reasons[address_of(host, port)] = str(error)
+        raise NoBrokersAvailableError(
+            f"no broker answers at {', '.join(reasons)}: {'; '.join(reasons.values())}. "
+            "Is the broker running, and is the address right as seen from here?"
+        )
+
+    # Metadata
+
+    async def request_metadata(self, topics: Collection[str] | None, *, auto_create: bool = False) -> MetadataResponse:
+        """One Metadata request to any broker: for all topics (None), for none (empty) or for those named."""
+        request = MetadataRequest(
+            topics=None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics],
+            allow_auto_topic_creation=auto_create,
+        )
+        connection = await self.any_connection()
+        if connection.version_for(MetadataRequest) < ALLOW_AUTO_CREATION_SINCE:
+            request.allow_auto_topic_creation = True  # the only behaviour that these versions have
+        return await connection.call(request, MetadataResponse)
+
+    async def refresh(self, topics: Iterable[str] | None = (), *, auto_create: bool = False) -> None:
+        """Asks for the cluster's state: for the wanted topics and those named, or for all (None)."""
+        async with self._refresh_lock:
+            asked = None if topics is None else self.wanted_topics.union(topics)
+            response = await self.request_metadata(asked, auto_create=auto_create)
+            self.metadata.update(response, asked)
+            self._refreshed_at = asyncio.get_running_loop().time()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the metadata is older than ``metadata_max_age_ms``."""
+        return asyncio.get_running_loop().time() - self._refreshed_at > self._metadata_max_age_ms / 1000
+
+    async def topic(self, name: str, *, auto_create: bool = False, timeout_ms: float = 60_000) -> TopicMetadata:
+        """A topic with partitions: from the cache, or asked for until it is there or the time is over.
+
+        Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION when it is still missing after ``timeout_ms``; at once for
+        errors that do not go away: INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED), NoBrokersAvailableError.
+        """
+        known = self.metadata.topics.get(name)
+        if known is not None and not known.error_code and known.partitions and not self.is_stale:
+            return known
+        deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        attempts = 0
+        while True:
+            await self.refresh([name], auto_create=auto_create)
+            known = self.metadata.topics.get(name)
+            code = known.error_code if known is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if known is not None and not code and known.partitions:
+                return known
+            error = broker_error(code or ErrorCode.LEADER_NOT_AVAILABLE, f"topic '{name}'")
+            if not error.error_code.retriable:
+                raise error
+            delay_s = self.backoff_s(attempts)
+            if asyncio.get_running_loop().time() + delay_s >= deadline:
+                raise error
+            await asyncio.sleep(delay_s)
+            attempts += 1
+
+    async def list_topics(self) -> list[TopicMetadata]:
+        """All topics of the cluster, without touching the cache of topics in use."""
+        return topics_of(await self.request_metadata(None))
+
+    async def leader(self, topic: str, partition: int, *, timeout_ms: float = 30_000) -> int:
+        """The node id of a partition's leader, waiting for an election. Raises KafkaError when there is none."""
+        deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        attempts = 0
+        while True:
+            found = self.metadata.leader(topic, partition)
+            if found is not None:
+                return found.leader
+            await self.refresh([topic])
+            if (found := self.metadata.leader(topic, partition)) is not None:
+                return found.leader
+            known = self.metadata.topics.get(topic)
+            unknown = known is None or known.error_code or partition not in known.partitions
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if unknown else ErrorCode.LEADER_NOT_AVAILABLE
+            delay_s = self.backoff_s(attempts)
+            if asyncio.get_running_loop().time() + delay_s >= deadline:
+                raise broker_error(code, f"{topic}-{partition}")
+            await asyncio.sleep(delay_s)
+            attempts += 1
+
+    async def controller(self) -> Connection:
+        """A connection to the broker that Metadata names as controller, else to any (KRaft brokers forward)."""
+        controller_id = self.metadata.controller_id
+        if controller_id in self.metadata.brokers:
+            return await self.connection(controller_id)
+        return await self.any_connection()
+
+    def learn_broker(self, node_id: int, host: str, port: int) -> None:
+        """A broker that another answer than Metadata named (FindCoordinator); Metadata's word stays the last."""
+        self.metadata.brokers.setdefault(node_id, Broker(node_id, host, port))

@@ -1,0 +1,154 @@
+"""One connection's requests and responses, without the connection: versions, correlation ids, framing, matching.
+
+Owns: the versions that the broker announced, the requests that wait for an answer. Never does: I/O, clocks, tasks.
+Invariant: a broker answers the requests of a connection in their order, so that a response belongs to the oldest
+waiting request; another correlation id is a protocol error and ends the connection. Source: Kafka's protocol guide;
+KIP-511 and ``NetworkClient.handleApiVersionsResponse`` for the fallback when the broker does not know our ApiVersions.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ...protocol.codec import decode
+from ...protocol.errors import ErrorCode, ProtocolError
+from ...protocol.framing import FrameReader
+from ...protocol.header import encode_request, response_header_version
+from ...protocol.messages.headers import ResponseHeader
+from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
+from ...protocol.messages.structure import Message
+from ..errors import UnsupportedVersionError
+
+CLIENT_SOFTWARE_NAME = "odradek"
+CLIENT_SOFTWARE_VERSION = "0.1.0"
+"""The package's version, written here because reading it from the metadata costs 30 ms at each command's start."""
+
+HTTP_SIZE = int.from_bytes(b"HTTP", "big")
+TLS_ALERT_AND_MAJOR_VERSION = 0x1503
+MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+"""Larger frames are refused. Small enough that the first bytes of HTTP and TLS answers never pass for a size."""
+
+
+class PendingRequest(NamedTuple):
+    """A request that waits for its response; ``token`` is the caller's (a future)."""
+
+    correlation_id: int
+    request: str
+    response_type: type[Message]
+    version: int
+    token: Any
+
+
+class Exchange:
+    """The state of one connection between its bytes and its messages."""
+
+    def __init__(self, client_id: str | None, max_response_bytes: int = MAX_RESPONSE_BYTES) -> None:
+        """``client_id`` goes into every request's header."""
+        self._client_id = client_id
+        self._frames = FrameReader(max_response_bytes)
+        self._next_correlation_id = 0
+        self._pending: deque[PendingRequest] = deque()
+        self._answered_any = False
+        self.versions: dict[int, tuple[int, int]] = {}
+        """What the broker announced: API key -> lowest and highest version."""
+        self.finalized_features: dict[str, int] = {}
+        """The cluster's feature levels, such as transaction.version."""
+
+    @property
+    def pending(self) -> list[PendingRequest]:
+        """The requests that wait for their responses, oldest first."""
+        return list(self._pending)
+
+    def version_for(self, request_type: type[Message], max_version: int | None = None) -> int:
+        """The highest version that both sides know, at most ``max_version``. Raises UnsupportedVersionError."""
+        ours_low, ours_high = request_type.VERSIONS
+        if max_version is not None:
+            ours_high = min(ours_high, max_version)
+        name = request_type.__name__.removesuffix("Request")
+        if request_type.API_KEY not in self.versions:
+            raise UnsupportedVersionError(f"the broker does not serve {name}")
+        low, high = self.versions[request_type.API_KEY]
+        version = min(high, ours_high)
+        if version < max(low, ours_low):
+            raise UnsupportedVersionError(
+                f"{name}: the broker serves versions {low} to {high}, this request needs {ours_low} to {ours_high}"
+            )
+        return version
+
+    def request(
+        self, message: Message, version: int, response_type: type[Message] | None, token: Any = None
+    ) -> tuple[int, bytes]:
+        """The correlation id and the frame to send; ``response_type`` None when no answer comes (Produce, acks=0)."""
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        frame = encode_request(message, version, correlation_id, self._client_id)
+        if response_type is not None:
+            name = type(message).__name__.removesuffix("Request")
+            self._pending.append(PendingRequest(correlation_id, name, response_type, version, token))
+        return correlation_id, frame
+
+    def receive(self, data: bytes) -> Iterator[tuple[PendingRequest, Message]]:
+        """Takes bytes; yields the responses that they complete, each with its request.
+
+        Raises ProtocolError; the request whose answer it was is still in ``pending`` then.
+        """
+        if not self._answered_any:
+            _recognise_other_protocols(data)
+        for frame in self._frames.feed(memoryview(data)):
+            yield self._response(frame)
+
+    def _response(self, frame: memoryview) -> tuple[PendingRequest, Message]:
+        if not self._pending:
+            raise ProtocolError("a response came that no request waits for", "correlation id")
+        pending = self._pending[0]
+        correlation_id = int.from_bytes(frame[:4], "big", signed=True)
+        if correlation_id != pending.correlation_id:
+            raise ProtocolError(
+                f"{pending.request} {pending.correlation_id} got an answer to {correlation_id}", "header"
+            )
+        version = pending.version
+        if pending.response_type is ApiVersionsResponse and version > 0 and _error_code(frame) == _UNSUPPORTED:
+            version = 0  # a broker that does not know our version answers in the layout of version 0 (KIP-511)
+        header_version = response_header_version(pending.response_type.API_KEY, version)
+        _, position = decode(ResponseHeader, header_version, frame)
+        message, _ = decode(pending.response_type, version, frame, position)
+        self._answered_any = True
+        self._pending.popleft()
+        return pending, message
+
+    def api_versions_request(self, max_version: int | None = None) -> tuple[ApiVersionsRequest, int]:
+        """The first request of a connection, and its version."""
+        version = ApiVersionsRequest.VERSIONS[1] if max_version is None else max_version
+        return ApiVersionsRequest(CLIENT_SOFTWARE_NAME, CLIENT_SOFTWARE_VERSION), version
+
+    def accept_api_versions(self, sent_version: int, response: ApiVersionsResponse) -> int | None:
+        """Takes the broker's answer; the version to ask again with when it did not know ours, else None.
+
+        Raises UnsupportedVersionError when the broker refuses version 0 too, or names no versions.
+        """
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            if sent_version == 0:
+                raise UnsupportedVersionError("the broker refuses every version of ApiVersions")
+            known = [entry for entry in response.api_keys if entry.api_key == ApiVersionsRequest.API_KEY]
+            return min(known[0].max_version, sent_version - 1) if known else 0
+        if response.error_code:
+            raise ProtocolError(f"ApiVersions answered error {response.error_code}", "error_code")
+        self.versions = {entry.api_key: (entry.min_version, entry.max_version) for entry in response.api_keys}
+        self.finalized_features = {feature.name: feature.max_version_level for feature in response.finalized_features}
+        return None
+
+
+_UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _error_code(frame: memoryview) -> int:
+    return int.from_bytes(frame[4:6], "big", signed=True)
+
+
+def _recognise_other_protocols(data: bytes) -> None:
+    """Says in words that something other than Kafka, or Kafka behind TLS, listens on the port."""
+    size = int.from_bytes(data[:4], "big")
+    if size == HTTP_SIZE:
+        raise ProtocolError("an HTTP server answers there, not a Kafka broker; check host and port")
+    if size >> 16 == TLS_ALERT_AND_MAJOR_VERSION:
+        raise ProtocolError("the listener wants TLS; this client speaks PLAINTEXT, name a PLAINTEXT listener")

@@ -1,0 +1,142 @@
+"""What a client knows about the cluster: brokers, topics, partitions and their leaders.
+
+Plain data made from Metadata responses; no I/O, no clock. A refresh replaces the brokers and the topics that were asked
+for; a topic that vanished is forgotten. Source: ``org.apache.kafka.clients.Metadata`` and KIP-516 (topic ids).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...protocol.messages.metadata import DescribeTopicPartitionsResponse, MetadataResponse
+
+ZERO_TOPIC_ID = bytes(16)
+
+
+class Broker(NamedTuple):
+    """A broker's address as the cluster advertises it."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class PartitionMetadata(NamedTuple):
+    """A partition as Metadata describes it. ``leader`` is -1 when there is none."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline_replicas: tuple[int, ...] = ()
+    error_code: int = 0
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    """KIP-966; None where the broker did not say (Metadata never does, DescribeTopicPartitions does)."""
+    last_known_elr: tuple[int, ...] | None = None
+
+
+class TopicMetadata(NamedTuple):
+    """A topic as Metadata describes it; ``error_code`` says why there are no partitions, when there are none."""
+
+    name: str
+    topic_id: bytes
+    is_internal: bool
+    partitions: dict[int, PartitionMetadata]
+    error_code: int = 0
+
+    @property
+    def available(self) -> list[int]:
+        """The partitions that have a leader."""
+        return [number for number, partition in self.partitions.items() if partition.leader >= 0]
+
+
+@dataclass(slots=True)
+class ClusterMetadata:
+    """The newest known state of the cluster."""
+
+    cluster_id: str | None = None
+    controller_id: int = -1
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    topics: dict[str, TopicMetadata] = field(default_factory=dict)
+    topic_names: dict[bytes, str] = field(default_factory=dict)
+
+    def leader(self, topic: str, partition: int) -> PartitionMetadata | None:
+        """The partition, when it and its leader are known."""
+        known = self.topics.get(topic)
+        found = known.partitions.get(partition) if known is not None else None
+        return found if found is not None and found.leader in self.brokers else None
+
+    def update(self, response: MetadataResponse, asked: Iterable[str] | None) -> None:
+        """Takes a response to a request for the topics ``asked`` (None: for all)."""
+        if response.cluster_id is not None:
+            self.cluster_id = response.cluster_id
+        self.controller_id = response.controller_id
+        self.brokers = {b.node_id: Broker(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
+        for name in list(self.topics) if asked is None else asked:
+            self._forget(name)
+        for topic in topics_of(response):
+            self._forget(topic.name)
+            self.topics[topic.name] = topic
+            if topic.topic_id != ZERO_TOPIC_ID:
+                self.topic_names[topic.topic_id] = topic.name
+
+    def _forget(self, name: str) -> None:
+        old = self.topics.pop(name, None)
+        if old is not None:
+            self.topic_names.pop(old.topic_id, None)
+
+
+def topics_of(response: MetadataResponse) -> list[TopicMetadata]:
+    """The topics of a Metadata response; those asked for by an id that nobody knows have no name and are left out."""
+    return [
+        _topic(topic, topic.name, [_partition(partition) for partition in topic.partitions])
+        for topic in response.topics
+        if topic.name is not None
+    ]
+
+
+def described_topics_of(response: DescribeTopicPartitionsResponse) -> list[TopicMetadata]:
+    """The topics of a DescribeTopicPartitions response, with their eligible leader replicas."""
+    return [
+        _topic(
+            topic,
+            topic.name,
+            [
+                _partition(partition)._replace(
+                    eligible_leader_replicas=tuple(partition.eligible_leader_replicas or ()),
+                    last_known_elr=tuple(partition.last_known_elr or ()),
+                )
+                for partition in topic.partitions
+            ],
+        )
+        for topic in response.topics
+        if topic.name is not None
+    ]
+
+
+def _topic(
+    topic: MetadataResponse.MetadataResponseTopic
+    | DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic,
+    name: str,
+    partitions: Iterable[PartitionMetadata],
+) -> TopicMetadata:
+    by_number = {partition.partition: partition for partition in sorted(partitions, key=lambda one: one.partition)}
+    return TopicMetadata(name, topic.topic_id, topic.is_internal, by_number, topic.error_code)
+
+
+def _partition(
+    partition: MetadataResponse.MetadataResponsePartition
+    | DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition,
+) -> PartitionMetadata:
+    """What both responses say of a partition."""
+    return PartitionMetadata(
+        partition=partition.partition_index,
+        leader=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replicas=tuple(partition.replica_nodes),
+        isr=tuple(partition.isr_nodes),
+        offline_replicas=tuple(partition.offline_replicas),
+        error_code=partition.error_code,
+    )

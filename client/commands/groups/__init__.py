@@ -1,0 +1,1 @@
+"""``odradek groups``: one module for each action."""

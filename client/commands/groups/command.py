@@ -1,0 +1,122 @@
+"""``odradek groups``: what ``kafka-consumer-groups.sh`` and ``kafka-groups.sh`` do, with their flags and output.
+
+Owns: the flags, and which module carries out which action. Source: ``ConsumerGroupCommand``, ``GroupsCommand``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..command_config import admin_settings, command_config_option
+from ..running import bootstrap_option, json_option, main, output_option, run, timeout_option
+from .options import GroupOptions, check
+
+if TYPE_CHECKING:
+    from .reset_target import ResetTo
+
+
+@click.command(
+    help="List, describe or delete consumer groups, or reset their offsets.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@bootstrap_option
+@command_config_option
+@click.option("--list", "list_", is_flag=True, help="List all consumer groups.")
+@click.option("--describe", is_flag=True, help="Show offsets and lag, members or state of groups.")
+@click.option("--delete", is_flag=True, help="Delete groups without members, with their offsets.")
+@click.option("--reset-offsets", is_flag=True, help="Set committed offsets of groups without members.")
+@click.option("--delete-offsets", is_flag=True, help="Forget committed offsets of topics.")
+@click.option(
+    "--validate-regex", metavar="REGEX", help="Say whether it is a regular expression of RE2; asks no broker."
+)
+@click.option("--group", "groups", multiple=True, help="A group; may be given several times.")
+@click.option("--all-groups", is_flag=True, help="All consumer groups.")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC[:N,...]", help="A topic, or some of its partitions.")
+@click.option("--all-topics", is_flag=True, help="All topics that the group has committed offsets for.")
+@click.option("--offsets", is_flag=True, help="With --describe: offsets and lag (the default).")
+@click.option("--members", is_flag=True, help="With --describe: the members.")
+@click.option(
+    "--state", is_flag=False, flag_value="", help="With --describe: the state; with --list: only these states."
+)
+@click.option("--verbose", is_flag=True, help="With --describe: epochs too, and the partitions of members.")
+@click.option("--lag-seconds", is_flag=True, help="With --describe: the age of the record that each reader gets next.")
+@click.option(
+    "--isolation-level",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="With --describe: lag up to the log end, or to the last stable offset.",
+)
+@click.option("--type", "type_", is_flag=False, flag_value="", help="With --list: the types, or only these types.")
+@click.option("--group-type", metavar="TYPE", help="With --list: groups of this type, with their protocols.")
+@click.option("--protocol", metavar="NAME", help="With --list: groups of this protocol, with their types.")
+@click.option("--consumer", is_flag=True, help="With --list: consumer groups, with types and protocols.")
+@click.option("--share", is_flag=True, help="With --list: share groups.")
+@click.option("--streams", is_flag=True, help="With --list: streams groups.")
+@click.option("--all-types", is_flag=True, help="With --list: groups of all types, with types and protocols.")
+@click.option("--to-earliest", is_flag=True, help="Reset to the log start offset.")
+@click.option("--to-latest", is_flag=True, help="Reset to the log end offset.")
+@click.option("--to-current", is_flag=True, help="Reset to the committed offset, to the log end where there is none.")
+@click.option("--to-offset", type=int, help="Reset to this offset.")
+@click.option("--shift-by", type=int, help="Reset by this many records, forwards or (negative) backwards.")
+@click.option("--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record of this time.")
+@click.option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record of this long ago.")
+@click.option("--from-file", metavar="CSV", help="Reset to the offsets in a file.")
+@click.option("--execute", is_flag=True, help="With --reset-offsets: do it.")
+@click.option("--dry-run", is_flag=True, help="With --reset-offsets: only show what would be done (the default).")
+@click.option("--export", is_flag=True, help="With --reset-offsets: print CSV for --from-file.")
+@timeout_option
+@json_option
+@output_option
+def command(**given: Any) -> int:
+    """Checks the arguments and runs the action."""
+    options = GroupOptions(**given)
+    check(options)
+    if options.validate_regex is not None:
+        from .regex import validate_regex
+
+        return validate_regex(options.validate_regex, as_json=options.json)
+    to = None
+    if options.reset_offsets:
+        from .reset_target import reset_target
+
+        to = reset_target(options)
+    return run(lambda: ask(options, to))
+
+
+async def ask(options: GroupOptions, to: ResetTo | None) -> int | None:
+    """Connects and carries the action out; its exit code, None for 0."""
+    settings = admin_settings(options.command_config, options.timeout_ms)
+    if options.action == "list":
+        from ...admin.groups import GroupAdmin
+        from .list import list_groups
+
+        async with GroupAdmin(options.bootstrap_server, **settings._asdict()) as admin:
+            return await list_groups(admin, options)
+    return await _ask_about_groups(options, to, settings._asdict())
+
+
+async def _ask_about_groups(options: GroupOptions, to: ResetTo | None, settings: dict[str, Any]) -> int | None:
+    from .admin import GroupsAdmin
+    from .wanted import wanted_groups
+
+    async with GroupsAdmin(options.bootstrap_server, **settings) as admin:
+        group_ids = await wanted_groups(admin, options)
+        if options.action == "describe":
+            from .describe import describe_groups
+
+            return await describe_groups(admin, options, group_ids)
+        if to is not None:
+            from .reset import reset
+
+            return await reset(admin, options, group_ids, to)
+        from .delete import delete_groups, delete_offsets
+
+        return await (delete_groups if options.action == "delete" else delete_offsets)(admin, options, group_ids)
+
+
+def groups(arguments: list[str]) -> int:
+    """Entry point: the arguments after ``odradek groups``, the exit code back."""
+    return main(command, "groups", arguments)

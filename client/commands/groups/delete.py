@@ -1,0 +1,127 @@
+"""``odradek groups --delete`` and ``--delete-offsets``.
+
+Source: ``ConsumerGroupCommand``: deleteGroups and deleteOffsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ....protocol.errors import ErrorCode, KafkaError
+from ...errors import AdminError
+from ...types import TopicPartition
+from ..output import print_columns, print_json
+from ..running import CommandError
+from ..topic_partitions import parse_topic_partitions
+from .options import GroupOptions
+
+if TYPE_CHECKING:
+    from .admin import GroupsAdmin
+
+WHAT_TO_DO = {
+    ErrorCode.NON_EMPTY_GROUP: "stop its members first",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "stop its members first, or let them unsubscribe",
+    ErrorCode.GROUP_ID_NOT_FOUND: "'odradek groups --list' shows all",
+}
+
+
+async def delete_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+    """``--delete``."""
+    try:
+        deleted = list(await admin.delete_groups(group_ids))
+        failed: dict[str, KafkaError] = {}
+    except AdminError as error:
+        deleted, failed = list(error.results), error.errors
+    if options.json:
+        print_json(
+            [{"group": group, "error": None} for group in deleted]
+            + [{"group": group, "error": error.error_code.name} for group, error in failed.items()]
+        )
+    elif not failed:
+        click.echo(f"Deletion of requested consumer groups ({_quoted(deleted)}) was successful.")
+    else:
+        click.echo("\nError: Deletion of some consumer groups failed:", err=True)
+        for group, failure in failed.items():
+            click.echo(f"* Group '{group}' could not be deleted due to: {_reason(failure)}", err=True)
+        if deleted:
+            click.echo(f"\nThese consumer groups were deleted successfully: {_quoted(deleted)}")
+    return 1 if failed else 0
+
+
+def _quoted(groups: Sequence[str]) -> str:
+    return ", ".join(f"'{group}'" for group in groups)
+
+
+def _reason(error: KafkaError) -> str:
+    hint = WHAT_TO_DO.get(error.error_code)
+    return f"{error.error_code.message}{f' ({hint})' if hint else ''}"
+
+
+async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
+    """``--delete-offsets``."""
+    exit_code = 0
+    documents: list[object] = []
+    for group_id in group_ids:
+        partitions, statuses = await _wanted(admin, options, group_id)
+        reason = await _delete(admin, group_id, partitions, statuses)
+        if any(status != "Successful" for status in statuses.values()):
+            reason = reason or "Encountered some partition-level error, see the follow-up details."
+        exit_code = 1 if reason else exit_code
+        rows = [(p.topic, p.partition if p.partition >= 0 else None, status) for p, status in sorted(statuses.items())]
+        if options.json:
+            names = ("topic", "partition", "status")
+            documents += [{"group": group_id, **dict(zip(names, row, strict=True))} for row in rows]
+            continue
+        if reason:
+            click.echo(f"\nError: {reason}", err=True)
+        else:
+            click.echo(f"Request succeeded for deleting offsets from group {group_id}.")
+        print_columns(("TOPIC", "PARTITION", "STATUS"), rows, (15, 10, 15))
+    if options.json:
+        print_json(documents)
+    return exit_code
+
+
+async def _wanted(
+    admin: GroupsAdmin, options: GroupOptions, group_id: str
+) -> tuple[list[TopicPartition], dict[TopicPartition, str]]:
+    """The partitions, and what is wrong with topics that do not exist."""
+    if options.all_topics:
+        committed = sorted(await admin.list_group_offsets(group_id))
+        if not committed:
+            raise CommandError(f"group '{group_id}' has no committed offsets to delete")
+        return committed, {}
+    wanted = parse_topic_partitions(options.topics)
+    whole = [topic for topic, numbers in wanted.items() if numbers is None]
+    existing = set(await admin.list_topics()) if whole else set()
+    described = await admin.describe_topics(existing.intersection(whole)) if whole else {}
+    partitions: list[TopicPartition] = []
+    statuses: dict[TopicPartition, str] = {}
+    for topic, numbers in wanted.items():
+        if numbers is not None:
+            partitions += [TopicPartition(topic, number) for number in numbers]
+        elif topic in described:
+            partitions += [TopicPartition(topic, number) for number in sorted(described[topic].partitions)]
+        else:
+            statuses[TopicPartition(topic, -1)] = f"Error: {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.message}"
+    return partitions, statuses
+
+
+async def _delete(
+    admin: GroupsAdmin, group_id: str, partitions: list[TopicPartition], statuses: dict[TopicPartition, str]
+) -> str | None:
+    """Deletes and fills ``statuses``; the reason when the whole request was refused."""
+    try:
+        deleted, failed = await admin.delete_group_offsets(group_id, partitions), {}
+    except AdminError as error:
+        deleted, failed = error.results, error.errors
+    except KafkaError as error:
+        statuses.update(dict.fromkeys(partitions, f"Error: {error.error_code.message}"))
+        return _reason(error)
+    statuses.update(dict.fromkeys(deleted, "Successful"))
+    statuses.update({partition: f"Error: {error.error_code.message}" for partition, error in failed.items()})
+    hints = {WHAT_TO_DO[error.error_code] for error in failed.values() if error.error_code in WHAT_TO_DO}
+    return f"Some offsets could not be deleted: {', '.join(sorted(hints))}." if hints else None

@@ -1,0 +1,82 @@
+"""What ``odradek groups --reset-offsets`` is asked to reset to, in each of Kafka's forms.
+
+Owns: reading offsets, times, durations and files. Never does: asking a broker. Source: ``OffsetsUtils``,
+``Utils.getDateTime``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import click
+
+from ...consumer import durations
+from ...types import TopicPartition
+from ..running import CommandError
+from .csv import parse_plan
+from .options import GroupOptions
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ResetTo(NamedTuple):
+    """A way to reset: ``kind`` is the option's name without dashes (to-time for both of times), ``value`` an offset,
+    a shift or a time in ms, ``plan`` what a file says."""
+
+    kind: str
+    value: int = 0
+    plan: Mapping[str, Mapping[TopicPartition, int]] = {}
+
+
+def reset_target(options: GroupOptions) -> ResetTo:
+    """The one way that was asked for. Raises UsageError, CommandError for a file that cannot be read."""
+    given = {
+        "to-earliest": options.to_earliest,
+        "to-latest": options.to_latest,
+        "to-current": options.to_current,
+        "to-offset": options.to_offset is not None,
+        "shift-by": options.shift_by is not None,
+        "to-datetime": options.to_datetime is not None,
+        "by-duration": options.by_duration is not None,
+        "from-file": options.from_file is not None,
+    }
+    chosen = [name for name, wanted in given.items() if wanted]
+    if len(chosen) != 1:
+        names = ", ".join(f"--{name}" for name in given)
+        raise click.UsageError(f"--reset-offsets needs exactly one of these options: {names}")
+    if options.to_datetime is not None:
+        return ResetTo("to-time", parse_datetime(options.to_datetime))
+    if options.by_duration is not None:
+        return ResetTo("to-time", int(time.time() * 1000) - parse_duration_ms(options.by_duration))
+    if options.from_file is not None:
+        return ResetTo("from-file", plan=_read_plan(options.from_file, options.groups))
+    return ResetTo(chosen[0], options.to_offset if options.to_offset is not None else options.shift_by or 0)
+
+
+def _read_plan(path: str, group_ids: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise CommandError(f"--from-file {path}: {error.strerror}") from None
+    return parse_plan(text, group_ids, path)
+
+
+def parse_datetime(text: str) -> int:
+    """Milliseconds since 1970 of ``YYYY-MM-DDThh:mm:ss.sss``, in UTC without an offset. Raises UsageError."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.UsageError(f"--to-datetime {text}: must be like 2026-01-31T12:00:00.000") from None
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
+
+
+def parse_duration_ms(text: str) -> int:
+    """Milliseconds of an ISO 8601 duration ``PnDTnHnMn.nS``, rounded down. Raises UsageError."""
+    try:
+        return durations.parse_duration_ms(text)
+    except ValueError:
+        raise click.UsageError(f"--by-duration {text}: must be like P1DT2H3M4S") from None

@@ -1,0 +1,33 @@
+"""Which groups a command is about: those named that exist, or all groups of consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ....protocol.errors import ErrorCode
+from ...errors import AdminError
+
+if TYPE_CHECKING:
+    from ...admin.group_descriptions import GroupDescription
+    from ...admin.groups import GroupAdmin
+    from .options import GroupOptions
+
+
+async def wanted_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
+    """The groups that ``--group`` or ``--all-groups`` means."""
+    if not options.all_groups:
+        return list(dict.fromkeys(options.groups))
+    return [group.group_id for group in await admin.list_groups() if group.is_consumer_group]
+
+
+async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[str, GroupDescription]:
+    """The groups that exist. Raises AdminError for every other reason why one cannot be described."""
+    try:
+        found = await admin.describe_groups(group_ids)
+    except AdminError as error:
+        others = {key: one for key, one in error.errors.items() if one.error_code != ErrorCode.GROUP_ID_NOT_FOUND}
+        if others:
+            raise AdminError(others, error.results) from None
+        found = error.results
+    return {group_id: group for group_id, group in found.items() if group.state != "Dead"}

@@ -1,0 +1,1 @@
+"""``odradek transactions``: one module for each action."""

@@ -1,0 +1,146 @@
+"""``odradek transactions find-hanging``: open transactions on partitions that no coordinator knows of (KIP-664).
+
+Owns: which open transactions hang. Source: ``TransactionsCommand.FindHangingTransactionsCommand``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ....protocol.errors import ErrorCode
+from ...errors import AdminError
+from ...types import TopicPartition
+from ..output import print_json, print_tabbed
+from ..progress import Progress
+from .show import check_partition, producer_document
+
+if TYPE_CHECKING:
+    from ...admin.transactions import ProducerState, TransactionDescription
+    from .admin import TransactionsAdmin
+
+PARTITIONS_AT_A_TIME = 500
+
+
+class Scope(NamedTuple):
+    """Where to search, and how old a transaction's last record has to be, in ms."""
+
+    broker_id: int | None
+    topic: str | None
+    partition: int | None
+    older_than_ms: int
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that a partition waits for the end of."""
+
+    partition: TopicPartition
+    producer: ProducerState
+
+
+async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool) -> None:
+    """``find-hanging``; what was found is hanging, which a hint on standard error says how to end."""
+    now_ms = int(time.time() * 1000)
+    found = await find(admin, scope, now_ms)
+    if as_json:
+        print_json(
+            [
+                {
+                    "topic": one.partition.topic,
+                    "partition": one.partition.partition,
+                    **producer_document(one.producer),
+                    "durationMs": now_ms - one.producer.last_timestamp_ms,
+                }
+                for one in found
+            ]
+        )
+        return
+    header = (
+        *("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp"),
+        "Duration(min)",
+    )
+    rows = [
+        (
+            one.partition.topic,
+            one.partition.partition,
+            one.producer.producer_id,
+            one.producer.producer_epoch,
+            one.producer.coordinator_epoch,
+            one.producer.transaction_start_offset,
+            one.producer.last_timestamp_ms,
+            (now_ms - one.producer.last_timestamp_ms) // 60_000,
+        )
+        for one in found
+    ]
+    print_tabbed(header, rows)
+    if found:
+        click.echo(
+            "\nRead-committed readers stop at the first of each partition. To abort one: odradek transactions abort "
+            "--topic TOPIC --partition N --start-offset STARTOFFSET",
+            err=True,
+        )
+
+
+async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[OpenTransaction]:
+    """The hanging transactions in the scope, by partition and offset."""
+    candidates: list[OpenTransaction] = []
+    partitions = await _partitions(admin, scope)
+    with Progress("partitions", len(partitions)) as progress:
+        for start in range(0, len(partitions), PARTITIONS_AT_A_TIME):
+            part = partitions[start : start + PARTITIONS_AT_A_TIME]
+            producers = await admin.describe_producers(part, broker_id=scope.broker_id)
+            candidates += [
+                OpenTransaction(partition, producer)
+                for partition, of_partition in producers.items()
+                for producer in of_partition
+                if producer.transaction_start_offset is not None
+                and now_ms - producer.last_timestamp_ms > scope.older_than_ms
+            ]
+            progress.at(start + len(part))
+    if not candidates:
+        return []
+    producer_ids = sorted({one.producer.producer_id for one in candidates})
+    listed = await admin.list_transactions(producer_ids=producer_ids)
+    ids = {one.producer_id: one.transactional_id for one in listed}
+    described = await _describe(admin, sorted(set(ids.values())))
+    owners = {producer_id: described[name] for producer_id, name in ids.items() if name in described}
+    return sorted(
+        (one for one in candidates if is_hanging(one, owners)),
+        key=lambda one: (one.partition, one.producer.transaction_start_offset),
+    )
+
+
+def is_hanging(transaction: OpenTransaction, owners: Mapping[int, TransactionDescription]) -> bool:
+    """Whether nobody will write its marker: no transactional id has this producer, or its transaction does not have
+    this partition (any more). A coordinator names the partitions whose markers it has still to write."""
+    owner = owners.get(transaction.producer.producer_id)
+    return owner is None or transaction.partition not in owner.partitions
+
+
+async def _describe(admin: TransactionsAdmin, transactional_ids: Sequence[str]) -> dict[str, TransactionDescription]:
+    """Descriptions; an id that was forgotten meanwhile is left out."""
+    try:
+        return await admin.describe_transactions(transactional_ids)
+    except AdminError as error:
+        if any(one.error_code != ErrorCode.TRANSACTIONAL_ID_NOT_FOUND for one in error.errors.values()):
+            raise
+        return error.results
+
+
+async def _partitions(admin: TransactionsAdmin, scope: Scope) -> list[TopicPartition]:
+    if scope.topic is not None and scope.partition is not None:
+        partition = TopicPartition(scope.topic, scope.partition)
+        await check_partition(admin, partition)
+        return [partition]
+    if scope.topic is not None:
+        await check_partition(admin, TopicPartition(scope.topic, 0))
+    described = await admin.describe_topics(None if scope.topic is None else [scope.topic])
+    return [
+        TopicPartition(name, number)
+        for name, topic in sorted(described.items())
+        for number, partition in sorted(topic.partitions.items())
+        if scope.broker_id is None or scope.broker_id in partition.replicas
+    ]

@@ -1,0 +1,394 @@
+"""A consumer: reads partitions, alone or as a member of a group of either protocol.
+
+Owns: configuration, poll, what is kept up in the background. Fetching is ``fetcher.py``, membership
+``classic_member.py`` and ``consumer_member.py``, commits ``offset_commits.py``, positions ``consumer_base.py``. As in
+Java's consumer, partitions change hands only inside ``poll``: revoked after the last records were processed, assigned
+before the next are given out. Source: ``org.apache.kafka.clients.consumer.internals.ClassicKafkaConsumer``.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from ..cluster.cluster import Cluster
+from ..cluster.list_offsets import ISOLATION_LEVELS
+from ..errors import BrokerConnectionError, ClosedError, ConfigurationError, one_of
+from ..group.config import group_config
+from ..group.group import Group, to_commit
+from ..group.handover import Handover, RebalanceListener
+from ..group.offset_commits import CommitCallback
+from ..group.subscription import Subscription
+from ..identity import GroupMetadata
+from ..types import ConsumerRecord, OffsetAndMetadata, TopicPartition
+from .consumer_base import ConsumerBase
+from .epoch_validation import EpochValidation
+from .fetcher import FetchConfig, Fetcher
+from .offset_reset import parse_offset_reset
+from .positions import FetchCommitted, Positions
+
+__all__ = ["Consumer", "RebalanceListener"]
+MISSING_TOPICS_CHECK_S = 1.0
+
+
+class Consumer(ConsumerBase):
+    """An asyncio consumer. Times in ms, sizes in bytes; every argument has the name and default of Kafka's key."""
+
+    def __init__(
+        self,
+        *topics: str,
+        bootstrap_servers: str | Sequence[str] = "localhost:9092",
+        group_id: str | None = None,
+        group_instance_id: str | None = None,
+        group_protocol: str = "classic",
+        group_remote_assignor: str | None = None,
+        client_id: str = "odradek-consumer",
+        client_rack: str = "",
+        auto_offset_reset: str = "latest",
+        enable_auto_commit: bool | None = None,
+        auto_commit_interval_ms: int = 5_000,
+        isolation_level: str = "read_uncommitted",
+        max_poll_records: int = 500,
+        max_poll_interval_ms: int = 300_000,
+        session_timeout_ms: int | None = None,
+        heartbeat_interval_ms: int | None = None,
+        fetch_min_bytes: int = 1,
+        fetch_max_wait_ms: int = 500,
+        fetch_max_bytes: int = 52_428_800,
+        max_partition_fetch_bytes: int = 1_048_576,
+        partition_assignment_strategy: Sequence[str] | None = None,
+        check_crcs: bool = True,
+        allow_auto_create_topics: bool = True,
+        default_api_timeout_ms: float = 60_000,
+        request_timeout_ms: float = 30_000,
+        connection_timeout_ms: float = 10_000,
+        retry_backoff_ms: float = 100,
+        retry_backoff_max_ms: float = 1_000,
+        metadata_max_age_ms: float = 300_000,
+    ) -> None:
+        """``enable_auto_commit`` defaults to on with a group and off without. Raises ConfigurationError."""
+        self._group_config = group_config(
+            group_id,
+            group_protocol=group_protocol,
+            group_instance_id=group_instance_id,
+            session_timeout_ms=session_timeout_ms,
+            heartbeat_interval_ms=heartbeat_interval_ms,
+            max_poll_interval_ms=max_poll_interval_ms,
+            strategies=partition_assignment_strategy,
+            remote_assignor=group_remote_assignor,
+            rack_id=client_rack or None,
+        )
+        fetch_config = FetchConfig(
+            min_bytes=fetch_min_bytes,
+            max_wait_ms=fetch_max_wait_ms,
+            max_bytes=fetch_max_bytes,
+            max_partition_bytes=max_partition_fetch_bytes,
+            isolation_level=one_of("isolation_level", isolation_level, ISOLATION_LEVELS),
+            check_crcs=check_crcs,
+            offset_reset=parse_offset_reset(auto_offset_reset),
+            rack_id=client_rack,
+        )
+        cluster = Cluster(
+            bootstrap_servers,
+            client_id=client_id,
+            request_timeout_ms=request_timeout_ms,
+            connection_timeout_ms=connection_timeout_ms,
+            retry_backoff_ms=retry_backoff_ms,
+            retry_backoff_max_ms=retry_backoff_max_ms,
+            metadata_max_age_ms=metadata_max_age_ms,
+        )
+        self._set_up(cluster, fetch_config, default_api_timeout_ms)
+        self._auto_commit_interval_ms = self._automatic(enable_auto_commit, auto_commit_interval_ms)
+        self._max_poll_records = max_poll_records
+        self._auto_create = allow_auto_create_topics
+        if topics:
+            self.subscribe(topics)
+
+    def _automatic(self, enabled: bool | None, interval_ms: int) -> int | None:
+        if enabled and self._group_config is None:
+            raise ConfigurationError("enable_auto_commit needs a group_id")
+        return interval_ms if self._group_config is not None and enabled is not False else None
+
+    def _set_up(self, cluster: Cluster, fetch_config: FetchConfig, timeout_ms: float) -> None:
+        """The parts that hold state, empty."""
+        subscription = Subscription()
+        isolation_level = fetch_config.isolation_level
+        positions = Positions(
+            cluster,
+            subscription,
+            offset_reset=fetch_config.offset_reset,
+            isolation_level=isolation_level,
+            timeout_ms=timeout_ms,
+        )
+        super().__init__(cluster, subscription, positions, isolation_level=isolation_level, timeout_ms=timeout_ms)
+        self._validation = EpochValidation(cluster, subscription, has_reset=fetch_config.offset_reset.kind != "none")
+        self._news = asyncio.Event()
+        self._fetcher = Fetcher(cluster, subscription, fetch_config, self._news.set)
+        self._handover = Handover(cluster, subscription, self._commit_before_handover)
+        self._group: Group | None = None
+        self._upkeep: asyncio.Task[None] | None = None
+        self._next_topic_check = 0.0
+        self._running = False
+
+    # Start and stop
+
+    async def start(self) -> None:
+        """Reaches the cluster; the group is joined by the first ``poll``. Raises NoBrokersAvailableError."""
+        try:
+            await self._cluster.start()
+        except BaseException:
+            await self._cluster.close()
+            raise
+        if self._group_config is not None:
+            self._group = Group(
+                self._cluster,
+                self._group_config,
+                self._news.set,
+                timeout_ms=self._timeout_ms,
+                auto_commit_interval_ms=self._auto_commit_interval_ms,
+            )
+        self._running = True
+
+    async def stop(self) -> None:
+        """Commits the positions (with auto commit), leaves the group and closes all connections."""
+        self._running = False
+        try:
+            if self._upkeep is not None:
+                self._upkeep.cancel()
+                await asyncio.gather(self._upkeep, return_exceptions=True)
+            await self._fetcher.close()
+            if self._group is not None:
+                await self._give_up(self._group)
+                await self._group.commits.finish()
+                await self._group.member.leave("the consumer is being closed")
+        finally:
+            await self._cluster.close()
+
+    async def _give_up(self, group: Group) -> None:
+        """All partitions, for good."""
+        if self._subscription.manual:
+            await self._commit_before_handover()
+        elif group.member.is_joined:
+            await self._handover.revoke(self._handover.owned)
+        else:
+            await self._handover.lose()
+
+    async def __aenter__(self) -> Self:
+        """Starts."""
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stops."""
+        await self.stop()
+
+    # What to read
+
+    def subscribe(self, topics: Iterable[str], listener: RebalanceListener | None = None) -> None:
+        """Reads the topics as a member of the group; replaces an earlier subscription. Raises ConfigurationError."""
+        names = [topics] if isinstance(topics, str) else list(topics)
+        if self._group_config is None:
+            raise ConfigurationError("subscribe() needs a group_id; without a group, assign() partitions")
+        changed = self._subscription.topics != frozenset(names)
+        self._subscription.subscribe(names)
+        self._cluster.wanted_topics = set(names)
+        if listener is not None:
+            self._handover.listener = listener
+        if self._group is not None and changed:
+            self._group.member.subscription_changed()
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Reads exactly these partitions; no group shares them. Raises ConfigurationError after ``subscribe``."""
+        chosen = [TopicPartition(*partition) for partition in partitions]
+        self._subscription.assign_manually(chosen)
+        self._cluster.wanted_topics = {partition.topic for partition in chosen}
+
+    async def unsubscribe(self) -> None:
+        """Gives up all topics and partitions; leaves the group."""
+        if self._group is not None and not self._subscription.manual:
+            await self._give_up(self._group)
+            await self._group.member.leave("the consumer unsubscribed from all topics")
+        self._subscription.unsubscribe()
+        self._cluster.wanted_topics = set()
+
+    @property
+    def has_group(self) -> bool:
+        """Whether it was made with a group_id."""
+        return self._group_config is not None
+
+    def subscription(self) -> set[str]:
+        """The subscribed topics."""
+        return set(self._subscription.topics)
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that the consumer reads now."""
+        return set(self._subscription.assigned)
+
+    def enforce_rebalance(self) -> None:
+        """The group shares out anew with the next ``poll`` (classic protocol). Raises ConfigurationError."""
+        self._started_group().member.enforce_rebalance()
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """No records of these partitions until ``resume``."""
+        for partition in partitions:
+            self._subscription.state(partition).paused = True
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Records of these partitions again."""
+        for partition in partitions:
+            self._subscription.state(partition).paused = False
+        self._news.set()
+
+    # Polling
+
+    async def poll(
+        self, timeout_ms: float = 500, max_records: int | None = None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The next records by partition; empty when none came within ``timeout_ms``.
+
+        Raises KafkaError (authorization, damaged data, a fenced static member), NoOffsetForPartitionError,
+        LogTruncationError, NoBrokersAvailableError when no broker could be reached while positions were needed; and
+        what a rebalance listener raises.
+        """
+        if not self._running:
+            raise ClosedError("the consumer is not running; use 'async with' or call start()")
+        if not self._subscription.topics and not self._subscription.manual:
+            raise ConfigurationError("poll() without topics or partitions: subscribe() or assign() first")
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_ms / 1000
+        limit = self._max_poll_records if max_records is None else max_records
+        while True:
+            self._news.clear()
+            await self._advance()
+            records = self._fetcher.collect(limit)
+            again_s = self._fetcher.send_fetches()
+            if records:
+                return records
+            now = loop.time()
+            if now >= deadline:
+                return {}
+            try:
+                async with asyncio.timeout_at(min(deadline, self._next_turn(now, again_s))):
+                    await self._news.wait()
+            except TimeoutError:
+                continue
+
+    def _next_turn(self, now: float, again_s: float | None) -> float:
+        """When poll has to look again although nothing came."""
+        turns = [now + 60.0 if again_s is None else now + max(again_s, 0.001)]
+        if self._upkeep is None and self._topics_missing():
+            turns.append(max(self._next_topic_check, now + 0.001))
+        if self._group is not None and (commit_at := self._group.commits.next_automatic) is not None:
+            turns.append(max(commit_at, now + 0.001))
+        return min(turns)
+
+    async def _advance(self) -> None:
+        """What is due: commits, partitions that change hands, and in the background metadata and positions."""
+        if self._group is not None:
+            self._group.member.polled()
+            self._group.commits.commit_if_due(self._subscription.consumed)
+            if not self._subscription.manual:
+                await self._group.member.advance(self._subscription.topics, self._handover)
+        if self._upkeep is not None and self._upkeep.done():
+            task, self._upkeep = self._upkeep, None
+            task.result()
+        if self._upkeep is None and self._needs_upkeep():
+            self._upkeep = asyncio.ensure_future(self._keep_up())
+            self._upkeep.add_done_callback(lambda _: self._news.set())
+
+    def _needs_upkeep(self) -> bool:
+        return bool(
+            self._cluster.is_stale
+            or self._subscription.without_position()
+            or self._validation.pending()
+            or (self._topics_missing() and asyncio.get_running_loop().time() >= self._next_topic_check)
+        )
+
+    def _topics_missing(self) -> bool:
+        known = self._cluster.metadata.topics
+        return any(name not in known or not known[name].partitions for name in self._subscription.topics)
+
+    async def _keep_up(self) -> None:
+        """Metadata, then positions, then what new leaders say to them."""
+        await self._refresh_metadata()
+        await self._positions.find(self._fetch_committed())
+        if self._validation.pending():
+            await self._validation.validate(self._positions.reset_timestamp())
+
+    async def _refresh_metadata(self) -> None:
+        if not self._cluster.is_stale and not self._topics_missing():
+            return
+        self._next_topic_check = asyncio.get_running_loop().time() + MISSING_TOPICS_CHECK_S
+        topics = self._subscription.topics
+        watched = self._group.member.watched_topics - topics if self._group is not None else frozenset()
+        try:
+            await self._cluster.refresh(self._subscription.topics, auto_create=self._auto_create)
+            if watched:
+                await self._cluster.refresh(watched)
+        except BrokerConnectionError:
+            if self._cluster.metadata.brokers:
+                await asyncio.sleep(self._cluster.backoff_s(0))
+                return
+            raise
+        if self._group is not None:
+            known = self._cluster.metadata.topics
+            counts = {t: len(known[t].partitions) if t in known else 0 for t in topics | watched}
+            if topics == self._subscription.topics:
+                self._group.member.metadata_changed(counts)
+
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        """One record after the other, for ever."""
+        return self._records()
+
+    async def _records(self) -> AsyncIterator[ConsumerRecord]:
+        while True:
+            for records in (await self.poll(max_records=1)).values():
+                for record in records:
+                    yield record
+
+    # Commits
+
+    async def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None) -> None:
+        """Commits the positions, or the offsets given (each the next one to read), after all earlier commits.
+
+        Raises ConfigurationError without a group; KafkaError: REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION,
+        UNKNOWN_MEMBER_ID and FENCED_INSTANCE_ID mean that the partitions may belong to others now.
+        """
+        group = self._started_group()
+        await group.commits.commit(self._subscription.consumed() if offsets is None else to_commit(offsets))
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> "asyncio.Task[None]":
+        """Commits in the background, in the order of the calls; tried once.
+
+        The task, and the callback if there is one, get what became of it: RetriableCommitError for what may pass.
+        Raises ConfigurationError without a group.
+        """
+        wanted = self._subscription.consumed() if offsets is None else to_commit(offsets)
+        return self._started_group().commits.commit_async(wanted, callback)
+
+    async def committed(self, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The group's committed offsets, without arguments of the assigned partitions; missing ones are left out."""
+        wanted = [TopicPartition(*partition) for partition in partitions] or list(self._subscription.assigned)
+        return await self._started_group().fetch_committed(wanted)
+
+    def group_metadata(self) -> GroupMetadata:
+        """Who the consumer is in its group: for a producer's ``send_offsets_to_transaction``."""
+        return self._started_group().metadata
+
+    def _fetch_committed(self) -> FetchCommitted | None:
+        return None if self._group is None else self._group.fetch_committed
+
+    async def _commit_before_handover(self) -> None:
+        if self._group is not None:
+            await self._group.commits.commit_before_handover(self._subscription.consumed)
+
+    def _started_group(self) -> Group:
+        if self._group is None:
+            raise ConfigurationError("only a started consumer with a group_id has a group and committed offsets")
+        return self._group

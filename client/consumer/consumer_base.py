@@ -1,0 +1,125 @@
+"""What a consumer can do with partitions without a group: where it reads, where logs begin and end, metadata.
+
+Owns: positions and what is looked up for the user. Never does: records, groups (``consumer.py``). Source:
+``org.apache.kafka.clients.consumer.Consumer``.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ..cluster.cluster import Cluster
+from ..cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, list_offsets
+from ..errors import ConfigurationError, NoOffsetForPartitionError
+from ..group.subscription import Subscription
+from ..types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from .positions import FetchCommitted, Positions
+
+
+class ConsumerBase:
+    """The part of the consumer that knows partitions, positions and logs."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        subscription: Subscription,
+        positions: Positions,
+        *,
+        isolation_level: int,
+        timeout_ms: float,
+    ) -> None:
+        """The consumer's own parts."""
+        self._cluster = cluster
+        self._subscription = subscription
+        self._positions = positions
+        self._isolation_level = isolation_level
+        self._timeout_ms = timeout_ms
+
+    def _fetch_committed(self) -> FetchCommitted | None:
+        """How committed offsets are looked up; None without a group."""
+        return None
+
+    # Positions
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """The next poll reads the partition from ``offset``. Raises ConfigurationError when it is not assigned.
+
+        An offset with the leader epoch of the record before it is validated first (KIP-320).
+        """
+        number, epoch = (offset, -1) if isinstance(offset, int) else (offset.offset, offset.leader_epoch)
+        if number < 0:
+            raise ConfigurationError(f"offset {number} is negative; seek_to_beginning() and seek_to_end() are calls")
+        self._subscription.seek(TopicPartition(*partition), number, epoch)
+
+    async def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        """The next poll reads from the log start offset; without arguments of all assigned partitions."""
+        await self._seek(partitions, EARLIEST_TIMESTAMP)
+
+    async def seek_to_end(self, *partitions: TopicPartition) -> None:
+        """The next poll reads from the end (with read_committed the last stable offset)."""
+        await self._seek(partitions, LATEST_TIMESTAMP)
+
+    async def _seek(self, partitions: Sequence[TopicPartition], timestamp: int) -> None:
+        for partition in partitions or list(self._subscription.assigned):
+            self._subscription.reset(TopicPartition(*partition), timestamp)
+        await self._positions.reset()
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """The positions of the assigned partitions that have one."""
+        return {p: s.position for p, s in self._subscription.assigned.items() if s.position is not None}
+
+    async def position(self, partition: TopicPartition) -> int:
+        """The offset of the next record. Raises ConfigurationError when the partition is not assigned."""
+        state = self._subscription.state(TopicPartition(*partition))
+        if state.position is None:
+            await self._positions.find(self._fetch_committed())
+        if state.position is None:
+            raise NoOffsetForPartitionError(f"{partition} has no position yet")
+        return state.position
+
+    def paused(self) -> set[TopicPartition]:
+        """The paused partitions."""
+        return {partition for partition, state in self._subscription.assigned.items() if state.paused}
+
+    def lag(self, partition: TopicPartition) -> int | None:
+        """Records between the position and the end as the last fetch saw it; None before the first one."""
+        state = self._subscription.state(TopicPartition(*partition))
+        end = state.last_stable_offset if self._isolation_level else state.high_watermark
+        return None if end < 0 or state.position is None else max(0, end - state.position)
+
+    # Offsets of the log, metadata
+
+    async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The log start offset of each partition. Raises KafkaError."""
+        return await self._offsets(dict.fromkeys(partitions, EARLIEST_TIMESTAMP))
+
+    async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The high watermark of each partition (with read_committed the last stable offset). Raises KafkaError."""
+        return await self._offsets(dict.fromkeys(partitions, LATEST_TIMESTAMP))
+
+    async def _offsets(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        found = await list_offsets(
+            self._cluster, timestamps, isolation_level=self._isolation_level, timeout_ms=self._timeout_ms
+        )
+        return {partition: offset.offset for partition, offset in found.items()}
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after each timestamp (ms); None where no record is that late. Raises KafkaError."""
+        found = await list_offsets(
+            self._cluster, timestamps, isolation_level=self._isolation_level, timeout_ms=self._timeout_ms
+        )
+        return {partition: offset if offset.offset >= 0 else None for partition, offset in found.items()}
+
+    async def partitions_for_topic(self, topic: str) -> list[int]:
+        """The partitions of a topic; none when it does not exist."""
+        try:
+            return list((await self._cluster.topic(topic, timeout_ms=0)).partitions)
+        except KafkaError as error:
+            if error.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                return []
+            raise
+
+    async def topics(self) -> set[str]:
+        """The names of all topics, internal ones too."""
+        return {topic.name for topic in await self._cluster.list_topics()}

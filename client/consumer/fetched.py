@@ -1,0 +1,106 @@
+"""The records of one partition in one Fetch response, decoded as they are asked for.
+
+Owns: which batches and records a consumer sees: nothing before its position, no control records, with read_committed
+no record of an aborted transaction. Never does: I/O. Invariant: ``next_offset`` only grows; behind a compacted batch it
+is the batch's end, so that gaps never stop a consumer. Source: ``consumer.internals.CompletedFetch``.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from ...protocol.errors import KafkaError
+from ...protocol.records.batch import BatchHeader, Buffer, check_crc, iterate_headers
+from ...protocol.records.control import ControlRecordType, control_record_type
+from ...protocol.records.record import iterate_records
+from ..types import ConsumerRecord, TopicPartition
+
+
+class FetchedPartition:
+    """What one Fetch response brought for one partition."""
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        fetch_offset: int,
+        records: Buffer,
+        *,
+        aborted_transactions: Sequence[tuple[int, int]] | None,
+        check_crcs: bool,
+    ) -> None:
+        """``aborted_transactions``: (producer id, first offset) pairs with read_committed, None without."""
+        self.partition = partition
+        self.next_offset = fetch_offset
+        """The offset of the next record that ``take`` gives, or what was reached without finding one."""
+        self.expected_position = fetch_offset
+        """Where the consumer has to stand for these records to be its next ones."""
+        self._aborted: deque[tuple[int, int]] | None = None
+        if aborted_transactions is not None:
+            self._aborted = deque(sorted(aborted_transactions, key=lambda transaction: transaction[1]))
+        self._aborting: set[int] = set()
+        self._check_crcs = check_crcs
+        self._buffer = records
+        self._records = self._decode()
+        self._error: KafkaError | None = None
+        self._ahead = self._next()
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether ``take`` would give nothing more."""
+        return self._ahead is None and self._error is None
+
+    def take(self, max_records: int) -> list[ConsumerRecord]:
+        """The next records, at most ``max_records``. Raises KafkaError where the data is damaged."""
+        if self._ahead is None and self._error is not None:
+            raise self._error
+        taken: list[ConsumerRecord] = []
+        while self._ahead is not None and len(taken) < max_records:
+            record = self._ahead
+            taken.append(record)
+            self.next_offset = record.offset + 1
+            self._ahead = self._next()
+        self.expected_position = self.next_offset
+        return taken
+
+    def _next(self) -> ConsumerRecord | None:
+        try:
+            return next(self._records, None)
+        except KafkaError as error:
+            self._error = error
+            return None
+
+    def _decode(self) -> Iterator[ConsumerRecord]:
+        topic, partition = self.partition
+        for position, header in iterate_headers(self._buffer):
+            if header.last_offset < self.next_offset:
+                continue
+            if self._check_crcs:
+                check_crc(self._buffer, position, header)
+            if not self._is_hidden(position, header):
+                timestamp_type = 1 if header.is_log_append_time else 0
+                for record in iterate_records(self._buffer, header, position):
+                    if record.offset >= self.next_offset:
+                        yield ConsumerRecord(
+                            topic,
+                            partition,
+                            record.offset,
+                            record.timestamp,
+                            timestamp_type,
+                            record.key,
+                            record.value,
+                            record.headers,
+                            header.partition_leader_epoch,
+                        )
+            self.next_offset = max(self.next_offset, header.next_offset)
+
+    def _is_hidden(self, position: int, header: BatchHeader) -> bool:
+        """Whether the batch's records are not for the user: control batches, aborted transactions."""
+        if self._aborted is not None and header.has_producer_id:
+            while self._aborted and self._aborted[0][1] <= header.last_offset:
+                self._aborting.add(self._aborted.popleft()[0])
+            if header.is_control:
+                for record in iterate_records(self._buffer, header, position):
+                    if control_record_type(record.key) == ControlRecordType.ABORT:
+                        self._aborting.discard(header.producer_id)
+            elif header.is_transactional and header.producer_id in self._aborting:
+                return True
+        return header.is_control

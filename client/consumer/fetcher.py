@@ -1,0 +1,276 @@
+"""Fetching: one request in flight to each leader, answers kept until ``poll`` takes their records.
+
+Owns: the Fetch requests in flight and the records fetched but not taken. Never does: group membership, resets by itself
+(it says in the subscription that a partition needs one). Invariant: records are given out only when the partition is
+still assigned and stands where the fetch began; a seek drops what was fetched for another position. No fetch sessions:
+each request names its partitions (session id 0, epoch -1). Source: ``consumer.internals.Fetcher``, ``FetchCollector``.
+"""
+
+import asyncio
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.fetch import FetchRequest, FetchResponse
+from ..cluster.cluster import Cluster
+from ..cluster.metadata import ZERO_TOPIC_ID
+from ..errors import ClientError, NoOffsetForPartitionError, broker_error
+from ..group.subscription import PartitionState, Subscription
+from ..types import ConsumerRecord, TopicPartition
+from .fetched import FetchedPartition
+from .offset_reset import OffsetReset
+
+TOPIC_IDS_SINCE = 13
+FETCH_PURPOSE = "fetch"
+LOOK_FOR_LEADER = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+
+
+class FetchConfig(NamedTuple):
+    """The part of the consumer's configuration that concerns fetching; bytes and ms."""
+
+    min_bytes: int
+    max_wait_ms: int
+    max_bytes: int
+    max_partition_bytes: int
+    isolation_level: int
+    check_crcs: bool
+    offset_reset: OffsetReset
+    rack_id: str = ""
+
+
+class Fetcher:
+    """Fetches for the assigned partitions that have a position and no records waiting."""
+
+    def __init__(
+        self, cluster: Cluster, subscription: Subscription, config: FetchConfig, arrived: Callable[[], None]
+    ) -> None:
+        """``arrived`` is called when records or an error came."""
+        self._cluster = cluster
+        self._subscription = subscription
+        self._config = config
+        self._arrived = arrived
+        self._in_flight: dict[int, asyncio.Task[None]] = {}
+        self._fetching: set[TopicPartition] = set()
+        self._fetched: deque[FetchedPartition] = deque()
+        self._error: Exception | None = None
+
+    async def close(self) -> None:
+        """Stops fetching."""
+        tasks = list(self._in_flight.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # Sending
+
+    def send_fetches(self) -> float | None:
+        """Sends a Fetch to each leader that has none in flight; in how many seconds to try again, if by time."""
+        now = asyncio.get_running_loop().time()
+        waiting = {fetched.partition for fetched in self._fetched}
+        by_leader: dict[int, list[TopicPartition]] = defaultdict(list)
+        again: float | None = None
+        for partition, state in self._subscription.assigned.items():
+            if state.position is None or state.paused or partition in waiting or partition in self._fetching:
+                continue
+            if state.not_before > now:
+                again = min(again or state.not_before, state.not_before)
+                continue
+            leader = self._cluster.metadata.leader(*partition)
+            if leader is None:
+                self._spawn(-1 - len(self._in_flight), [partition], self._find_leader(partition))
+            elif not state.needs_validation(leader):
+                by_leader[leader.leader].append(partition)
+        for leader_id, partitions in by_leader.items():
+            if leader_id not in self._in_flight:
+                self._spawn(leader_id, partitions, self._fetch(leader_id, partitions))
+        return None if again is None else again - now
+
+    def _spawn(self, key: int, partitions: list[TopicPartition], work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._in_flight[key] = task
+        self._fetching.update(partitions)
+
+        def done(_: "asyncio.Task[None]") -> None:
+            del self._in_flight[key]
+            self._fetching.difference_update(partitions)
+            if not task.cancelled() and (failure := task.exception()) is not None:
+                self._error = self._error or failure if isinstance(failure, Exception) else self._error
+            self._arrived()
+
+        task.add_done_callback(done)
+
+    async def _find_leader(self, partition: TopicPartition) -> None:
+        try:
+            await self._cluster.refresh([partition.topic])
+        except (ClientError, KafkaError):
+            await asyncio.sleep(self._cluster.backoff_s(0))
+            return
+        if self._cluster.metadata.leader(*partition) is None:
+            await asyncio.sleep(self._cluster.backoff_s(0))
+
+    async def _fetch(self, leader_id: int, partitions: list[TopicPartition]) -> None:
+        try:
+            connection = await self._cluster.connection(leader_id, FETCH_PURPOSE)
+            positions = {p: s.position for p in partitions if (s := self._subscription.assigned.get(p)) is not None}
+            offsets = {p: position for p, position in positions.items() if position is not None}
+            if not offsets:
+                return
+            request, names = self._request(offsets)
+            max_version = None if all(topic_id != ZERO_TOPIC_ID for topic_id in names) else TOPIC_IDS_SINCE - 1
+            response = await connection.call(request, FetchResponse, max_version=max_version)
+        except (ClientError, KafkaError):
+            await asyncio.sleep(self._cluster.backoff_s(0))
+            await self._refresh(partitions)
+            return
+        if response.error_code:
+            # Only sessions have errors of this kind, and those that a newer request cures.
+            await asyncio.sleep(self._cluster.backoff_s(0))
+            return
+        look_for_leader = []
+        for topic in response.responses:
+            name = topic.topic or names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                partition = TopicPartition(name, data.partition_index)
+                if partition in offsets and self._take(partition, offsets[partition], data):
+                    look_for_leader.append(partition)
+        if look_for_leader:
+            await self._refresh(look_for_leader)
+
+    async def _refresh(self, partitions: list[TopicPartition]) -> None:
+        try:
+            await self._cluster.refresh({partition.topic for partition in partitions})
+        except (ClientError, KafkaError):
+            await asyncio.sleep(self._cluster.backoff_s(1))
+
+    def _request(self, offsets: dict[TopicPartition, int]) -> tuple[FetchRequest, dict[bytes, str]]:
+        """The request, and the names of the topic ids in it."""
+        config = self._config
+        topics: dict[str, list[FetchRequest.FetchPartition]] = defaultdict(list)
+        for partition, offset in offsets.items():
+            leader = self._cluster.metadata.leader(*partition)
+            topics[partition.topic].append(
+                FetchRequest.FetchPartition(
+                    partition=partition.partition,
+                    current_leader_epoch=leader.leader_epoch if leader is not None else -1,
+                    fetch_offset=offset,
+                    partition_max_bytes=config.max_partition_bytes,
+                )
+            )
+        known = self._cluster.metadata.topics
+        ids = {name: known[name].topic_id if name in known else ZERO_TOPIC_ID for name in topics}
+        request = FetchRequest(
+            max_wait_ms=config.max_wait_ms,
+            min_bytes=config.min_bytes,
+            max_bytes=config.max_bytes,
+            isolation_level=config.isolation_level,
+            rack_id=config.rack_id,
+            session_id=0,
+            session_epoch=-1,
+            topics=[
+                FetchRequest.FetchTopic(topic=name, topic_id=ids[name], partitions=parts)
+                for name, parts in topics.items()
+            ],
+        )
+        return request, {topic_id: name for name, topic_id in ids.items()}
+
+    # Answers
+
+    def _take(self, partition: TopicPartition, offset: int, data: FetchResponse.PartitionData) -> bool:
+        """Keeps what came for one partition; True when its leader has to be looked for."""
+        state = self._subscription.assigned.get(partition)
+        if state is None or state.position != offset:
+            return False
+        if data.error_code:
+            return self._refused(partition, state, offset, data)
+        state.high_watermark = data.high_watermark
+        state.last_stable_offset = data.last_stable_offset
+        state.log_start_offset = data.log_start_offset
+        if data.records is not None and len(data.records):
+            aborted = [
+                (transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()
+            ]
+            fetched = FetchedPartition(
+                partition,
+                offset,
+                data.records,
+                aborted_transactions=aborted if self._config.isolation_level else None,
+                check_crcs=self._config.check_crcs,
+            )
+            if fetched.is_drained:
+                state.position = fetched.next_offset  # control records or aborted ones only
+            else:
+                self._fetched.append(fetched)
+        return False
+
+    def _refused(
+        self, partition: TopicPartition, state: PartitionState, offset: int, data: FetchResponse.PartitionData
+    ) -> bool:
+        error = broker_error(data.error_code, f"fetching {partition} at offset {offset}")
+        if error.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            timestamp = self._config.offset_reset.timestamp(int(time.time() * 1000))
+            if timestamp is None:
+                self._error = NoOffsetForPartitionError(
+                    f"offset {offset} of {partition} is not in the log, and auto_offset_reset is none; seek() elsewhere"
+                )
+            else:
+                self._subscription.reset(partition, timestamp)
+            return False
+        if error.error_code in LOOK_FOR_LEADER or error.error_code.retriable:
+            state.not_before = asyncio.get_running_loop().time() + self._cluster.backoff_s(0)
+            return True
+        self._error = error
+        return False
+
+    def collect(self, max_records: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Takes up to ``max_records`` of what was fetched and moves the positions.
+
+        Raises what a fetch or decoding brought: KafkaError, NoOffsetForPartitionError, ProtocolError.
+        """
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        collected: dict[TopicPartition, list[ConsumerRecord]] = {}
+        paused: list[FetchedPartition] = []
+        left = max_records
+        while self._fetched and left > 0:
+            fetched = self._fetched[0]
+            state = self._subscription.assigned.get(fetched.partition)
+            if state is None or state.position != fetched.expected_position:
+                self._fetched.popleft()
+                continue
+            if state.paused:
+                paused.append(self._fetched.popleft())
+                continue
+            try:
+                records = fetched.take(left)
+            except KafkaError as error:
+                self._fetched.popleft()
+                if not collected:
+                    raise
+                self._error = error
+                break
+            state.position = fetched.next_offset
+            if records:
+                state.leader_epoch = records[-1].leader_epoch
+                collected.setdefault(fetched.partition, []).extend(records)
+                left -= len(records)
+            if fetched.is_drained:
+                self._fetched.popleft()
+        self._fetched.extend(paused)
+        return collected

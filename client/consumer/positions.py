@@ -1,0 +1,94 @@
+"""Where a consumer starts: the committed offset of each partition, else what ``auto_offset_reset`` says.
+
+Owns: nothing; it fills in the subscription's positions. Never overwrites a position that a seek set meanwhile. Source:
+``consumer.internals.OffsetFetcher`` and ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..cluster.cluster import Cluster
+from ..cluster.list_offsets import LATEST_TIMESTAMP, list_offsets
+from ..errors import NoOffsetForPartitionError
+from ..group.subscription import Subscription
+from ..types import OffsetAndMetadata, TopicPartition
+from .offset_reset import OffsetReset
+
+FetchCommitted = Callable[[Sequence[TopicPartition]], Awaitable[dict[TopicPartition, OffsetAndMetadata]]]
+"""The group's committed offsets of partitions; those without one are left out."""
+
+
+class Positions:
+    """Finds positions for one consumer."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        subscription: Subscription,
+        *,
+        offset_reset: OffsetReset,
+        isolation_level: int,
+        timeout_ms: float,
+    ) -> None:
+        """``offset_reset`` none: missing positions are errors."""
+        self._cluster = cluster
+        self._subscription = subscription
+        self._offset_reset = offset_reset
+        self._isolation_level = isolation_level
+        self._timeout_ms = timeout_ms
+
+    def reset_timestamp(self) -> int | None:
+        """What ListOffsets is asked for now by a reset; None where there is none."""
+        return self._offset_reset.timestamp(int(time.time() * 1000))
+
+    async def find(self, committed: FetchCommitted | None) -> None:
+        """Gives each assigned partition a position; ``committed`` None without a group.
+
+        Raises NoOffsetForPartitionError, KafkaError.
+        """
+        assigned = self._subscription.assigned
+        fresh = {
+            partition: assigned[partition]
+            for partition in self._subscription.without_position()
+            if assigned[partition].reset_to is None
+        }
+        if fresh and committed is not None:
+            for partition, offset in (await committed(list(fresh))).items():
+                state = fresh[partition]
+                if state.position is None and state.reset_to is None:
+                    state.position, state.leader_epoch = offset.offset, offset.leader_epoch
+        for partition, state in fresh.items():
+            gone = self._subscription.assigned.get(partition) is not state
+            if not gone and state.position is None and state.reset_to is None:
+                timestamp = self.reset_timestamp()
+                if timestamp is None:
+                    raise NoOffsetForPartitionError(
+                        f"no committed offset for {partition}, and auto_offset_reset is none; commit or seek() first"
+                    )
+                state.reset_to = timestamp
+        await self.reset()
+
+    async def reset(self) -> None:
+        """Looks up the offsets of partitions that wait for a reset. Raises KafkaError."""
+        waiting = {
+            partition: (state, state.reset_to)
+            for partition, state in self._subscription.assigned.items()
+            if state.position is None and state.reset_to is not None
+        }
+        if not waiting:
+            return
+        found = await self._list({partition: timestamp for partition, (_, timestamp) in waiting.items()})
+        late = [partition for partition, offset in found.items() if offset < 0]
+        if late:  # by duration, and no record is that young: from the end on
+            found |= await self._list(dict.fromkeys(late, LATEST_TIMESTAMP))
+        for partition, offset in found.items():
+            state, timestamp = waiting[partition]
+            still = self._subscription.assigned.get(partition) is state
+            if still and state.position is None and state.reset_to == timestamp:
+                self._subscription.seek(partition, offset)
+
+    async def _list(self, timestamps: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        found = await list_offsets(
+            self._cluster, timestamps, isolation_level=self._isolation_level, timeout_ms=self._timeout_ms
+        )
+        return {partition: offset.offset for partition, offset in found.items()}

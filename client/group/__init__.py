@@ -1,0 +1,1 @@
+"""Membership of a group: both protocols, assignment, committed offsets. Kafka: ``AbstractCoordinator``."""

@@ -1,0 +1,126 @@
+"""What members own before a sticky assignment, as far as it can be believed, and the bytes they say it with.
+
+Pure. Invariant: of two members that claim a partition the one of the newer generation has it; of the same generation,
+neither. Source: ``AbstractStickyAssignor.allSubscriptionsEqual``, ``StickyAssignor`` and ``CooperativeStickyAssignor``
+(user data: ``previous_assignment`` and ``generation``; ``generation`` alone), KIP-54, KIP-341, KIP-792.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ....protocol.java_hash import in_hash_map_order
+from ...types import TopicPartition, partitions_by_topic
+from .subscriptions import NO_GENERATION, Assignment, MemberSubscription, TopicPartitions
+
+
+class Owned(NamedTuple):
+    """What one member says it owned; ``generation`` None when it said no generation."""
+
+    partitions: list[TopicPartition]
+    generation: int | None
+
+
+def encode_previous_assignment(partitions: Iterable[TopicPartition], generation: int) -> bytes:
+    """The user data of ``sticky``: the member's last assignment and its generation (version 1)."""
+    topics = partitions_by_topic(partitions)
+    data = [struct.pack(">i", len(topics))]
+    for topic, numbers in topics.items():
+        name = topic.encode()
+        data.append(struct.pack(f">h{len(name)}si{len(numbers)}i", len(name), name, len(numbers), *numbers))
+    return b"".join([*data, struct.pack(">i", generation)])
+
+
+def decode_previous_assignment(data: bytes | None) -> Owned:
+    """The user data of ``sticky``, version 1 or 0; what cannot be read is as if nothing had been owned."""
+    if not data:
+        return Owned([], None)
+    partitions: list[TopicPartition] = []
+    try:
+        (topics,) = struct.unpack_from(">i", data)
+        position = 4
+        for _ in range(topics):
+            (length,) = struct.unpack_from(">h", data, position)
+            name, count = struct.unpack_from(f">{length}si", data, position + 2)
+            position += 2 + length + 4
+            numbers = struct.unpack_from(f">{count}i", data, position)
+            position += 4 * count
+            partitions += [TopicPartition(name.decode(), number) for number in numbers]
+    except (struct.error, UnicodeDecodeError):
+        return Owned([], NO_GENERATION)
+    generation = struct.unpack_from(">i", data, position)[0] if len(data) >= position + 4 else None
+    return Owned(partitions, generation)
+
+
+def encode_generation(generation: int) -> bytes:
+    """The user data of ``cooperative-sticky``: the generation of the member's last assignment."""
+    return struct.pack(">i", generation)
+
+
+def owned_by_user_data(member: MemberSubscription) -> Owned:
+    """``sticky``: members gave up everything before they joined, so that only the user data tells."""
+    return decode_previous_assignment(member.user_data)
+
+
+def owned_by_subscription(member: MemberSubscription) -> Owned:
+    """``cooperative-sticky``: the subscription's owned partitions; before its version 2 the generation as user data."""
+    if member.generation_id >= 0:
+        return Owned(member.owned_partitions, member.generation_id)
+    generation: int | None = None
+    if member.user_data is not None:
+        generation = struct.unpack_from(">i", member.user_data)[0] if len(member.user_data) >= 4 else NO_GENERATION
+    return Owned(member.owned_partitions, generation)
+
+
+class Claims:
+    """All members' claims, judged."""
+
+    def __init__(
+        self, members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, Owned]
+    ) -> None:
+        """Walks through the members as Java does, since the first of two claims may decide."""
+        self.order = in_hash_map_order(members)
+        self.kept: Assignment = {member_id: [] for member_id in self.order}
+        """What each member owned and nobody disputes; partitions that do not exist any more are left out."""
+        self.disputed: set[TopicPartition] = set()
+        """Claimed by two members of one generation."""
+        owner_of: dict[TopicPartition, str] = {}
+        for member_id in self.order:
+            generation = _or_none(owned[member_id].generation)
+            for partition in owned[member_id].partitions:
+                if not 0 <= partition.partition < topics.counts.get(partition.topic, 0):
+                    continue
+                other = owner_of.get(partition)
+                if other is None:
+                    self.kept[member_id].append(partition)
+                    owner_of[partition] = member_id
+                    continue
+                # Kafka compares with the generation that the subscription itself names, whatever the user data say.
+                others_generation = max(members[other].generation_id, NO_GENERATION)
+                if generation < others_generation:
+                    continue
+                if partition in self.kept[other]:
+                    self.kept[other].remove(partition)
+                if generation == others_generation:
+                    self.disputed.add(partition)
+                else:
+                    self.kept[member_id].append(partition)
+                owner_of[partition] = member_id
+
+    @staticmethod
+    def earlier_owners(owned: Mapping[str, Owned], order: Iterable[str]) -> dict[TopicPartition, str]:
+        """Who had each partition in the newest of the generations before the last one."""
+        last = max((_or_none(one.generation) for one in owned.values()), default=NO_GENERATION)
+        found: dict[TopicPartition, tuple[str, int]] = {}
+        for member_id in order:
+            generation = _or_none(owned[member_id].generation)
+            if generation >= last:
+                continue
+            for partition in owned[member_id].partitions:
+                if partition not in found or generation > found[partition][1]:
+                    found[partition] = (member_id, generation)
+        return {partition: member_id for partition, (member_id, _) in found.items()}
+
+
+def _or_none(generation: int | None) -> int:
+    return NO_GENERATION if generation is None else generation

@@ -1,0 +1,170 @@
+"""Sticky assignment where members subscribe to different topics: as balanced as subscriptions allow, few moves.
+
+Pure. Invariant: a partition is only ever with a member that subscribes to its topic. Source:
+``AbstractStickyAssignor.GeneralAssignmentBuilder``; the check for balance looks at each topic's most loaded owner
+instead of at each partition, with the same outcome.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Mapping
+
+from ...types import TopicPartition
+from .sticky_movements import Movements
+from .sticky_racks import Racks
+from .subscriptions import Assignment, MemberSubscription, TopicPartitions
+
+
+class UnequalSubscriptions:
+    """One assignment; ``build`` makes it."""
+
+    def __init__(
+        self,
+        members: Mapping[str, MemberSubscription],
+        owned: Mapping[str, list[TopicPartition]],
+        earlier_owners: Mapping[TopicPartition, str],
+        topics: TopicPartitions,
+        racks: Racks,
+    ) -> None:
+        """``owned`` in Java's order of the members; ``earlier_owners`` from generations before the last one."""
+        self._racks = racks
+        self._topics = topics
+        self._earlier_owners = earlier_owners
+        subscribed = {topic for member in members.values() for topic in member.topics}
+        self._counts = {topic: topics.counts[topic] for topic in subscribed if topics.counts.get(topic, 0) > 0}
+        self._wanted = {m: [t for t in members[m].topics if t in self._counts] for m in owned}
+        self._subscribers: dict[str, list[str]] = {topic: [] for topic in self._counts}
+        for member_id, wanted in self._wanted.items():
+            for topic in wanted:
+                self._subscribers[topic].append(member_id)
+        self._must_revoke = False
+        self._assignment: Assignment = {}
+        for member_id, partitions in owned.items():
+            self._assignment[member_id] = [p for p in partitions if self._may_keep(member_id, p)]
+        self._owner = {partition: m for m, partitions in self._assignment.items() for partition in partitions}
+        self._sorted: list[tuple[int, str]] = []
+
+    def _may_keep(self, member_id: str, partition: TopicPartition) -> bool:
+        if partition.topic in self._wanted[member_id] and not self._racks.mismatch(member_id, partition):
+            return True
+        self._must_revoke = self._must_revoke or partition.topic in self._counts
+        return False
+
+    def build(self) -> Assignment:
+        """The assignment."""
+        in_order = sorted(self._counts, key=lambda topic: (len(self._subscribers[topic]), topic))
+        partitions = [partition for topic in in_order for partition in self._topics.of(topic)]
+        unassigned = [partition for partition in partitions if partition not in self._owner]
+        self._sorted = sorted((len(owned), member_id) for member_id, owned in self._assignment.items())
+        initializing = self._sorted[-1][0] == 0
+        left = unassigned
+        if self._racks.in_use:
+            left = [partition for partition in unassigned if not self._assign(partition, near=True)]
+        for partition in left:
+            self._assign(partition, near=False)
+        self._balance(
+            [partition for partition in unassigned if len(self._subscribers[partition.topic]) > 1],
+            [partition for partition in partitions if len(self._subscribers[partition.topic]) > 1],
+            initializing,
+        )
+        return self._assignment
+
+    def _assign(self, partition: TopicPartition, *, near: bool) -> bool:
+        """To the least loaded member that subscribes (and is near); whether there was one."""
+        for _, member_id in self._sorted:
+            if partition.topic in self._wanted[member_id] and not (near and self._racks.mismatch(member_id, partition)):
+                self._take_out(member_id)
+                self._assignment[member_id].append(partition)
+                self._owner[partition] = member_id
+                self._put_in(member_id)
+                return True
+        return False
+
+    def _balance(self, unassigned: list[TopicPartition], movable: list[TopicPartition], initializing: bool) -> None:
+        fixed = {member_id: owned for member_id, owned in self._assignment.items() if self._is_fixed(member_id, owned)}
+        for member_id in fixed:
+            self._take_out(member_id)
+            del self._assignment[member_id]
+        before = {member_id: list(owned) for member_id, owned in self._assignment.items()}
+        movements = Movements()
+        if not self._must_revoke:
+            self._reassign(unassigned, movements)
+        moved = self._reassign(movable, movements)
+        if moved and not initializing and _imbalance(self._assignment) >= _imbalance(before):
+            self._assignment = before
+        self._assignment.update(fixed)
+
+    def _is_fixed(self, member_id: str, owned: list[TopicPartition]) -> bool:
+        """Whether the member has all it could get, and nobody else could have any of it."""
+        possible = sum(self._counts[topic] for topic in self._wanted[member_id])
+        return len(owned) >= possible and all(len(self._subscribers[p.topic]) < 2 for p in owned)
+
+    def _reassign(self, partitions: list[TopicPartition], movements: Movements) -> bool:
+        """Moves partitions until nothing helps any more; whether any moved."""
+        moved = False
+        again = True
+        while again:
+            again = False
+            for partition in partitions:
+                if self._is_balanced():
+                    break
+                taker = self._better_owner(partition)
+                if taker is not None:
+                    self._move(partition, taker, movements)
+                    moved = again = True
+        return moved
+
+    def _is_balanced(self) -> bool:
+        least, most = self._sorted[0][0], self._sorted[-1][0]
+        if least >= most - 1:
+            return True
+        loads = dict.fromkeys(self._counts, 0)
+        for owned in self._assignment.values():
+            for partition in owned:
+                loads[partition.topic] = max(loads[partition.topic], len(owned))
+        for load, member_id in self._sorted:
+            wanted = self._wanted[member_id]
+            if load != sum(self._counts[topic] for topic in wanted) and any(load + 1 < loads[t] for t in wanted):
+                return False
+        return True
+
+    def _better_owner(self, partition: TopicPartition) -> str | None:
+        load = len(self._assignment[self._owner[partition]])
+        earlier = self._earlier_owners.get(partition)
+        if (
+            earlier in self._assignment
+            and partition.topic in self._wanted[earlier]  # Kafka does not ask
+            and load > len(self._assignment[earlier]) + 1
+        ):
+            return earlier
+        if any(load > len(self._assignment[other]) + 1 for other in self._subscribers[partition.topic]):
+            return next(m for _, m in self._sorted if partition.topic in self._wanted[m])
+        return None
+
+    def _move(self, partition: TopicPartition, taker: str, movements: Movements) -> None:
+        partition = movements.better(partition, self._owner[partition], taker)
+        giver = self._owner[partition]
+        self._take_out(giver)
+        if taker != giver:
+            self._take_out(taker)
+        movements.moved(partition, giver, taker)
+        self._assignment[giver].remove(partition)
+        self._assignment[taker].append(partition)
+        self._owner[partition] = taker
+        self._put_in(giver)
+        if taker != giver:
+            self._put_in(taker)
+
+    def _take_out(self, member_id: str) -> None:
+        entry = (len(self._assignment[member_id]), member_id)
+        place = bisect_left(self._sorted, entry)
+        assert self._sorted[place] == entry
+        del self._sorted[place]
+
+    def _put_in(self, member_id: str) -> None:
+        insort(self._sorted, (len(self._assignment[member_id]), member_id))
+
+
+def _imbalance(assignment: Assignment) -> int:
+    """The sum of the differences of all pairs of members' loads."""
+    loads = sorted(len(owned) for owned in assignment.values())
+    return sum(load * (2 * place - len(loads) + 1) for place, load in enumerate(loads))

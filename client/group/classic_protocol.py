@@ -1,0 +1,137 @@
+"""The consumer's part of the classic group protocol: what goes into JoinGroup and SyncGroup as opaque bytes.
+
+Pure. Subscriptions and assignments are ``ConsumerProtocolSubscription`` and ``ConsumerProtocolAssignment`` behind an
+int16 version, as ``org.apache.kafka.clients.consumer.internals.ConsumerProtocol`` writes them: topics sorted, a version
+newer than ours read as ours.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ...protocol.codec import decode, encode
+from ...protocol.errors import ErrorCode, ProtocolError
+from ...protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
+from ..errors import broker_error
+from ..types import TopicPartition, partitions_by_topic
+
+if TYPE_CHECKING:
+    from .assignors.subscriptions import MemberSubscription, TopicPartitions
+
+PROTOCOL_TYPE = "consumer"
+
+
+def encode_subscription(
+    topics: Iterable[str],
+    owned: Iterable[TopicPartition] = (),
+    generation_id: int = -1,
+    rack_id: str | None = None,
+    user_data: bytes | None = None,
+) -> bytes:
+    """The metadata of a JoinGroup protocol."""
+    version = ConsumerProtocolSubscription.VERSIONS[1]
+    subscription = ConsumerProtocolSubscription(
+        topics=sorted(topics),
+        owned_partitions=[
+            ConsumerProtocolSubscription.TopicPartition(topic=topic, partitions=numbers)
+            for topic, numbers in partitions_by_topic(sorted(owned)).items()
+        ],
+        generation_id=generation_id,
+        rack_id=rack_id,
+        user_data=user_data,
+    )
+    return version.to_bytes(2, "big") + encode(subscription, version)
+
+
+def decode_subscription(data: bytes, group_instance_id: str | None = None) -> "MemberSubscription":
+    """What another member subscribes to. Raises ProtocolError."""
+    from .assignors.subscriptions import MemberSubscription
+
+    version = _version(data, ConsumerProtocolSubscription.VERSIONS)
+    subscription, _ = decode(ConsumerProtocolSubscription, version, data, 2)
+    return MemberSubscription(
+        topics=subscription.topics,
+        owned_partitions=[
+            TopicPartition(owned.topic, number)
+            for owned in subscription.owned_partitions
+            for number in owned.partitions
+        ],
+        group_instance_id=group_instance_id,
+        generation_id=subscription.generation_id,
+        rack_id=subscription.rack_id,
+        user_data=None if subscription.user_data is None else bytes(subscription.user_data),
+    )
+
+
+def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
+    """The assignment of a member, for SyncGroup."""
+    version = ConsumerProtocolAssignment.VERSIONS[1]
+    assignment = ConsumerProtocolAssignment(
+        assigned_partitions=[
+            ConsumerProtocolAssignment.TopicPartition(topic=topic, partitions=numbers)
+            for topic, numbers in partitions_by_topic(partitions).items()
+        ]
+    )
+    return version.to_bytes(2, "big") + encode(assignment, version)
+
+
+def decode_assignment(data: bytes) -> list[TopicPartition]:
+    """The partitions of an assignment; none for empty bytes (a member that got nothing). Raises ProtocolError."""
+    if not data:
+        return []
+    assignment, _ = decode(ConsumerProtocolAssignment, _version(data, ConsumerProtocolAssignment.VERSIONS), data, 2)
+    return [
+        TopicPartition(assigned.topic, number)
+        for assigned in assignment.assigned_partitions
+        for number in assigned.partitions
+    ]
+
+
+def _version(data: bytes, known: tuple[int, int]) -> int:
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if len(data) < 2 or version < known[0]:
+        raise ProtocolError(f"{len(data)} bytes with version {version} are no consumer protocol data", "version")
+    return min(version, known[1])
+
+
+def join_protocols(
+    strategies: Sequence[str],
+    topics: Iterable[str],
+    owned: Iterable[TopicPartition],
+    generation_id: int,
+    *,
+    rack_id: str | None = None,
+    user_data: Mapping[str, bytes] | None = None,
+) -> list[JoinGroupRequest.JoinGroupRequestProtocol]:
+    """One entry for each assignor, in order of preference; ``user_data`` by assignor."""
+    topics, owned = list(topics), list(owned)
+    own_data = user_data or {}
+    return [
+        JoinGroupRequest.JoinGroupRequestProtocol(
+            name=strategy,
+            metadata=encode_subscription(topics, owned, generation_id, rack_id, own_data.get(strategy)),
+        )
+        for strategy in strategies
+    ]
+
+
+def members_of(response: JoinGroupResponse) -> "dict[str, MemberSubscription]":
+    """The members that a leader has to share the partitions among. Raises ProtocolError."""
+    return {
+        member.member_id: decode_subscription(member.metadata, member.group_instance_id) for member in response.members
+    }
+
+
+def assign(
+    strategy: str, members: "Mapping[str, MemberSubscription]", topics: "TopicPartitions"
+) -> list[SyncGroupRequest.SyncGroupRequestAssignment]:
+    """The leader's work. Raises KafkaError (INCONSISTENT_GROUP_PROTOCOL) for an assignor that we do not have."""
+    from .assignors.by_name import ASSIGNORS
+
+    assignor = ASSIGNORS.get(strategy)
+    if assignor is None:
+        raise broker_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, f"the group chose assignor '{strategy}'")
+    return [
+        SyncGroupRequest.SyncGroupRequestAssignment(member_id=member_id, assignment=encode_assignment(partitions))
+        for member_id, partitions in assignor(members, topics).items()
+    ]

@@ -1,0 +1,310 @@
+"""Where the producer's records wait: batches by partition, what may be sent now, what a failure does to the order.
+
+Pure. Owns: the queues of batches, the sequence numbers of idempotence, the memory bound. Never does: I/O, clocks (every
+call takes ``now_ms``), encoding, futures' results (a batch carries its callers' futures as opaque values).
+
+Invariants: batches of a partition are sent in the order of their records; after a failure nothing more of that
+partition is sent until all of its batches in flight are answered, then the oldest goes first, so that retries with
+sequence numbers never reorder; nothing follows the first batch of a producer epoch until it is acknowledged, because a
+broker without state of the producer takes any sequence number for the first; a sequence number once given to a batch
+that may have been written is never given to other records under the same producer epoch.
+
+Source: ``org.apache.kafka.clients.producer.internals.RecordAccumulator`` and ``TransactionManager``, KIP-360 (an
+idempotent producer bumps its own epoch when a sequence is lost; here for the partition concerned only, since brokers
+keep producer state by partition).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..types import Header, TopicPartition
+
+BATCH_OVERHEAD_BYTES = 61
+RECORD_OVERHEAD_BYTES = 21
+"""Upper bound of a record's own fields (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+HEADER_OVERHEAD_BYTES = 10
+MAX_SEQUENCE = 2**31
+MAX_PRODUCER_EPOCH = 32766
+
+PendingRecord = tuple[int, bytes | None, bytes | None, list[Header]]
+"""Timestamp in ms, key, value, headers."""
+
+
+def record_size(key: bytes | None, value: bytes | None, headers: list[Header]) -> int:
+    """Upper bound of the bytes that a record takes in a batch, before compression."""
+    size = RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)
+    for name, content in headers:
+        size += HEADER_OVERHEAD_BYTES + len(name) * 3 + (len(content) if content else 0)
+    return size
+
+
+@dataclass(eq=False, slots=True)
+class ProducerBatch:
+    """Records of one partition that go out as one record batch."""
+
+    partition: TopicPartition
+    created_ms: float
+    order: tuple[int, int]
+    """Place among the batches of the partition: serial number, then the place in a batch that was split."""
+    records: list[PendingRecord] = field(default_factory=list)
+    futures: list[Any] = field(default_factory=list)
+    size: int = BATCH_OVERHEAD_BYTES
+    """Upper bound in bytes before compression."""
+    attempts: int = 0
+    base_sequence: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    encoded: bytes | None = None
+    """The record batch as it goes over the wire, kept for retries; the producer fills it."""
+    closed: bool = False
+
+
+@dataclass(slots=True)
+class PartitionQueue:
+    """The batches of one partition and its sequence state."""
+
+    waiting: list[ProducerBatch] = field(default_factory=list)
+    in_flight: list[ProducerBatch] = field(default_factory=list)
+    recovering: bool = False
+    """A batch failed: nothing is sent until those in flight are answered."""
+    epoch_bump: bool = False
+    """A sequence number was lost: a new epoch starts when nothing is in flight."""
+    not_before_ms: float = 0.0
+    next_serial: int = 0
+    producer_id: int = -1
+    producer_epoch: int = -1
+    next_sequence: int = 0
+    established: bool = False
+    """The broker acknowledged a batch of this producer id and epoch: it has a sequence number to compare with."""
+
+
+class Accumulator:
+    """All partitions' queues. Sizes in bytes, times in ms."""
+
+    def __init__(
+        self,
+        *,
+        batch_size: int,
+        linger_ms: float,
+        buffer_memory: int,
+        max_in_flight: int,
+        delivery_timeout_ms: float,
+        idempotent: bool,
+        transactional: bool = False,
+    ) -> None:
+        """The producer's settings of the same names; ``max_in_flight`` counts batches of one partition.
+
+        ``transactional``: the producer id comes from ``restart``, and a lost sequence stops the partition until then.
+        """
+        self._batch_size = batch_size
+        self._linger_ms = linger_ms
+        self._buffer_memory = buffer_memory
+        self._max_in_flight = max_in_flight
+        self._delivery_timeout_ms = delivery_timeout_ms
+        self._idempotent = idempotent
+        self._transactional = transactional
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._producer = (-1, -1)
+        self.buffered_bytes = 0
+        self.needs_producer_id = idempotent and not transactional
+        """True until a producer id is known, and again when its epochs are used up."""
+
+    def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
+        """The identity that InitProducerId gave; partitions take it with sequence 0 when they next need one."""
+        self._producer = (producer_id, producer_epoch)
+        self.needs_producer_id = False
+
+    def restart(self, producer_id: int, producer_epoch: int) -> None:
+        """A new identity between two transactions: all partitions begin with sequence 0."""
+        for queue in self._queues.values():
+            assert not queue.in_flight, "a batch waits for its answer"
+            queue.producer_id = -1
+            queue.recovering = queue.epoch_bump = False
+            queue.not_before_ms = 0.0
+        self._producer = (producer_id, producer_epoch)
+
+    @property
+    def lost_sequences(self) -> bool:
+        """Whether a batch with a sequence number was given up since the last new epoch."""
+        return any(queue.epoch_bump for queue in self._queues.values())
+
+    @property
+    def has_sequences(self) -> bool:
+        """Whether anything was sent under the present producer id."""
+        return any(queue.producer_id >= 0 for queue in self._queues.values())
+
+    def has_room(self, size: int) -> bool:
+        """Whether ``buffer_memory`` has room for a record of ``size``; a single record always fits an empty buffer."""
+        return self.buffered_bytes == 0 or self.buffered_bytes + size <= self._buffer_memory
+
+    def append(self, partition: TopicPartition, record: PendingRecord, size: int, future: Any, now_ms: float) -> bool:
+        """Adds a record to the partition's open batch or a new one; True when there is a new batch or a full one."""
+        queue = self._queues.get(partition)
+        if queue is None:
+            queue = self._queues[partition] = PartitionQueue()
+        batch = queue.waiting[-1] if queue.waiting else None
+        news = False
+        if batch is None or batch.closed or batch.size + size > self._batch_size:
+            if batch is not None:
+                batch.closed = True
+            news = True
+            batch = ProducerBatch(partition, now_ms, (queue.next_serial, 0))
+            queue.next_serial += 1
+            queue.waiting.append(batch)
+        batch.records.append(record)
+        batch.futures.append(future)
+        batch.size += size
+        self.buffered_bytes += size
+        if batch.size >= self._batch_size:
+            batch.closed = news = True
+        return news
+
+    def partitions_with_waiting(self) -> list[TopicPartition]:
+        """The partitions that have something to send, now or later."""
+        return [partition for partition, queue in self._queues.items() if queue.waiting]
+
+    def waiting_counts(self, topic: str, partitions: Sequence[int]) -> list[int]:
+        """How many batches of each partition wait to be sent."""
+        queues = (self._queues.get(TopicPartition(topic, partition)) for partition in partitions)
+        return [0 if queue is None else len(queue.waiting) for queue in queues]
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether any batch waits to be sent."""
+        return any(queue.waiting for queue in self._queues.values())
+
+    def waiting_batches(self) -> list[ProducerBatch]:
+        """All batches that are not in flight."""
+        return [batch for queue in self._queues.values() for batch in queue.waiting]
+
+    def pending_futures(self) -> list[Any]:
+        """The futures of all records that are not answered yet (what ``flush`` waits for)."""
+        return [future for batch in self._batches() for future in batch.futures]
+
+    def _batches(self) -> Iterator[ProducerBatch]:
+        for queue in self._queues.values():
+            yield from queue.in_flight
+            yield from queue.waiting
+
+    def ready_in_ms(self, partition: TopicPartition, now_ms: float, *, flushing: bool) -> float | None:
+        """In how many ms the partition's next batch may be sent: 0 now, None only after an answer or a new record."""
+        queue = self._queues[partition]
+        limit = self._max_in_flight if queue.established or not self._idempotent else 1
+        if not queue.waiting or len(queue.in_flight) >= limit:
+            return None
+        if (queue.recovering or queue.epoch_bump) and queue.in_flight:
+            return None
+        first = queue.waiting[0]
+        ready_ms = queue.not_before_ms
+        if not (flushing or first.closed or len(queue.waiting) > 1):
+            ready_ms = max(ready_ms, first.created_ms + self._linger_ms)
+        return max(0.0, ready_ms - now_ms)
+
+    def take(self, partition: TopicPartition, now_ms: float, *, flushing: bool) -> ProducerBatch | None:
+        """The partition's next batch, now in flight and with its sequence number; None when none may be sent."""
+        if self.ready_in_ms(partition, now_ms, flushing=flushing) != 0.0:
+            return None
+        queue = self._queues[partition]
+        if self._idempotent and not self._prepare_sequence(queue):
+            return None
+        queue.recovering = False
+        batch = queue.waiting.pop(0)
+        batch.closed = True
+        if self._idempotent and batch.base_sequence < 0:
+            batch.producer_id, batch.producer_epoch = queue.producer_id, queue.producer_epoch
+            batch.base_sequence = queue.next_sequence
+            queue.next_sequence = (queue.next_sequence + len(batch.records)) % MAX_SEQUENCE
+        queue.in_flight.append(batch)
+        return batch
+
+    def _prepare_sequence(self, queue: PartitionQueue) -> bool:
+        """Gives the partition its producer id or its next epoch; False while a producer id has to be asked for."""
+        if queue.epoch_bump and self._transactional:
+            return False
+        if queue.epoch_bump:
+            queue.epoch_bump = False
+            if queue.producer_epoch < MAX_PRODUCER_EPOCH:
+                queue.producer_epoch += 1
+            else:
+                if self._producer[0] == queue.producer_id:
+                    self.needs_producer_id = True
+                queue.producer_id = -1
+            queue.next_sequence = 0
+            queue.established = False
+            for batch in queue.waiting:
+                batch.base_sequence = -1
+                batch.encoded = None
+        if queue.producer_id < 0:
+            if self.needs_producer_id:
+                return False
+            queue.producer_id, queue.producer_epoch = self._producer
+            queue.next_sequence = 0
+            queue.established = False
+        return True
+
+    def complete(self, batch: ProducerBatch) -> None:
+        """The batch was acknowledged."""
+        queue = self._queues[batch.partition]
+        queue.in_flight.remove(batch)
+        if (batch.producer_id, batch.producer_epoch) == (queue.producer_id, queue.producer_epoch):
+            queue.established = True
+        self._release(batch)
+
+    def fail(self, batch: ProducerBatch) -> None:
+        """The batch is given up, wherever it is. Its sequence numbers are lost: the partition starts a new epoch."""
+        queue = self._queues[batch.partition]
+        (queue.in_flight if batch in queue.in_flight else queue.waiting).remove(batch)
+        if batch.base_sequence >= 0:
+            queue.epoch_bump = True
+        self._release(batch)
+
+    def retry(self, batch: ProducerBatch, not_before_ms: float, *, lost_sequence: bool = False) -> None:
+        """The batch goes back to its place in the queue; ``lost_sequence``: the broker no longer knows the producer."""
+        queue = self._back(batch, [batch])
+        batch.attempts += 1
+        queue.not_before_ms = not_before_ms
+        queue.epoch_bump = queue.epoch_bump or lost_sequence
+
+    def split(self, batch: ProducerBatch) -> None:
+        """The broker found the batch too large: it goes back as two halves, which keep the sequence numbers."""
+        assert len(batch.records) > 1, "one record cannot be split"
+        half = len(batch.records) // 2
+        halves = []
+        for start, end in ((0, half), (half, len(batch.records))):
+            part = ProducerBatch(batch.partition, batch.created_ms, (batch.order[0], batch.order[1] + start))
+            part.records, part.futures = batch.records[start:end], batch.futures[start:end]
+            part.size = BATCH_OVERHEAD_BYTES + sum(record_size(key, value, h) for _, key, value, h in part.records)
+            part.attempts, part.closed = batch.attempts + 1, True
+            if batch.base_sequence >= 0:
+                part.base_sequence = (batch.base_sequence + start) % MAX_SEQUENCE
+                part.producer_id, part.producer_epoch = batch.producer_id, batch.producer_epoch
+            halves.append(part)
+        self._back(batch, halves)
+
+    def is_first_in_flight(self, batch: ProducerBatch) -> bool:
+        """Whether no older batch of the partition waits for its answer or its retry."""
+        queue = self._queues[batch.partition]
+        return all(other.order >= batch.order for other in (*queue.in_flight, *queue.waiting))
+
+    def _back(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> PartitionQueue:
+        queue = self._queues[batch.partition]
+        queue.in_flight.remove(batch)
+        queue.recovering = True
+        place = bisect_left(queue.waiting, parts[0].order, key=lambda other: other.order)
+        queue.waiting[place:place] = parts
+        return queue
+
+    def expired(self, now_ms: float) -> list[ProducerBatch]:
+        """Waiting batches older than ``delivery_timeout_ms``; the caller fails them."""
+        limit = now_ms - self._delivery_timeout_ms
+        return [batch for queue in self._queues.values() for batch in queue.waiting if batch.created_ms <= limit]
+
+    def next_expiry_ms(self) -> float | None:
+        """When the oldest waiting batch expires, in the caller's clock; None when nothing waits."""
+        oldest = [queue.waiting[0].created_ms for queue in self._queues.values() if queue.waiting]
+        return min(oldest) + self._delivery_timeout_ms if oldest else None
+
+    def _release(self, batch: ProducerBatch) -> None:
+        self.buffered_bytes -= batch.size - BATCH_OVERHEAD_BYTES

@@ -1,0 +1,347 @@
+"""A producer: batches records by partition and sends them with Kafka's guarantees.
+
+Owns: configuration, choice of the partition, memory bound, start and stop. The queues are ``accumulator.py`` (pure),
+the sending is ``sender.py``, transactions ``transactions.py``. Defaults are those of Kafka 4's Java producer: acks=all,
+idempotence, linger.ms=5. Source: ``org.apache.kafka.clients.producer.KafkaProducer``.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
+from ..cluster.cluster import Cluster
+from ..cluster.metadata import TopicMetadata
+from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
+from ..identity import GroupMetadata
+from ..types import Header, OffsetAndMetadata, RecordMetadata, TopicPartition
+from .accumulator import Accumulator, PendingRecord, record_size
+from .partitioner import Partitioner, StickyPartitioner, partition_for_key
+from .producer_identity import ProducerIdentity
+from .sender import Sender, SenderConfig
+
+if TYPE_CHECKING:
+    from .transactions import Transactions
+
+logger = logging.getLogger(__name__)
+
+ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0, -1: -1, 1: 1, 0: 0}
+
+
+class Producer:
+    """An asyncio producer. Times in ms, sizes in bytes; every argument has the name and default of Kafka's key."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Sequence[str] = "localhost:9092",
+        *,
+        client_id: str = "odradek-producer",
+        acks: str | int = "all",
+        compression_type: str = "none",
+        batch_size: int = 16_384,
+        linger_ms: float = 5,
+        max_request_size: int = 1_048_576,
+        buffer_memory: int = 33_554_432,
+        enable_idempotence: bool | None = None,
+        max_in_flight_requests_per_connection: int = 5,
+        delivery_timeout_ms: float = 120_000,
+        request_timeout_ms: float = 30_000,
+        connection_timeout_ms: float = 10_000,
+        max_block_ms: float = 60_000,
+        retry_backoff_ms: float = 100,
+        retry_backoff_max_ms: float = 1_000,
+        metadata_max_age_ms: float = 300_000,
+        partitioner: Partitioner | None = None,
+        partitioner_ignore_keys: bool = False,
+        partitioner_adaptive_partitioning_enable: bool = True,
+        transactional_id: str | None = None,
+        transaction_timeout_ms: int = 60_000,
+    ) -> None:
+        """``enable_idempotence`` defaults to on, and to off where acks forbid it. Raises ConfigurationError."""
+        self._acks, idempotent = _guarantees(
+            acks, enable_idempotence, max_in_flight_requests_per_connection, transactional_id
+        )
+        self._max_request_size = max_request_size
+        self._max_block_ms = max_block_ms
+        self._partitioner = partitioner
+        self._ignore_keys = partitioner_ignore_keys
+        self._adaptive = partitioner_adaptive_partitioning_enable
+        self._sticky = StickyPartitioner(batch_size, random.Random().randrange)
+        self._cluster = Cluster(
+            bootstrap_servers,
+            client_id=client_id,
+            request_timeout_ms=request_timeout_ms,
+            connection_timeout_ms=connection_timeout_ms,
+            retry_backoff_ms=retry_backoff_ms,
+            retry_backoff_max_ms=retry_backoff_max_ms,
+            metadata_max_age_ms=metadata_max_age_ms,
+        )
+        self._accumulator = Accumulator(
+            batch_size=batch_size,
+            linger_ms=linger_ms,
+            buffer_memory=buffer_memory,
+            max_in_flight=max_in_flight_requests_per_connection,
+            delivery_timeout_ms=delivery_timeout_ms,
+            idempotent=idempotent,
+            transactional=transactional_id is not None,
+        )
+        config = SenderConfig(
+            acks=self._acks,
+            compression=compression_of(compression_type),
+            max_request_size=max_request_size,
+            max_in_flight=max_in_flight_requests_per_connection,
+            request_timeout_ms=request_timeout_ms,
+            delivery_timeout_ms=delivery_timeout_ms,
+        )
+        self._transactions = self._transactions_of(transactional_id, transaction_timeout_ms)
+        identity = self._transactions or ProducerIdentity(self._cluster)
+        self._sender = Sender(self._cluster, self._accumulator, config, identity)
+        self._running = False
+
+    def _transactions_of(self, transactional_id: str | None, timeout_ms: int) -> "Transactions | None":
+        """Imported here: most producers have none."""
+        if transactional_id is None:
+            return None
+        from .transactions import Transactions
+
+        return Transactions(
+            self._cluster,
+            self._accumulator,
+            transactional_id,
+            transaction_timeout_ms=timeout_ms,
+            max_block_ms=self._max_block_ms,
+        )
+
+    async def start(self) -> None:
+        """Reaches the cluster. Raises NoBrokersAvailableError."""
+        try:
+            await self._cluster.start()
+        except BaseException:
+            await self._cluster.close()
+            raise
+        self._sender.start()
+        self._running = True
+
+    async def stop(self, *, flush: bool = True) -> None:
+        """Sends what waits (unless ``flush`` is False) and closes; records that were not sent fail with ClosedError.
+
+        An open transaction is aborted.
+        """
+        try:
+            if self._running and self._transactions is not None and self._transactions.is_open:
+                try:
+                    await self._transactions.abort()
+                except (KafkaError, ClientError) as error:
+                    logger.warning("the open transaction could not be aborted, the broker will: %s", error)
+            elif flush and self._running:
+                await self.flush()
+        finally:
+            self._running = False
+            await self._sender.stop()
+            await self._cluster.close()
+
+    async def __aenter__(self) -> Self:
+        """Starts."""
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stops; what waits is sent unless the block was cancelled or interrupted."""
+        await self.stop(flush=exc_type is None or issubclass(exc_type, Exception))
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[Header] = (),
+    ) -> asyncio.Future[RecordMetadata]:
+        """Queues a record; the future gives its place, or raises KafkaError, DeliveryTimeoutError.
+
+        Raises KafkaError at once for a topic or partition that does not exist (after ``max_block_ms``) and for a
+        record larger than ``max_request_size``; BufferExhaustedError when no room came free in ``max_block_ms``.
+        """
+        if not self._running:
+            raise ClosedError("the producer is not running; use 'async with' or call start()")
+        for part in (key, value):
+            if part is not None and not isinstance(part, bytes):
+                raise TypeError(f"key and value must be bytes or None, not {type(part).__name__}")
+        header_list = list(headers)
+        size = record_size(key, value, header_list)
+        if size > self._max_request_size:
+            raise broker_error(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"record for '{topic}'",
+                f"{size} bytes are more than max_request_size ({self._max_request_size})",
+            )
+        metadata = self._cluster.metadata.topics.get(topic)
+        if metadata is None or metadata.error_code or (partition is not None and partition not in metadata.partitions):
+            metadata = await self._topic(topic, partition)
+        if not self._accumulator.has_room(size):
+            await self._wait_for_room(size)
+        chosen = self._partition(metadata, key, size) if partition is None else partition
+        if self._transactions is not None:
+            self._transactions.use(TopicPartition(topic, chosen))
+        timestamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        record: PendingRecord = (timestamp, key, value, header_list)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[RecordMetadata] = loop.create_future()
+        if self._accumulator.append(TopicPartition(topic, chosen), record, size, future, loop.time() * 1000):
+            self._sender.wake()
+        return future
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[Header] = (),
+    ) -> RecordMetadata:
+        """Sends a record and waits for its acknowledgement; errors as ``send`` and its future."""
+        future = await self.send(topic, value, key, partition=partition, timestamp_ms=timestamp_ms, headers=headers)
+        return await future
+
+    async def flush(self) -> None:
+        """Sends everything queued without lingering, and waits until each record is acknowledged or has failed."""
+        futures: list[asyncio.Future[RecordMetadata]] = self._accumulator.pending_futures()
+        if not futures:
+            return
+        with self._sender.flushing():
+            await asyncio.wait(futures)
+
+    # Transactions
+
+    async def init_transactions(self) -> None:
+        """Fences earlier producers of the transactional id and ends what they left open; once, before the first begin.
+
+        Raises ConfigurationError without a transactional_id, KafkaError, TransactionTimeoutError.
+        """
+        await self._transactional().initialize()
+
+    async def begin_transaction(self) -> None:
+        """Opens a transaction. Raises TransactionStateError, KafkaError."""
+        await self._transactional().begin()
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: GroupMetadata | str
+    ) -> None:
+        """Commits a consumer's offsets (each the next one to read) with the transaction.
+
+        ``group``: the consumer's ``group_metadata()``; a group id alone fences no zombie. Raises KafkaError.
+        """
+        wanted = {p: OffsetAndMetadata(offset) if isinstance(offset, int) else offset for p, offset in offsets.items()}
+        metadata = GroupMetadata(group) if isinstance(group, str) else group
+        await self._transactional().send_offsets(wanted, metadata)
+
+    async def commit_transaction(self) -> None:
+        """Sends what waits and commits. Raises the error of a record that failed, KafkaError (PRODUCER_FENCED: another
+        producer has the transactional id), TransactionTimeoutError (call it again).
+        """
+        await self._transactional().commit(self.flush)
+
+    async def abort_transaction(self) -> None:
+        """Gives up what waits and aborts; after an error that is the way on. Raises as ``commit_transaction``."""
+        await self._transactional().abort()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """A transaction around a block: committed at its end, aborted when it raises."""
+        await self.begin_transaction()
+        try:
+            yield
+            await self.commit_transaction()
+        except BaseException:
+            if self._transactional().may_abort:
+                await self.abort_transaction()
+            raise
+
+    def _transactional(self) -> "Transactions":
+        if self._transactions is None:
+            raise ConfigurationError("transactions need a transactional_id")
+        if not self._running:
+            raise ClosedError("the producer is not running; use 'async with' or call start()")
+        return self._transactions
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """The partitions of a topic. Raises KafkaError when it does not exist after ``max_block_ms``."""
+        return list((await self._topic(topic, None)).partitions)
+
+    async def _topic(self, topic: str, partition: int | None) -> TopicMetadata:
+        self._cluster.wanted_topics.add(topic)
+        metadata = await self._cluster.topic(topic, auto_create=True, timeout_ms=self._max_block_ms)
+        if partition is not None and partition not in metadata.partitions:
+            await self._cluster.refresh([topic])
+            metadata = self._cluster.metadata.topics.get(topic, metadata)
+            if partition not in metadata.partitions:
+                raise broker_error(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"partition {partition} of '{topic}'",
+                    f"the topic has partitions 0 to {len(metadata.partitions) - 1}",
+                )
+        return metadata
+
+    def _partition(self, metadata: TopicMetadata, key: bytes | None, size: int) -> int:
+        partitions, available = list(metadata.partitions), metadata.available
+        if self._partitioner is not None:
+            chosen = self._partitioner(metadata.name, key, partitions, available)
+            if chosen is not None:
+                return chosen
+        if key is not None and not self._ignore_keys:
+            return partition_for_key(key, len(partitions))
+        name, counts = metadata.name, self._accumulator.waiting_counts
+        loads = (lambda candidates: counts(name, candidates)) if self._adaptive else None
+        return self._sticky.partition(name, size, partitions, available, loads)
+
+    async def _wait_for_room(self, size: int) -> None:
+        try:
+            async with asyncio.timeout(self._max_block_ms / 1000):
+                while not self._accumulator.has_room(size):
+                    await self._sender.room()
+        except TimeoutError:
+            raise BufferExhaustedError(
+                f"no room for {size} bytes within {self._max_block_ms:.0f} ms: buffer_memory is full of records "
+                "that the brokers have not acknowledged"
+            ) from None
+        if not self._running:
+            raise ClosedError("the producer was stopped")
+
+
+def _guarantees(
+    acks: str | int, enable_idempotence: bool | None, max_in_flight: int, transactional_id: str | None
+) -> tuple[int, bool]:
+    """The acks of Produce, and whether the producer is idempotent. Raises ConfigurationError."""
+    if acks not in ACKS:
+        raise ConfigurationError(f"acks is {acks!r}; it can be 'all', 1 or 0")
+    wanted = enable_idempotence or transactional_id is not None
+    reason = "enable_idempotence" if enable_idempotence else "transactional_id"
+    if transactional_id is not None and enable_idempotence is False:
+        raise ConfigurationError("transactional_id needs enable_idempotence")
+    if wanted and ACKS[acks] != -1:
+        raise ConfigurationError(f"{reason} needs acks='all'")
+    if wanted and max_in_flight > 5:
+        raise ConfigurationError(f"{reason} needs max_in_flight_requests_per_connection of at most 5")
+    possible = ACKS[acks] == -1 and max_in_flight <= 5
+    return ACKS[acks], possible if enable_idempotence is None else enable_idempotence
+
+
+def compression_of(name: str) -> CompressionType:
+    """The compression of Kafka's name (none, gzip, snappy, lz4, zstd). Raises ConfigurationError."""
+    try:
+        return CompressionType[name.upper()]
+    except KeyError:
+        known = ", ".join(COMPRESSION_NAMES)
+        raise ConfigurationError(f"compression_type is {name!r}; it can be {known}") from None

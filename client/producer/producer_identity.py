@@ -1,0 +1,73 @@
+"""Who a producer is to the brokers: nobody, or a producer id with an epoch (idempotence); what that forbids it to send.
+
+Owns: the request for a producer id. Transactions are ``transactions.py``. Source: KIP-98,
+``org.apache.kafka.clients.producer.internals.TransactionManager``.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+from ..cluster.cluster import Cluster
+from ..cluster.connection import Connection
+from ..errors import broker_error
+from ..types import TopicPartition
+
+NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
+
+
+class ProducerId(NamedTuple):
+    """A producer id and its epoch."""
+
+    producer_id: int
+    epoch: int
+
+
+async def init_producer_id(
+    connection: Connection,
+    transactional_id: str | None = None,
+    *,
+    transaction_timeout_ms: int = NO_TRANSACTION_TIMEOUT_MS,
+    current: ProducerId | None = None,
+) -> ProducerId:
+    """Asks for a producer id, or with ``current`` for its next epoch. Raises KafkaError, ClientError."""
+    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=transaction_timeout_ms)
+    if current is not None:
+        request.producer_id, request.producer_epoch = current
+    response = await connection.call(request, InitProducerIdResponse)
+    if response.error_code:
+        raise broker_error(response.error_code, "InitProducerId")
+    return ProducerId(response.producer_id, response.producer_epoch)
+
+
+class ProducerIdentity:
+    """The identity of a producer without transactions: whatever is queued may go out."""
+
+    transactional_id: str | None = None
+    max_produce_version: int | None = None
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._wake: Callable[[], None] = lambda: None
+        self._fail_waiting: Callable[[BaseException], None] = lambda _: None
+
+    def bind(self, wake: Callable[[], None], fail_waiting: Callable[[BaseException], None]) -> None:
+        """How to tell the sender that more may go out, and that nothing of what waits will."""
+        self._wake = wake
+        self._fail_waiting = fail_waiting
+
+    async def obtain(self) -> ProducerId:
+        """A producer id from any broker. Raises KafkaError, ClientError."""
+        return await init_producer_id(await self._cluster.any_connection())
+
+    def may_send(self, _partition: TopicPartition) -> bool:
+        """Whether batches of the partition may go out now."""
+        return True
+
+    @property
+    def may_retry(self) -> bool:
+        """Whether what failed may be sent again."""
+        return True
+
+    def batch_failed(self, error: BaseException) -> None:
+        """A batch was given up."""

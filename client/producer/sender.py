@@ -1,0 +1,390 @@
+"""The producer's sending half: takes ready batches, sends Produce requests, acts on the answers.
+
+Owns: the task that sends, the Produce requests in flight, the producer id. Never does: queueing and sequence rules
+(``accumulator.py``). Source: ``org.apache.kafka.clients.producer.internals.Sender`` and
+``TransactionManager.canRetry``.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.produce import ProduceRequest, ProduceResponse
+from ...protocol.records.builder import encode_batch
+from ...protocol.records.compression import CompressionType
+from ...protocol.records.record import Record
+from ..cluster.cluster import Cluster
+from ..cluster.connection import Connection
+from ..cluster.metadata import ZERO_TOPIC_ID
+from ..errors import (
+    BrokerConnectionError,
+    ClientError,
+    ClosedError,
+    DeliveryTimeoutError,
+    UnsupportedVersionError,
+    broker_error,
+)
+from ..types import RecordMetadata, TopicPartition
+from .accumulator import Accumulator, ProducerBatch
+from .produce_errors import LOST_SEQUENCE, REFRESH_ON
+from .producer_identity import ProducerIdentity
+
+TOPIC_IDS_SINCE = 13
+
+
+class SenderConfig(NamedTuple):
+    """The part of the producer's configuration that concerns sending."""
+
+    acks: int
+    compression: CompressionType
+    max_request_size: int
+    max_in_flight: int
+    request_timeout_ms: float
+    delivery_timeout_ms: float
+
+
+class Sender:
+    """One task that sends what the accumulator has ready."""
+
+    def __init__(
+        self, cluster: Cluster, accumulator: Accumulator, config: SenderConfig, identity: ProducerIdentity
+    ) -> None:
+        self._cluster = cluster
+        self._accumulator = accumulator
+        self._config = config
+        self._identity = identity
+        identity.bind(self.wake, self._fail_waiting)
+        self._wake = asyncio.Event()
+        self._room = asyncio.Event()
+        self._flushing = 0
+        self._task: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._connecting: set[int] = set()
+        self._in_flight: dict[int, int] = defaultdict(int)
+        self._refreshing = False
+
+    def start(self) -> None:
+        """Starts the task."""
+        self._task = asyncio.create_task(self._run(), name="producer-sender")
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """Nobody waits for ever when the task ended by a mistake of ours: its exception goes to every record."""
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            for future in self._accumulator.pending_futures():
+                if not future.done():
+                    future.set_exception(failure)
+
+    async def stop(self) -> None:
+        """Stops the task; records that still wait fail with ClosedError."""
+        tasks = [task for task in (self._task, *self._background) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for future in self._accumulator.pending_futures():
+            if not future.done():
+                future.set_exception(ClosedError("the producer was stopped before the record was acknowledged"))
+        self._room.set()
+
+    def wake(self) -> None:
+        """Something may be ready."""
+        self._wake.set()
+
+    @contextmanager
+    def flushing(self) -> Iterator[None]:
+        """While inside, nothing lingers."""
+        self._flushing += 1
+        self._wake.set()
+        try:
+            yield
+        finally:
+            self._flushing -= 1
+
+    async def room(self) -> None:
+        """Waits until a batch was finished and its memory came free."""
+        self._room.clear()
+        await self._room.wait()
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            now_ms = self._now_ms()
+            self._fail_expired(now_ms)
+            if self._cluster.is_stale:
+                self._refresh_metadata()
+            if self._accumulator.needs_producer_id and self._accumulator.has_waiting:
+                await self._init_producer_id()
+                now_ms = self._now_ms()
+            delay_ms = self._send_ready(now_ms)
+            try:
+                async with asyncio.timeout(None if delay_ms is None else delay_ms / 1000):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    def _now_ms(self) -> float:
+        return asyncio.get_running_loop().time() * 1000
+
+    def _fail_expired(self, now_ms: float) -> None:
+        for batch in self._accumulator.expired(now_ms):
+            self._fail(
+                batch,
+                DeliveryTimeoutError(
+                    f"{len(batch.records)} records for {batch.partition} were not acknowledged within "
+                    f"{self._config.delivery_timeout_ms:.0f} ms; is the partition's leader reachable?"
+                ),
+            )
+
+    # Sending
+
+    def _send_ready(self, now_ms: float) -> float | None:
+        """Sends everything that may go now; in how many ms to look again (None: when woken)."""
+        delays: list[float] = []
+        expiry_ms = self._accumulator.next_expiry_ms()
+        if expiry_ms is not None:
+            delays.append(max(0.0, expiry_ms - now_ms))
+        by_node: dict[int, list[TopicPartition]] = defaultdict(list)
+        flushing = self._flushing > 0
+        for partition in self._accumulator.partitions_with_waiting():
+            delay_ms = self._accumulator.ready_in_ms(partition, now_ms, flushing=flushing)
+            if delay_ms is None or not self._identity.may_send(partition):
+                continue
+            if delay_ms > 0:
+                delays.append(delay_ms)
+                continue
+            leader = self._cluster.metadata.leader(*partition)
+            if leader is None:
+                self._refresh_metadata([partition.topic])
+            else:
+                by_node[leader.leader].append(partition)
+        for node_id, partitions in by_node.items():
+            connection = self._cluster.open_connection(node_id)
+            if connection is None:
+                self._connect(node_id)
+            else:
+                self._send_to_node(node_id, connection, partitions, now_ms, flushing)
+        return min(delays) if delays else None
+
+    def _send_to_node(
+        self, node_id: int, connection: Connection, partitions: list[TopicPartition], now_ms: float, flushing: bool
+    ) -> None:
+        """One request after the other: in each at most one batch of a partition, and ``max_request_size`` bytes."""
+        while self._in_flight[node_id] < self._config.max_in_flight:
+            batches: list[ProducerBatch] = []
+            size = 0
+            for partition in partitions:
+                batch = self._accumulator.take(partition, now_ms, flushing=flushing)
+                if batch is None:
+                    continue
+                encoded = self._encoded(batch)
+                batches.append(batch)
+                size += len(encoded)
+                if size >= self._config.max_request_size:
+                    break
+            if not batches:
+                return
+            self._send(node_id, connection, batches)
+
+    def _encoded(self, batch: ProducerBatch) -> bytes:
+        if batch.encoded is None:
+            batch.encoded = encode_batch(
+                [
+                    Record(i, timestamp, key, value, headers)
+                    for i, (timestamp, key, value, headers) in enumerate(batch.records)
+                ],
+                compression=self._config.compression,
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                base_sequence=batch.base_sequence,
+                is_transactional=self._identity.transactional_id is not None,
+            )
+        return batch.encoded
+
+    def _send(self, node_id: int, connection: Connection, batches: list[ProducerBatch]) -> None:
+        topics: dict[str, list[ProduceRequest.PartitionProduceData]] = defaultdict(list)
+        for batch in batches:
+            data = ProduceRequest.PartitionProduceData(index=batch.partition.partition, records=batch.encoded)
+            topics[batch.partition.topic].append(data)
+        ids = {name: self._cluster.metadata.topics[name].topic_id for name in topics}
+        request = ProduceRequest(
+            transactional_id=self._identity.transactional_id,
+            acks=self._config.acks,
+            timeout_ms=int(self._config.request_timeout_ms),
+            topic_data=[
+                ProduceRequest.TopicProduceData(name=name, topic_id=ids[name], partition_data=data)
+                for name, data in topics.items()
+            ],
+        )
+        max_version = TOPIC_IDS_SINCE - 1 if ZERO_TOPIC_ID in ids.values() else self._identity.max_produce_version
+        try:
+            if self._config.acks == 0:
+                connection.send_without_response(request, max_version=max_version)
+                for batch in batches:
+                    self._acknowledge(batch, -1, -1)
+                return
+            future = connection.send(request, ProduceResponse, max_version=max_version)
+        except BrokerConnectionError as error:
+            for batch in batches:
+                self._retry(batch, error)
+            return
+        except UnsupportedVersionError as error:
+            for batch in batches:
+                self._fail(batch, error)
+            return
+        names = {topic_id: name for name, topic_id in ids.items()}
+        self._in_flight[node_id] += 1
+        future.add_done_callback(lambda done: self._answered(node_id, batches, names, done))
+
+    # Answers
+
+    def _answered(
+        self,
+        node_id: int,
+        batches: list[ProducerBatch],
+        names: dict[bytes, str],
+        done: "asyncio.Future[ProduceResponse]",
+    ) -> None:
+        self._in_flight[node_id] -= 1
+        self._wake.set()
+        if done.cancelled():
+            return
+        failure = done.exception()
+        if failure is not None:
+            self._refresh_metadata()
+            for batch in batches:
+                self._retry(batch, failure)
+            return
+        answers = {
+            TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.index): partition
+            for topic in done.result().responses
+            for partition in topic.partition_responses
+        }
+        for batch in batches:
+            answer = answers.get(batch.partition)
+            if answer is None:
+                self._fail(batch, broker_error(ErrorCode.UNKNOWN_SERVER_ERROR, f"{batch.partition}: no answer for it"))
+            elif answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+                self._acknowledge(batch, answer.base_offset, answer.log_append_time_ms)
+            else:
+                self._refused(batch, answer)
+
+    def _refused(self, batch: ProducerBatch, answer: ProduceResponse.PartitionProduceResponse) -> None:
+        error = broker_error(answer.error_code, str(batch.partition), answer.error_message)
+        code = error.error_code
+        if code in REFRESH_ON:
+            self._refresh_metadata([batch.partition.topic])
+        if code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
+            self._accumulator.split(batch)
+        elif code in LOST_SEQUENCE and batch.producer_id >= 0:
+            # Behind a batch that failed, a gap is no news: that batch goes first again. For the oldest batch it means
+            # that the broker has lost the producer's state.
+            lost = code == ErrorCode.UNKNOWN_PRODUCER_ID or self._accumulator.is_first_in_flight(batch)
+            if lost and self._identity.transactional_id is not None:
+                self._fail(batch, error)  # earlier records of the transaction may be gone
+            else:
+                self._retry(batch, error, lost_sequence=lost)
+        elif code.retriable:
+            self._retry(batch, error)
+        else:
+            for record_error in answer.record_errors:
+                if 0 <= record_error.batch_index < len(batch.futures) and record_error.batch_index_error_message:
+                    error = KafkaError(code, f"{error.args[-1]}: {record_error.batch_index_error_message}")
+                    break
+            self._fail(batch, error)
+
+    def _retry(self, batch: ProducerBatch, error: BaseException, *, lost_sequence: bool = False) -> None:
+        if not self._identity.may_retry:
+            self._fail(batch, error)
+            return
+        delay_s = self._cluster.backoff_s(batch.attempts)
+        self._accumulator.retry(batch, self._now_ms() + delay_s * 1000, lost_sequence=lost_sequence)
+
+    def _acknowledge(self, batch: ProducerBatch, base_offset: int, log_append_time_ms: int) -> None:
+        self._accumulator.complete(batch)
+        topic, partition = batch.partition
+        for position, (future, record) in enumerate(zip(batch.futures, batch.records, strict=True)):
+            if not future.done():
+                offset = base_offset + position if base_offset >= 0 else -1
+                timestamp = log_append_time_ms if log_append_time_ms >= 0 else record[0]
+                future.set_result(RecordMetadata(topic, partition, offset, timestamp))
+        self._room.set()
+
+    def _fail(self, batch: ProducerBatch, error: BaseException) -> None:
+        self._accumulator.fail(batch)
+        self._identity.batch_failed(error)
+        for future in batch.futures:
+            if not future.done():
+                future.set_exception(error)
+        self._room.set()
+
+    # Connections, metadata, producer id
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def _connect(self, node_id: int) -> None:
+        if node_id not in self._connecting:
+            self._connecting.add(node_id)
+            self._spawn(self._connect_to(node_id))
+
+    async def _connect_to(self, node_id: int) -> None:
+        attempts = 0
+        try:
+            while node_id in self._cluster.metadata.brokers:
+                try:
+                    await self._cluster.connection(node_id)
+                    return
+                except (ClientError, KafkaError):
+                    await asyncio.sleep(self._cluster.backoff_s(attempts))
+                    attempts += 1
+                await self._try_refresh(())
+        finally:
+            self._connecting.discard(node_id)
+            self._wake.set()
+
+    def _refresh_metadata(self, topics: list[str] | None = None) -> None:
+        if not self._refreshing:
+            self._refreshing = True
+            self._spawn(self._refresh(topics or []))
+
+    async def _refresh(self, topics: list[str]) -> None:
+        try:
+            await self._try_refresh(topics)
+            # At most one refresh in each backoff: an election or a new topic takes the brokers a moment.
+            await asyncio.sleep(self._cluster.backoff_s(0))
+        finally:
+            self._refreshing = False
+            self._wake.set()
+
+    async def _try_refresh(self, topics: "list[str] | tuple[()]") -> None:
+        """A refresh that may fail: the records wait, and the delivery timeout ends their waiting."""
+        try:
+            await self._cluster.refresh(topics)
+        except (ClientError, KafkaError):
+            return
+
+    async def _init_producer_id(self) -> None:
+        """Asks for a producer id until there is one; the delivery timeout bounds what waits meanwhile."""
+        attempts = 0
+        while self._accumulator.needs_producer_id:
+            try:
+                self._accumulator.set_producer_id(*await self._identity.obtain())
+                return
+            except KafkaError as error:
+                if not error.error_code.retriable:
+                    self._fail_waiting(error)
+                    return
+            except ClientError:
+                self._fail_expired(self._now_ms())
+            await asyncio.sleep(self._cluster.backoff_s(attempts))
+            attempts += 1
+
+    def _fail_waiting(self, error: BaseException) -> None:
+        for batch in self._accumulator.waiting_batches():
+            self._fail(batch, error)
