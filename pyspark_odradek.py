@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.engines import EngineError
+from odradek.pipeline.engine.engines import EngineError
 from odradek.pipeline.spark.source import KafkaLogDataSource as DefaultSource
 from odradek.pipeline.spark.tasks_on_spark import spark_session
 

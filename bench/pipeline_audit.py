@@ -11,7 +11,7 @@ from crc32c import crc32c
 
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.tasks import BATCHES
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import DataSet, Topic
 from support.dump_log import KAFKA_TOOL

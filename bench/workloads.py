@@ -177,7 +177,7 @@ def many_connections(bootstrap: str, topic: str, connections: int, rounds: int) 
 
 
 def _produce_request(topic: str) -> bytes:
-    from odradek.protocol.header import encode_request
+    from odradek.protocol.codec.header import encode_request
     from odradek.protocol.messages.produce import ProduceRequest
     from odradek.protocol.records.builder import encode_batch
     from odradek.protocol.records.record import Record

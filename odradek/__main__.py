@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.pipeline.importing.command:import_topics",
         "write topics of Parquet or JSON lines into a log directory",
     ),
-    "protocol": ("odradek.protocol.commands:protocol", "print the Kafka protocol, take its bytes apart"),
+    "protocol": ("odradek.protocol.show.command:protocol", "print the Kafka protocol, take its bytes apart"),
 }
 """Command name -> (``module:function``, one line of help)."""
 

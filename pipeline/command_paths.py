@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from .file_access import URL_MARK
+from .directories.file_access import URL_MARK
 
 
 def path_on_disk(text: str) -> Path:

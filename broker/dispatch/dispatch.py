@@ -18,9 +18,9 @@ from typing import Any
 
 from ...protocol.api_keys import ApiDescription, ApiKey, api
 from ...protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
+from ...protocol.codec.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.framing import LARGE_FRAME_BYTES
-from ...protocol.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..network.response_writer import Part

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from ...protocol.codec import decode
+from ...protocol.codec.header import encode_request
 from ...protocol.errors import ErrorCode, ProtocolError
 from ...protocol.framing import SIZE
-from ...protocol.header import encode_request
 from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 VERSION = 1

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...protocol.codec import decode
+from ...protocol.codec.header import encode_request, response_header_version
 from ...protocol.errors import ErrorCode, ProtocolError
 from ...protocol.framing import FrameReader
-from ...protocol.header import encode_request, response_header_version
 from ...protocol.messages.headers import ResponseHeader
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ...protocol.messages.structure import Message

@@ -14,9 +14,9 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import TopicPartition
 from ...storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
 from ...storage.files.regular_files import fault_text
-from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
-from ..file_access import PathFiles, is_gone, is_unreadable
-from ..log_directories import find_partitions
+from ..directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..directories.file_access import PathFiles, is_gone, is_unreadable
+from ..directories.log_directories import find_partitions
 from .findings import Finding
 from .living import PAUSE_S
 

@@ -14,7 +14,7 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import read_epoch_checkpoint
 from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
 from ..decode.spans import Int64s
-from ..file_access import PathFiles
+from ..directories.file_access import PathFiles
 from .chunk_batches import CODECS, KNOWN_ATTRIBUTES, TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, DayVolume, PartitionReport
 from .whole_files import report_refusal

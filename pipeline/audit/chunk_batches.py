@@ -6,7 +6,7 @@ Pure. Every column has one number for each batch.
 from ...protocol.records.compression import CompressionType
 from ..decode.checked_headers import CheckedHeaders
 from ..decode.spans import Flags
-from ..log_directories import SegmentFile
+from ..directories.log_directories import SegmentFile
 from .tasks import PartitionReport
 
 TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x10, 0x20, 0x40

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from ..command_paths import path_on_disk
 from ..command_times import time_ms
-from ..engines import ENGINES, LOCAL, SPARK, EngineError, Progress
-from ..file_access import check_reachable, path_of
+from ..directories.file_access import check_reachable, path_of
+from ..directories.log_directories import LogDirectoryError
+from ..engine.engines import ENGINES, LOCAL, SPARK, EngineError, Progress
 from ..interrupts import interruptible
-from ..log_directories import LogDirectoryError
 
 if TYPE_CHECKING:
     from .findings import Finding

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..engines import run_tasks
+from ..engine.engines import run_tasks
 from .assignment import confirmed
 from .findings import Finding
 from .plan import AuditOptions, plan_audit

@@ -10,8 +10,8 @@ Sketch of costs: hash 1 ns a byte, counting 10 ns, a look-up 20 ns.
 import numpy
 from numpy.typing import NDArray
 
-from ..compiled import compiled
 from ..decode.spans import Bytes, Fields, Flags, Int32s, Int64s
+from ..engine.compiled import compiled
 
 Hashes = NDArray[numpy.int64]
 

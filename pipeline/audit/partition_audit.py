@@ -16,9 +16,9 @@ from ..decode.batch_table import BatchTable
 from ..decode.checked_headers import CheckedHeaders, checked, read_headers
 from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
-from ..file_access import is_local, modified_ms
+from ..directories.file_access import is_local, modified_ms
+from ..directories.log_directories import SegmentFile, indexed_positions
 from ..internal_topics import OFFSETS_TOPIC
-from ..log_directories import SegmentFile, indexed_positions
 from .batch_checks import BatchChecks
 from .chunk_batches import ChunkBatches
 from .index_checks import OffsetIndexCheck, TimeIndexCheck

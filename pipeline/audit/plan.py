@@ -18,9 +18,9 @@ from ...storage.files.file_names import (
     parse_partition_directory,
 )
 from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
-from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
-from ..file_access import list_directory, modified_ms
-from ..log_directories import find_partitions, refuse_missing
+from ..directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..directories.file_access import list_directory, modified_ms
+from ..directories.log_directories import find_partitions, refuse_missing
 from .assignment import Assignment
 from .findings import Finding
 from .living import is_live

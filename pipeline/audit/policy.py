@@ -7,7 +7,7 @@ ServerTopicConfigSynonyms.
 
 from dataclasses import dataclass
 
-from ..cluster_metadata import ClusterMetadata
+from ..directories.cluster_metadata import ClusterMetadata
 from ..internal_topics import ALWAYS_COMPACTED
 
 _SYNONYMS = {

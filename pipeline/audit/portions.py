@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..engines import TaskError, task_error
-from ..file_access import is_local
+from ..directories.file_access import is_local
+from ..engine.engines import TaskError, task_error
 from .findings import first_of_each_name
 from .partition_audit import audit_partition
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days

@@ -13,7 +13,7 @@ from ...storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
 from ...storage.producers.producer_snapshots import decode_snapshot
 from ...storage.producers.producer_state import ProducerEntry
 from ..decode.spans import Int64s
-from ..file_access import is_gone, is_unreadable, read_file
+from ..directories.file_access import is_gone, is_unreadable, read_file
 from .chunk_batches import ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks

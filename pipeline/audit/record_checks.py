@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE
-from ..compiled import IS_COMPILED
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.records import DecodedRecords, walk_chunk
 from ..decode.spans import RECORD_COLUMNS, Int64s, Spans, WalkedRecords
+from ..engine.compiled import IS_COMPILED
 from .chunk_batches import CODECS, DELETE_HORIZON, ChunkBatches
 from .key_tables import Hashes, KeyCounts, KeySet, hash_keys
 from .tasks import AuditTask, PartitionReport

@@ -17,8 +17,8 @@ from ..decode.damage import Damage
 from ..decode.records import walk_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags, Int64s
-from ..file_access import read_file
-from ..log_directories import PartitionDirectory, indexed_positions
+from ..directories.file_access import read_file
+from ..directories.log_directories import PartitionDirectory, indexed_positions
 from .findings import Finding
 from .key_tables import hash_keys
 

@@ -16,8 +16,8 @@ import numpy
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Int64s
-from ..file_access import is_gone
-from ..log_directories import PartitionDirectory, indexed_positions, partition_at
+from ..directories.file_access import is_gone
+from ..directories.log_directories import PartitionDirectory, indexed_positions, partition_at
 from .findings import Finding
 from .living import MOST_RESTARTS
 from .replica_keys import missing_keys

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import ROOT_CHECKPOINTS, TopicPartition, read_offset_checkpoint
 from ...storage.files.regular_files import fault_text
-from ..file_access import PathFiles, is_gone, is_unreadable
+from ..directories.file_access import PathFiles, is_gone, is_unreadable
 from .findings import Finding
 
 

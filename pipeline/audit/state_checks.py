@@ -23,8 +23,8 @@ from ...storage.files.file_names import (
     base_offset_of,
 )
 from ...storage.files.meta_properties import read_partition_metadata
-from ..file_access import PathFiles, list_directory
-from ..log_directories import SegmentFile
+from ..directories.file_access import PathFiles, list_directory
+from ..directories.log_directories import SegmentFile
 from .tasks import AuditTask, PartitionReport
 from .whole_files import report_refusal
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
+from ..directories.log_directories import PartitionDirectory
 from ..internal_topics import OFFSETS_TOPIC
-from ..log_directories import PartitionDirectory
 from .findings import Finding
 from .policy import TopicPolicy
 

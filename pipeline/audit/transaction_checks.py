@@ -15,7 +15,7 @@ from ...protocol.records.batch import read_header
 from ...storage.errors import CorruptIndexError
 from ...storage.files.file_names import TRANSACTION_INDEX_SUFFIX, segment_path
 from ...storage.segment.transaction_index import TransactionIndex
-from ..log_directories import SegmentFile
+from ..directories.log_directories import SegmentFile
 from .chunk_batches import TRANSACTIONAL, ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .whole_files import read_whole

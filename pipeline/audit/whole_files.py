@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ...storage.files.regular_files import fault_text
-from ..file_access import is_gone, is_unreadable, read_file
+from ..directories.file_access import is_gone, is_unreadable, read_file
 from .tasks import PartitionReport
 
 

@@ -9,10 +9,10 @@ from dataclasses import asdict
 
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_paths import path_on_disk
-from ..engines import ENGINES, LOCAL, EngineError, EngineMissingError
+from ..directories.log_directories import LogDirectoryError
+from ..engine.engines import ENGINES, LOCAL, EngineError, EngineMissingError
 from ..interrupts import interruptible
-from ..log_directories import LogDirectoryError
-from ..spark.options import parse_size
+from ..reading.options import parse_size
 from .job import compact_directory
 from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome
 from .plan import CompactionOrder, CompactionProgress

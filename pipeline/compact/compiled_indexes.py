@@ -10,8 +10,8 @@ import numpy
 from ...protocol.records.batch import NO_TIMESTAMP
 from ...storage.compaction.cleaned_indexes import CleanedIndexes, IndexedBatches, SegmentOffsetOverflowError
 from ...storage.segment.segment import MAX_RELATIVE_OFFSET
-from ..compiled import compiled
 from ..decode.spans import Int64s
+from ..engine.compiled import compiled
 
 LEAST_ENTRIES = 1 << 8
 SINCE_ENTRY, SIZE, MAX_TIMESTAMP, MAX_TIMESTAMP_OFFSET, OFFSET_ENTRIES, TIME_ENTRIES = range(6)

@@ -14,8 +14,8 @@ keys of up to 16 bytes. A key that is there costs one cache miss for the slot an
 import numpy
 from numpy.typing import NDArray
 
-from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Flags, Int64s
+from ..engine.compiled import compiled, inlined
 from .record_rows import Rows
 
 Word = numpy.uint64

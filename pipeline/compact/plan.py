@@ -20,9 +20,9 @@ from ...storage.files.file_names import METADATA_TOPIC, parse_partition_director
 from ...storage.files.files import Files
 from ...storage.files.meta_properties import read_meta_properties
 from ...storage.log.log_config import LogConfig
-from ..cluster_metadata import ClusterMetadata, read_cluster_metadata
-from ..engines import LOCAL
-from ..log_directories import LogDirectoryError, PartitionDirectory, find_partitions
+from ..directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions
+from ..engine.engines import LOCAL
 from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome, PartitionTask
 from .topic_config import ConfigValueError, compaction_config
 

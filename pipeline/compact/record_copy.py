@@ -14,9 +14,9 @@ from ...protocol.records.batch import (
     TRANSACTIONAL_FLAG,
 )
 from ...storage.compaction.record_steps import WITH_HORIZON, drops_tombstones, fate_of_batch, record_stays
-from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Flags, Int64s
-from ..zigzag import number_size, put_number
+from ..decode.zigzag import number_size, put_number
+from ..engine.compiled import compiled, inlined
 from .key_table import Words
 from .record_rows import Rows
 from .table_chunk import ATTRIBUTES, BASE_TIMESTAMP, BEGIN, LAST_OFFSET, MAX_TIMESTAMP

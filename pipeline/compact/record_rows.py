@@ -21,9 +21,9 @@ from ...protocol.records.batch import (
 from ...protocol.records.compression import CompressionType
 from ...protocol.records.record import records_section
 from ...storage.compaction.batch_chunk import BatchChunk
-from ..compiled import compiled, inlined
 from ..decode.lz4_sections import SectionBuffer, bytes_needed
 from ..decode.spans import Bytes, Flags, Int64s
+from ..engine.compiled import compiled, inlined
 from .table_chunk import (
     ATTRIBUTES,
     BASE_OFFSET,

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 from ...storage.compaction.record_steps import PlainSteps, RecordSteps
-from ..compiled import IS_COMPILED
+from ..engine.compiled import IS_COMPILED
 
 
 def fastest_steps() -> RecordSteps:

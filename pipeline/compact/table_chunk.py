@@ -15,8 +15,8 @@ from ...protocol.records.checksum import crc32c
 from ...protocol.records.errors import CorruptRecordError
 from ...storage.compaction.batch_chunk import BatchChunk
 from ...storage.compaction.cleaned_indexes import IndexedBatches
-from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
+from ..engine.compiled import compiled, inlined
 
 (
     BEGIN,

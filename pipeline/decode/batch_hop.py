@@ -11,7 +11,7 @@ from struct import Struct
 import numpy
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER_UP_TO_MAGIC_SIZE, LOG_OVERHEAD, MAGIC
-from ..compiled import IS_COMPILED, compiled
+from ..engine.compiled import IS_COMPILED, compiled
 from .spans import Bytes, Int64s
 
 _LENGTH_AND_MAGIC = Struct(">8xi4xb")

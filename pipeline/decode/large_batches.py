@@ -15,7 +15,7 @@ from ...protocol.errors import KafkaError
 from ...protocol.records.batch import BATCH_HEADER_SIZE
 from ...protocol.records.compression import CompressionType, compression_type_of, decompressed_chunks
 from ...protocol.records.errors import InvalidRecordError, RecordTooLargeError
-from ..compiled import compiled
+from ..engine.compiled import compiled
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind

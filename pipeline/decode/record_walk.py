@@ -9,7 +9,7 @@ Sketch of costs: 12 to 25 ns a record.
 
 import numpy
 
-from ..compiled import compiled, inlined
+from ..engine.compiled import compiled, inlined
 from .spans import (
     BAD_HEADER,
     BYTES_REMAIN,

@@ -20,7 +20,7 @@ from ...protocol.records.compression import (
     decompress,
 )
 from ...protocol.records.errors import RecordTooLargeError
-from ..compiled import IS_COMPILED
+from ..engine.compiled import IS_COMPILED
 from . import record_walk, vector_walk
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind

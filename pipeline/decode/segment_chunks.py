@@ -12,7 +12,7 @@ from struct import Struct
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from ...storage.files.regular_files import fault_text
-from ..file_access import RangeReader, is_unreadable, open_ranges
+from ..directories.file_access import RangeReader, is_unreadable, open_ranges
 from .batch_hop import ScanEnd
 from .batch_table import BatchTable
 from .damage import Damage, DamageKind

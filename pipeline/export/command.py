@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..command_paths import path_on_disk
 from ..command_times import time_ms
-from ..engines import ENGINES, LOCAL, SPARK, EngineError
+from ..directories.log_directories import LogDirectoryError
+from ..engine.engines import ENGINES, LOCAL, SPARK, EngineError
 from ..interrupts import interruptible
-from ..log_directories import LogDirectoryError
 
 if TYPE_CHECKING:
-    from ..spark.options import ReadOptions
+    from ..reading.options import ReadOptions
     from .job import ExportResult
 
 DONE, DAMAGED, NOT_DONE = 0, 2, 3
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
 
 def read_options(options: argparse.Namespace) -> "ReadOptions":
     """What the data source would be told. Raises ValueError for what can't be understood."""
-    from ..spark.options import parse_options
+    from ..reading.options import parse_options
 
     times = {"startingTimestamp": options.from_time, "endingTimestamp": options.to_time}
     given = {

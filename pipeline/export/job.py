@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..engines import run_tasks
-from ..log_directories import find_partitions, refuse_missing
-from ..spark.options import ReadOptions
-from ..spark.pruning import Pruning
-from ..spark.splits import expand_paths, plan_records
+from ..directories.log_directories import find_partitions, refuse_missing
+from ..engine.engines import run_tasks
+from ..reading.options import ReadOptions
+from ..reading.pruning import Pruning
+from ..reading.splits import expand_paths, plan_records
 from .parquet_files import TEMPORARY_SUFFIX
 from .tasks import Exported, ExportTask, export_split
 

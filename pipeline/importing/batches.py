@@ -12,7 +12,7 @@ import numpy
 from ...protocol.records.batch import BATCH_HEADER_SIZE, LOG_APPEND_TIME_FLAG, NO_PRODUCER_ID
 from ...protocol.records.builder import BatchBuilder, assemble_batch
 from ...protocol.records.compression import CompressionType, compress
-from ..compiled import IS_COMPILED
+from ..engine.compiled import IS_COMPILED
 from .record_encoding import MAX_OFFSET_DELTA, encode_sections
 from .row_buffers import Rows, rows_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
 from ..command_paths import path_on_disk
-from ..engines import EngineError
+from ..engine.engines import EngineError
 from ..interrupts import interruptible, no_way_back
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from ...storage.files.file_names import (
 )
 from ...storage.files.files import Files
 from ...storage.files.meta_properties import META_PROPERTIES
-from ..cluster_metadata import read_cluster_metadata
-from ..engines import LOCAL, run_tasks
+from ..directories.cluster_metadata import read_cluster_metadata
+from ..engine.engines import LOCAL, run_tasks
 from ..internal_topics import INTERNAL_TOPICS
 from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts

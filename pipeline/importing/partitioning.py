@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
+from ..engine.compiled import compiled, inlined
 from .row_buffers import fields_of
 
 

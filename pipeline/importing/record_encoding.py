@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy
 
-from ..compiled import compiled, inlined
 from ..decode.spans import Bytes, Int64s
-from ..zigzag import number_size, put_number
+from ..decode.zigzag import number_size, put_number
+from ..engine.compiled import compiled, inlined
 from .row_buffers import Fields, Rows
 
 MAX_OFFSET_DELTA = 0x7FFFFFFF

@@ -12,13 +12,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from .columns import ARROW_TYPES, arrow_schema, column_names
+from ..reading.columns import ARROW_TYPES, arrow_schema, column_names
+from ..reading.options import RECORDS, Mode, ReadOptions, parse_options
+from ..reading.pruning import Pruning
+from ..reading.split_reader import Reading, read_split
+from ..reading.splits import LogSplit, expand_paths, plan_records
 from .filters import prune
-from .options import RECORDS, Mode, ReadOptions, parse_options
 from .portion import items_of, portions
-from .pruning import Pruning
-from .reading import Reading, read_split
-from .splits import LogSplit, expand_paths, plan_records
 
 
 class KafkaLogDataSource(DataSource):

@@ -20,14 +20,13 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ..log_directories import PartitionDirectory, find_partitions
-from .columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
-from .log_end import LogEnd
-from .offset_options import EARLIEST, LATEST
-from .options import Mode, ReadOptions
-from .portion import items_of, portions
-from .reading import CorruptLogError, Reading, read_split
-from .splits import (
+from ..directories.log_directories import PartitionDirectory, find_partitions
+from ..reading.columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
+from ..reading.log_end import LogEnd
+from ..reading.offset_options import EARLIEST, LATEST
+from ..reading.options import Mode, ReadOptions
+from ..reading.split_reader import CorruptLogError, Reading, read_split
+from ..reading.splits import (
     END_OF_OFFSETS,
     PACKED_BYTES,
     LogSplit,
@@ -36,6 +35,7 @@ from .splits import (
     pack,
     plan_partition,
 )
+from .portion import items_of, portions
 
 TopicPartition = tuple[str, int]
 Offsets = dict[str, dict[str, int]]

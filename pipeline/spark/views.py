@@ -8,14 +8,14 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from ..reading.columns import CORRUPT_COLUMN
+from ..reading.options import Mode, ReadOptions
+from ..reading.split_reader import CorruptLogError
+from ..reading.splits import PACKED_BYTES, expand_paths, pack
+from ..reading.topic_options import TopicChoice
 from ..tables.registry import TABLES
 from ..tables.task import Table, TableTask
-from .columns import CORRUPT_COLUMN
-from .options import Mode, ReadOptions
 from .portion import items_of, portions
-from .reading import CorruptLogError
-from .splits import PACKED_BYTES, expand_paths, pack
-from .topic_options import TopicChoice
 
 OF_ONE_TOPIC = ("groups", "offsets")
 

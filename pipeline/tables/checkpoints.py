@@ -23,8 +23,8 @@ from ...storage.files.file_names import (
 )
 from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, read_partition_metadata, uuid_text
 from ...storage.producers.producer_snapshots import decode_snapshot
-from ..file_access import PathFiles
-from ..log_directories import find_partitions
+from ..directories.file_access import PathFiles
+from ..directories.log_directories import find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .task import TableTask
 

@@ -14,7 +14,7 @@ from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
 from ..decode.records import DecodedRecords, decode_chunk
 from ..decode.segment_chunks import read_chunks
-from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
 
 Select = Callable[[BatchTable], NDArray[numpy.bool_]]
 

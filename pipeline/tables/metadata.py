@@ -15,7 +15,7 @@ from ...protocol.message_documents import document, kafka_json
 from ...storage.dump.decoders import Typed, metadata_record
 from ...storage.dump.log_dump import control_of
 from ...storage.files.file_names import METADATA_TOPIC
-from ..log_directories import PartitionDirectory, SegmentFile, find_partitions
+from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .log_reading import CONTROL, LogDamage, LogRecord, all_batches, read_records
 from .task import TableTask

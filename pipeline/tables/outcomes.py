@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from ...protocol.errors import KafkaError
 from ...protocol.records.control import ControlRecordType, control_record_type
-from ..log_directories import PartitionDirectory
+from ..directories.log_directories import PartitionDirectory
 from .log_reading import LogRecord, control_batches, read_records
 
 

@@ -10,8 +10,8 @@ from struct import unpack_from
 from construct import Construct, Int32sb, Struct
 
 from ..api_keys import api
+from ..codec.header import request_header_version, response_header_version
 from ..errors import ProtocolError
-from ..header import request_header_version, response_header_version
 from ..messages import message_class
 from ..messages.headers import RequestHeader, ResponseHeader
 from ..table import MessageSpec, message

@@ -90,7 +90,7 @@ def _record(event: RecordLine, *, skip_record_metadata: bool) -> dict[str, Any]:
 
 def _fields(event: ByteRows) -> list[dict[str, Any]]:
     """Each field with its place; the size of one that contains others is that of all of them."""
-    from ...protocol.show import value_of
+    from ...protocol.show.show import value_of
 
     return [
         {

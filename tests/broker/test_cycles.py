@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.groups import DescribeGroupsRequest, OffsetCommitRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest
 from odradek.protocol.messages.structure import ZERO_UUID

@@ -15,8 +15,8 @@ from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import Message, decode
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse, ListGroupsRequest, ListGroupsResponse
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.testing.in_process import InProcessBroker

@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 from odradek.broker.network.connection import FRAMES_A_TURN
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 

@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 from odradek.broker.timers.log_lines import BURST_BYTES
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.structure import Message

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from odradek.protocol.codec import decode
-from odradek.protocol.codec_runtime import unsigned_varint
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.codec.runtime import unsigned_varint
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
 from odradek.protocol.messages.groups import (

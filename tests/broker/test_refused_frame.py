@@ -5,7 +5,7 @@ from typing import cast
 
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
-from odradek.protocol import header
+from odradek.protocol.codec import header
 from odradek.protocol.messages.metadata import MetadataRequest
 
 

@@ -10,9 +10,9 @@ import pytest
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.framing import LARGE_FRAME_BYTES
-from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 
 

@@ -5,7 +5,7 @@ from collections.abc import Set
 from pathlib import Path
 
 from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED
-from odradek.protocol.show import apis
+from odradek.protocol.show.show import apis
 
 DOCS = Path(__file__).parents[2] / "docs" / "differences.md"
 

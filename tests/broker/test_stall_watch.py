@@ -10,7 +10,7 @@ import pytest
 
 from odradek.broker.api import api_versions
 from odradek.broker.timers.stall_report import Place, RequestSeen, Stall, words
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.broker.cleaner.worker_code import WorkerCode
 from odradek.broker.server.warm_up import modules
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import MetadataRequest
 from support.our_broker import OurBroker
 

@@ -11,8 +11,8 @@ from odradek.client.admin.coordinators import KEYS_IN_A_REQUEST
 from odradek.client.admin.groups import GroupAdmin
 from odradek.client.errors import AdminError
 from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import decode_request_header, encode_response_parts
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.header import decode_request_header, encode_response_parts
 from odradek.protocol.messages.groups import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,

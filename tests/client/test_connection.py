@@ -16,7 +16,7 @@ from odradek.client.errors import (
     UnsupportedVersionError,
 )
 from odradek.protocol.codec import decode
-from odradek.protocol.header import decode_request_header, encode_response_parts
+from odradek.protocol.codec.header import decode_request_header, encode_response_parts
 from odradek.protocol.messages.metadata import (
     ApiVersionsRequest,
     ApiVersionsResponse,

@@ -12,8 +12,8 @@ from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer
 
 from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse

@@ -7,7 +7,7 @@ import pytest
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from support.live_load import BROKER_CONFIGS, LiveLoad
 from support.real_kafka import RealKafka
 

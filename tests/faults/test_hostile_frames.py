@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.framing import SIZE
-from odradek.protocol.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from support.hostile_frames import hostile_frame
 from support.our_broker import OurBroker, resident_bytes

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek.protocol.codec import decode
-from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import FindCoordinatorRequest, OffsetFetchRequest

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.protocol.codec import decode, encode
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest

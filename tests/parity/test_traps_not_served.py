@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.dispatch.served import DISABLED, served_versions
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.protocol.messages.security import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from odradek.protocol.messages.share_groups import (

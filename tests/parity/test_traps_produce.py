@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.protocol.messages.transactions import InitProducerIdRequest

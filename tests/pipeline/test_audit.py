@@ -16,7 +16,7 @@ from odradek.pipeline.audit.findings import CHECKS, Finding
 from odradek.pipeline.audit.job import AuditResult, audit_directories
 from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.engines import LOCAL, SPARK
+from odradek.pipeline.engine.engines import LOCAL, SPARK
 from odradek.protocol.records.batch import iterate_headers
 from support.audited_directory import NOW_MS, AuditedDirectory, stamp
 from support.damaged_batches import MAX_TIME

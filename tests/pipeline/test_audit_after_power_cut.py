@@ -6,11 +6,11 @@ import pytest
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import AuditResult, audit_directories
-from odradek.pipeline.engines import LOCAL
-from odradek.pipeline.spark.options import Mode, parse_options
-from odradek.pipeline.spark.pruning import Pruning
-from odradek.pipeline.spark.reading import Reading, read_split
-from odradek.pipeline.spark.splits import plan_records
+from odradek.pipeline.engine.engines import LOCAL
+from odradek.pipeline.reading.options import Mode, parse_options
+from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.split_reader import Reading, read_split
+from odradek.pipeline.reading.splits import plan_records
 from odradek.storage.files.checkpoints import write_epoch_checkpoint
 from odradek.storage.files.files import Files
 from support.audited_directory import NOW_MS, AuditedDirectory

@@ -13,7 +13,7 @@ from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.groups.burrow import ConsumerCommit, partition_status
 from odradek.pipeline.audit.groups.rows import GroupLag
 from odradek.pipeline.audit.job import AuditResult, audit_directories
-from odradek.pipeline.engines import LOCAL, SPARK
+from odradek.pipeline.engine.engines import LOCAL, SPARK
 from odradek.protocol.records.control import ControlRecordType
 from support.group_injections import (
     DAY_MS,

@@ -16,7 +16,7 @@ from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage
 from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType

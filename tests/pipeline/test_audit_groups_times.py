@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit.groups.log_times import Question, answer, end_offset_of_epoch
-from odradek.pipeline.log_directories import find_partitions
+from odradek.pipeline.directories.log_directories import find_partitions
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.record import Record, iterate_records
 from support.log_directories import history_directory

@@ -7,7 +7,7 @@ import pytest
 from odradek.pipeline.audit.catalogue_log import LOG_CHECKS
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from support.audit_injections import COMPACT, Injection
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.damaged_batches import BATCH_INJECTIONS

@@ -7,8 +7,8 @@ import pytest
 
 from odradek.pipeline.audit import key_tables
 from odradek.pipeline.audit.key_tables import Hashes, KeyCounts, KeySet, hash_keys
-from odradek.pipeline.compiled import IS_COMPILED
 from odradek.pipeline.decode.spans import Fields
+from odradek.pipeline.engine.compiled import IS_COMPILED
 
 
 def hashes_of(keys: list[bytes]) -> Hashes:

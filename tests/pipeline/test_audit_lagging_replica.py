@@ -10,7 +10,7 @@ from pathlib import Path
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch

@@ -10,7 +10,6 @@ import pyarrow.parquet as parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from odradek.pipeline import engines, file_access
 from odradek.pipeline.audit import portions
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import first_of_each_name
@@ -20,9 +19,11 @@ from odradek.pipeline.audit.portions import MOST_PORTIONS, audit_portion, portio
 from odradek.pipeline.audit.report.table_files import parts_of, tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.tables import FINDINGS, PARTITIONS, TABLES, VOLUME
 from odradek.pipeline.audit.tasks import BATCHES, RECORDS
-from odradek.pipeline.engines import LOCAL, SPARK, TaskError, run_tasks
-from odradek.pipeline.file_access import path_of
-from odradek.pipeline.log_directories import PartitionDirectory, SegmentFile
+from odradek.pipeline.directories import file_access
+from odradek.pipeline.directories.file_access import path_of
+from odradek.pipeline.directories.log_directories import PartitionDirectory, SegmentFile
+from odradek.pipeline.engine import engines
+from odradek.pipeline.engine.engines import LOCAL, SPARK, TaskError, run_tasks
 from odradek.storage.files.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.log_directories import flip_a_byte

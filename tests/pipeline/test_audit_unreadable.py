@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline import file_access
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.directories import file_access
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
 

@@ -14,9 +14,9 @@ from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.plan import AuditOptions, plan_audit
 from odradek.pipeline.audit.portions import audit_portion, portions_of
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.directories.file_access import path_of
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
-from odradek.pipeline.file_access import path_of
 from odradek.pipeline.importing.command import import_topics
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.groups_directory import GroupsDirectory

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.compression import CompressionType
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.bombs import BOMBS, batch_of, large_values, one_record, record, tiny_records

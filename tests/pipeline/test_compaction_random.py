@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.engines import available_cores
+from odradek.pipeline.engine.engines import available_cores
 from support.compaction_random import CLEANERS, compare, compare_in_pool, start_oracle
 from support.compaction_rounds import CleanerOracle
 from support.java import java_or_skip

@@ -21,8 +21,8 @@ from odradek.pipeline.decode.damage import Damage
 from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from odradek.pipeline.decode.spans import RECORD_COLUMNS
-from odradek.pipeline.log_directories import find_partitions
-from odradek.pipeline.spark.isolation import aborted_transactions, is_aborted
+from odradek.pipeline.directories.log_directories import find_partitions
+from odradek.pipeline.reading.isolation import aborted_transactions, is_aborted
 from odradek.protocol.records.builder import encode_empty_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.log.log_config import CREATE_TIME, LOG_APPEND_TIME, LogConfig

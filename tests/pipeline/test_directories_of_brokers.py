@@ -15,7 +15,7 @@ from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.job import AuditResult, audit_directories
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.checkpoints import read_offset_checkpoint
 from odradek.storage.files.files import Files
 from support.dump_log import comma_separated, kafka_dump

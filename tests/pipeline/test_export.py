@@ -13,13 +13,13 @@ import pyarrow.parquet as parquet
 import pytest
 from pyspark.sql import SparkSession
 
+from odradek.pipeline.directories.log_directories import find_partitions
 from odradek.pipeline.export import parquet_files
 from odradek.pipeline.export.command import export
 from odradek.pipeline.export.parquet_files import DayFiles
 from odradek.pipeline.export.tasks import COLUMNS, ExportTask, export_split
-from odradek.pipeline.log_directories import find_partitions
-from odradek.pipeline.spark.columns import arrow_schema
-from odradek.pipeline.spark.splits import plan_partition
+from odradek.pipeline.reading.columns import arrow_schema
+from odradek.pipeline.reading.splits import plan_partition
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records

@@ -11,13 +11,13 @@ from odradek.pipeline.decode.batch_table import BatchTable
 from odradek.pipeline.decode.damage import Damage
 from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
+from odradek.pipeline.directories.file_access import ObjectsMissingError, list_directory, open_ranges, path_of
+from odradek.pipeline.directories.log_directories import LogDirectoryError, find_partitions, indexed_positions
 from odradek.pipeline.export.command import export
-from odradek.pipeline.file_access import ObjectsMissingError, list_directory, open_ranges, path_of
-from odradek.pipeline.log_directories import LogDirectoryError, find_partitions, indexed_positions
-from odradek.pipeline.spark.options import Mode, parse_options
-from odradek.pipeline.spark.pruning import Pruning
-from odradek.pipeline.spark.reading import Reading, read_split
-from odradek.pipeline.spark.splits import plan_records
+from odradek.pipeline.reading.options import Mode, parse_options
+from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.split_reader import Reading, read_split
+from odradek.pipeline.reading.splits import plan_records
 from support.log_directories import flip_a_byte, history_directory
 from support.object_storage import upload
 

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from support.dump_log import kafka_dump
 from support.imported_rows import Found, in_order, records_in, row, write_parquet
 from support.our_broker import OurBroker

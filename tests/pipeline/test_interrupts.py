@@ -11,7 +11,7 @@ import pytest
 
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.compact.command import compact
-from odradek.pipeline.engines import available_cores
+from odradek.pipeline.engine.engines import available_cores
 from odradek.pipeline.importing import job
 from odradek.pipeline.importing.command import import_topics
 from odradek.pipeline.interrupts import INTERRUPTED, no_way_back
@@ -22,7 +22,7 @@ from support.log_histories import HistoryWriter
 PROGRAM = """
 import sys
 from importlib import import_module
-from odradek.pipeline import engines
+from odradek.pipeline.engine import engines
 from support.engine_tasks import hold
 if __name__ == "__main__":
     engines.SMALL_BYTES = 0

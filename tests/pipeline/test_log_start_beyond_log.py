@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.checkpoints import read_offset_checkpoint, write_offset_checkpoint
 from odradek.storage.files.files import Files
 from support.java import java_or_skip

@@ -11,7 +11,7 @@ from odradek.pipeline.audit import partition_audit
 from odradek.pipeline.audit.job import AuditResult, audit_directories
 from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.decode.read_ahead import AHEAD, read_ahead
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from support.audited_directory import NOW_MS
 from support.log_directories import flip_a_byte, history_directory
 

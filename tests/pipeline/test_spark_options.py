@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual, Not
 
+from odradek.pipeline.reading.options import OPTIONS, parse_options
+from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.pipeline.spark.filters import prune
-from odradek.pipeline.spark.options import OPTIONS, parse_options
-from odradek.pipeline.spark.reading import CorruptLogError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType
 from odradek.storage.log.log_config import LogConfig

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter  # type: ignore[attr-defined]
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from odradek.pipeline.spark.reading import CorruptLogError
+from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.pipeline.spark.stream import share_out
 from odradek.protocol.records.control import ControlRecordType
 from support.kafkalog_reading import offsets_of, rows_of, stream_reader

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from odradek.pipeline.engines import (
+from odradek.pipeline.engine.engines import (
     LOCAL,
     SMALL_BYTES,
     SPARK,
@@ -80,7 +80,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(
         "import os, sys\nfrom pathlib import Path\n"
-        "from odradek.pipeline.engines import Job, finished_tasks\n"
+        "from odradek.pipeline.engine.engines import Job, finished_tasks\n"
         "from support.engine_tasks import process_id, wait_for\n"
         "if __name__ == '__main__':\n"
         "    here = Path(sys.argv[1])\n"
@@ -156,7 +156,7 @@ def test_spark_without_pyspark_or_java_says_what_is_missing(monkeypatch: pytest.
 def test_spark_without_java_says_so(tmp_path: Path) -> None:
     """In a process of its own, since a JVM may run here already."""
     code = (
-        "from odradek.pipeline.engines import *\n"
+        "from odradek.pipeline.engine.engines import *\n"
         "from support.engine_tasks import double\n"
         "try:\n    list(run_tasks('spark', [1], double, 'doubling'))\n"
         "except EngineMissingError as error:\n    print('said:', error)\n"

@@ -10,7 +10,7 @@ import fsspec
 import pyarrow as pa
 import pytest
 
-from odradek.pipeline.file_access import path_of
+from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.tables.registry import TABLES
 from odradek.protocol.codec import encode
 from odradek.protocol.messages import FAMILIES, message_class

@@ -12,7 +12,7 @@ import pytest
 
 from odradek.pipeline.audit.catalogue_groups import GROUP_CHECKS
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.tables.registry import TABLES
 from support.dump_log import comma_separated, kafka_dump
 from support.java import java_or_skip, run_class

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.protocol.codec import Message, decode, decoder, encode, encode_parts, encoder, parts_encoder
-from odradek.protocol.codec_runtime import read_unsigned_varint, unsigned_varint
+from odradek.protocol.codec.runtime import read_unsigned_varint, unsigned_varint
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.group_records import ConsumerGroupMemberMetadataValue

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from odradek.protocol.codec import Message, decode, element_counter, encode, step_decoder, step_encoder
-from odradek.protocol.codec_steps import STEP_ELEMENTS
+from odradek.protocol.codec.steps import STEP_ELEMENTS
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest

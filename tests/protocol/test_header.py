@@ -7,9 +7,7 @@ import pytest
 
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decode, encode
-from odradek.protocol.errors import ProtocolError
-from odradek.protocol.framing import FrameReader
-from odradek.protocol.header import (
+from odradek.protocol.codec.header import (
     decode_request_header,
     encode_request,
     encode_response_parts,
@@ -17,6 +15,8 @@ from odradek.protocol.header import (
     request_header_version,
     response_header_version,
 )
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.framing import FrameReader
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.headers import RequestHeader, ResponseHeader

@@ -13,8 +13,8 @@ from typing import Protocol
 
 import pytest
 
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.header import encode_request
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from support.asking import Asking

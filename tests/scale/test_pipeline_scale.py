@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import pyspark_odradek
-from odradek.pipeline.engines import available_cores
+from odradek.pipeline.engine.engines import available_cores
 from support.large_directory import write_large_directory
 from support.spark_cluster import SparkCluster
 from support.spark_processes import SparkProcesses

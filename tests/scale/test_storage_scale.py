@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from odradek.protocol.codec import decode
-from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.produce import ProduceRequest

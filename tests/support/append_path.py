@@ -23,8 +23,8 @@ from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages.headers import ResponseHeader
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.records.builder import encode_batch

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from odradek.protocol.codec import decode, decoder, encode
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.group_records import ConsumerProtocolAssignment, ConsumerProtocolSubscription

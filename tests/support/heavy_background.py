@@ -10,7 +10,7 @@ import threading
 import urllib.request
 from collections.abc import Callable
 
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.records.builder import BatchBuilder, encode_batch
 from odradek.protocol.records.record import Record
 from support.heavy_requests import Heavy, Prepared, Scale, create, delete, now_ms, produce

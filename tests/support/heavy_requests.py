@@ -12,8 +12,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
-from odradek.protocol.codec_runtime import unsigned_varint
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.codec.runtime import unsigned_varint
 from odradek.protocol.messages.configs import DescribeConfigsRequest
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.groups import (

@@ -9,8 +9,8 @@ import random
 from odradek.broker.dispatch.served import ANNOUNCED, served_versions
 from odradek.protocol.api_keys import api
 from odradek.protocol.codec import Message
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.framing import SIZE
-from odradek.protocol.header import encode_request
 from support.messages import MessageGenerator
 
 NAMES = ("a", "b", "group-1", "group-2", "member", "", "__consumer_offsets", "bad name", "x" * 250, "\U0001f9f5")

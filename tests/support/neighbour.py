@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from odradek.protocol.codec import decode
-from odradek.protocol.header import encode_request, response_header_version
+from odradek.protocol.codec.header import encode_request, response_header_version
 from odradek.protocol.messages import message_class
 from odradek.protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest

@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from odradek.pipeline.audit.job import audit_directories
-from odradek.pipeline.engines import LOCAL
+from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.export.command import export
-from odradek.pipeline.spark.options import Mode, parse_options
-from odradek.pipeline.spark.pruning import Pruning
-from odradek.pipeline.spark.reading import Reading, read_split
-from odradek.pipeline.spark.splits import plan_records
+from odradek.pipeline.reading.options import Mode, parse_options
+from odradek.pipeline.reading.pruning import Pruning
+from odradek.pipeline.reading.split_reader import Reading, read_split
+from odradek.pipeline.reading.splits import plan_records
 from odradek.storage.dump.command import dump_log
 
 

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from odradek.protocol.header import encode_request
+from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 

@@ -7,7 +7,7 @@ times, then lag and findings are pure.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...cluster_metadata import ClusterMetadata
+from ...directories.cluster_metadata import ClusterMetadata
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .checks import group_findings

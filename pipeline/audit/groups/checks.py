@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ....protocol.java_hash import java_hash_code
 from ....storage.files.checkpoints import TopicPartition
 from ....storage.files.meta_properties import uuid_text
-from ...cluster_metadata import ClusterMetadata
+from ...directories.cluster_metadata import ClusterMetadata
 from ...internal_topics import OFFSETS_TOPIC
 from ..findings import Finding
 from .burrow import Status, has_rewound

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ....storage.files.checkpoints import TopicPartition
 from ....storage.files.meta_properties import uuid_text
-from ...engines import run_tasks
+from ...engine.engines import run_tasks
 from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
 from .expiry import expires_at

@@ -18,8 +18,8 @@ from ....storage.segment.offset_index import OffsetIndex
 from ....storage.segment.time_index import TimeIndex
 from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
-from ...file_access import PathFiles, is_gone, read_file
-from ...log_directories import PartitionDirectory, SegmentFile, partition_at
+from ...directories.file_access import PathFiles, is_gone, read_file
+from ...directories.log_directories import PartitionDirectory, SegmentFile, partition_at
 from ..living import MOST_RESTARTS
 
 CHUNK_BYTES = 64 << 10

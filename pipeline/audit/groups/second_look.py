@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, TopicPartition
-from ...cluster_metadata import ClusterMetadata, read_cluster_metadata
 from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage
-from ...engines import run_tasks
-from ...file_access import is_gone
+from ...directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ...directories.file_access import is_gone
+from ...directories.log_directories import PartitionDirectory, indexed_positions, partition_at
+from ...engine.engines import run_tasks
 from ...internal_topics import OFFSETS_TOPIC
-from ...log_directories import PartitionDirectory, indexed_positions, partition_at
 from ..findings import Finding
 from ..living import MOST_RESTARTS, PAUSE_S
 from ..partition_audit import audit_partition

@@ -2,13 +2,15 @@
 
 import pytest
 
-from odradek.protocol import codec, header, show, table
+from odradek.protocol import codec, table
+from odradek.protocol.codec import header
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import HeartbeatRequest
 from odradek.protocol.messages.metadata import ApiVersionsResponse
 from odradek.protocol.messages.metadata_records import TopicRecord
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.reference.dissect import dissect, explain
+from odradek.protocol.show import show
 
 PARTITION = ProduceRequest.PartitionProduceData(3, b"these are the records")
 PRODUCE = ProduceRequest(None, -1, 1000, [ProduceRequest.TopicProduceData("spool", partition_data=[PARTITION])])

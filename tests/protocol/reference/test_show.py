@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from odradek.protocol import codec, header, show, table
-from odradek.protocol.commands import protocol
+from odradek.protocol import codec, table
+from odradek.protocol.codec import header
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.groups import HeartbeatRequest
+from odradek.protocol.show import show
+from odradek.protocol.show.command import protocol
 
 ROOT = Path(__file__).parents[3]
 HEARTBEAT = "026700000003026d0000"
@@ -148,8 +150,8 @@ def test_find_takes_any_spelling_and_helps() -> None:
 def test_construct_is_imported_only_where_bytes_are_taken_apart() -> None:
     program = (
         "import sys\n"
-        "from odradek.protocol.commands import protocol\n"
-        "from odradek.protocol import codec, header\n"
+        "from odradek.protocol.show.command import protocol\n"
+        "from odradek.protocol.codec import header\n"
         "assert protocol(['show', 'Produce', '9']) == 0\n"
         "assert 'construct' not in sys.modules\n"
         f"assert protocol(['show', 'Heartbeat', '4', '--bytes', '{HEARTBEAT}']) == 0\n"

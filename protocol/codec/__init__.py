@@ -2,21 +2,21 @@
 
 Owns: the cache of these functions. Never does: I/O. Invariant: malformed bytes, and values that a version cannot carry,
 raise ProtocolError and nothing else. The source of each function is kept in linecache, so that tracebacks and debuggers
-show it; making one costs about a millisecond. :mod:`.codec_decode` and :mod:`.codec_encode` say what is made.
+show it; making one costs about a millisecond. :mod:`.decode` and :mod:`.encode` say what is made.
 :func:`step_decoder`, :func:`step_encoder` and :func:`element_counter` are for large messages of untrusted size: they
-are generators, each step of which is short (:mod:`.codec_steps`, :mod:`.codec_count`).
+are generators, each step of which is short (:mod:`.steps`, :mod:`.count`).
 """
 
 import linecache
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
-from .codec_decode import decode_source
-from .codec_encode import encode_parts_source, encode_source
-from .codec_source import Source, has_records
-from .errors import ProtocolError
-from .messages.structure import Message
-from .table import MessageSpec, message
+from ..errors import ProtocolError
+from ..messages.structure import Message
+from ..table import MessageSpec, message
+from .decode import decode_source
+from .encode import encode_parts_source, encode_source
+from .source import Source, has_records
 
 __all__ = [
     "Message",
@@ -111,7 +111,7 @@ def step_decoder(cls: type[Message], version: int) -> StepDecoder:
     """
     known: StepDecoder | None = _STEP_DECODERS.get((cls, version))
     if known is None:
-        from .codec_steps import decode_steps_source  # here: most processes never need it
+        from .steps import decode_steps_source  # here: most processes never need it
 
         known = _STEP_DECODERS[cls, version] = _compile(decode_steps_source(_spec(cls, version), cls, version))
     return known
@@ -121,7 +121,7 @@ def step_encoder(cls: type[Message], version: int) -> StepEncoder:
     """:func:`parts_encoder` as a generator: it yields between steps and returns the parts."""
     known: StepEncoder | None = _STEP_ENCODERS.get((cls, version))
     if known is None:
-        from .codec_steps import encode_steps_source
+        from .steps import encode_steps_source
 
         known = _STEP_ENCODERS[cls, version] = _compile(encode_steps_source(_spec(cls, version), cls, version))
     return known
@@ -133,7 +133,7 @@ def element_counter(cls: type[Message], version: int) -> ElementCounter:
     """
     known: ElementCounter | None = _COUNTERS.get((cls, version))
     if known is None:
-        from .codec_count import count_source
+        from .count import count_source
 
         known = _COUNTERS[cls, version] = _compile(count_source(_spec(cls, version), cls, version))
     return known

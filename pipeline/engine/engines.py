@@ -108,7 +108,7 @@ def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, R
     if not job.tasks:
         return
     if engine == SPARK:
-        from .spark.tasks_on_spark import run_on_spark
+        from ..spark.tasks_on_spark import run_on_spark
 
         finished = run_on_spark(job)
     elif _workers(job) > 1:

@@ -9,7 +9,7 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from ..storage.files.file_names import (
+from ...storage.files.file_names import (
     LOG_SUFFIX,
     METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
@@ -17,8 +17,8 @@ from ..storage.files.file_names import (
     parse_partition_directory,
     segment_path,
 )
-from ..storage.files.meta_properties import META_PROPERTIES
-from ..storage.files.regular_files import fault_text
+from ...storage.files.meta_properties import META_PROPERTIES
+from ...storage.files.regular_files import fault_text
 from .file_access import FileEntry, is_gone, is_unreadable, list_directory, read_file
 
 _INDEX_ENTRY = Struct(">ii")

@@ -9,10 +9,10 @@ call; a message is made without ``__init__``, its slots assigned directly (each 
 from codecs import utf_8_decode
 from struct import error
 
-from . import codec_runtime as runtime
-from .codec_source import FORMATS, Source, default_source, has_records, least_size
-from .messages.structure import Message
-from .table import FieldSpec, MessageSpec, StructureSpec
+from ..messages.structure import Message
+from ..table import FieldSpec, MessageSpec, StructureSpec
+from . import runtime
+from .source import FORMATS, Source, default_source, has_records, least_size
 
 
 def decode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
@@ -21,7 +21,7 @@ def decode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source
 
 
 class DecoderSource(Source):
-    """The source of a decoder while it grows; :mod:`.codec_steps` makes a generator of it."""
+    """The source of a decoder while it grows; :mod:`.steps` makes a generator of it."""
 
     def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str = "decode") -> None:
         super().__init__(spec, cls, version, verb)

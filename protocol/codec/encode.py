@@ -7,11 +7,11 @@ when it differs from its default, and by rising tag. Neighbouring fields of fixe
 
 from struct import error
 
-from . import codec_runtime as runtime
-from .codec_source import FORMATS, Source, default_source
-from .errors import ProtocolError
-from .messages.structure import Message
-from .table import FieldSpec, MessageSpec, StructureSpec
+from ..errors import ProtocolError
+from ..messages.structure import Message
+from ..table import FieldSpec, MessageSpec, StructureSpec
+from . import runtime
+from .source import FORMATS, Source, default_source
 
 
 def encode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
@@ -25,7 +25,7 @@ def encode_parts_source(spec: MessageSpec, cls: type[Message], version: int) -> 
 
 
 class EncoderSource(Source):
-    """The source of an encoder while it grows; :mod:`.codec_steps` makes a generator of it."""
+    """The source of an encoder while it grows; :mod:`.steps` makes a generator of it."""
 
     def __init__(
         self, spec: MessageSpec, cls: type[Message], version: int, *, parts: bool, verb: str | None = None

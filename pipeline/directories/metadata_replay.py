@@ -8,21 +8,21 @@ PartitionRecord, ConfigRecord, RemoveTopicRecord) and MetadataRecordSerde.
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..protocol.codec import decode
-from ..protocol.errors import KafkaError, ProtocolError
-from ..protocol.messages.metadata_records import (
+from ...protocol.codec import decode
+from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.messages.metadata_records import (
     ConfigRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
-from ..protocol.records.batch import check_crc, iterate_headers
-from ..protocol.records.record import iterate_records
-from ..storage.errors import CorruptCheckpointError
-from ..storage.files.checkpoints import read_epoch_checkpoint
-from ..storage.files.file_names import LEADER_EPOCH_CHECKPOINT
-from ..storage.files.regular_files import fault_text
+from ...protocol.records.batch import check_crc, iterate_headers
+from ...protocol.records.record import iterate_records
+from ...storage.errors import CorruptCheckpointError
+from ...storage.files.checkpoints import read_epoch_checkpoint
+from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
+from ...storage.files.regular_files import fault_text
 from .cluster_metadata import ClusterMetadata, MetadataDamage, TopicFacts
 from .file_access import PathFiles, is_gone, is_unreadable, read_file
 

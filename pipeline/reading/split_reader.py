@@ -17,8 +17,8 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..file_access import identity
-from ..log_directories import SegmentFile, indexed_positions
+from ..directories.file_access import identity
+from ..directories.log_directories import SegmentFile, indexed_positions
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
 from .options import Mode

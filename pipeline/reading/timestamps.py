@@ -13,7 +13,7 @@ from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
 from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
-from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .positions import position_before
 
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER, LOG_OVERHEAD, MAGIC, BatchHeader
-from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .isolation import newest_snapshot
 from .positions import position_before
 

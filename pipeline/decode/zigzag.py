@@ -5,8 +5,8 @@ Pure. Source: Kafka's ByteUtils.writeVarlong.
 
 import numpy
 
-from .compiled import inlined
-from .decode.spans import Bytes
+from ..engine.compiled import inlined
+from .spans import Bytes
 
 
 @inlined

@@ -17,8 +17,8 @@ from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..file_access import list_directory
-from ..log_directories import PartitionDirectory, indexed_positions
+from ..directories.file_access import list_directory
+from ..directories.log_directories import PartitionDirectory, indexed_positions
 
 _TRANSACTIONAL = 0x10
 NO_OPEN_TRANSACTION = (1 << 63) - 1

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from ..storage.files.file_names import LOG_SUFFIX, METADATA_TOPIC, base_offset_of
-from ..storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
+from ...storage.files.file_names import LOG_SUFFIX, METADATA_TOPIC, base_offset_of
+from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 from .file_access import is_gone, list_directory
 
 _LISTINGS = 3

@@ -10,12 +10,12 @@ Counting costs 0.1 to 0.2 us for each string or structure, and nothing for each 
 
 from struct import error
 
-from . import codec_runtime as runtime
-from .codec_source import FORMATS, Source, least_size
-from .codec_steps import begin_steps, count_step
-from .errors import ProtocolError
-from .messages.structure import Message
-from .table import FieldSpec, MessageSpec, StructureSpec
+from ..errors import ProtocolError
+from ..messages.structure import Message
+from ..table import FieldSpec, MessageSpec, StructureSpec
+from . import runtime
+from .source import FORMATS, Source, least_size
+from .steps import begin_steps, count_step
 
 
 def count_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from .errors import ProtocolError
-from .table import FieldSpec, MessageSpec, message, message_names, messages
+from ..errors import ProtocolError
+from ..table import FieldSpec, MessageSpec, message, message_names, messages
 
 if TYPE_CHECKING:
-    from .reference.trace import Note
+    from ..reference.trace import Note
 
 BYTES_SHOWN = 16
 """How many bytes of a field are printed before the rest is left out."""

@@ -8,11 +8,11 @@ request handler reads them, and a frame may hold one for every three bytes.
 A step of 64 elements takes 50 to 200 us. The counter costs 30 ns an element.
 """
 
-from .codec_decode import DecoderSource
-from .codec_encode import EncoderSource
-from .codec_source import FORMATS, Source
-from .messages.structure import Message
-from .table import FieldSpec, MessageSpec
+from ..messages.structure import Message
+from ..table import FieldSpec, MessageSpec
+from .decode import DecoderSource
+from .encode import EncoderSource
+from .source import FORMATS, Source
 
 STEP_ELEMENTS = 64
 NUMBERS_A_STEP = 4096

@@ -13,10 +13,10 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any
 
-from .api_keys import ApiKey, api
-from .codec import Buffer, Message, carries_records, decoder, encoder, parts_encoder, step_encoder
-from .errors import ProtocolError
-from .messages.headers import RequestHeader
+from ..api_keys import ApiKey, api
+from ..errors import ProtocolError
+from ..messages.headers import RequestHeader
+from . import Buffer, Message, carries_records, decoder, encoder, parts_encoder, step_encoder
 
 ResponseEncoder = Callable[[Any, int], list[Any]]
 ResponseStepEncoder = Callable[[Any, int], Generator[None, None, list[Any]]]

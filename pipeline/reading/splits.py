@@ -11,8 +11,8 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TypeVar
 
-from ..file_access import URL_MARK, identity, open_ranges, path_of
-from ..log_directories import (
+from ..directories.file_access import URL_MARK, identity, open_ranges, path_of
+from ..directories.log_directories import (
     LogDirectoryError,
     PartitionDirectory,
     SegmentFile,

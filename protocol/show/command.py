@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from .errors import ProtocolError
-from .table import MessageSpec
+from ..errors import ProtocolError
+from ..table import MessageSpec
 
 
 def protocol(arguments: Sequence[str]) -> int:
@@ -113,8 +113,8 @@ def _show_fields(specs: list[MessageSpec], version: int | None, as_json: bool) -
 
 def _show_bytes(spec: MessageSpec, version: int, data: bytes, frame: bool, as_json: bool) -> int:
     """Prints the fields found in the bytes; exit code 1 when they are not (only) that message."""
+    from ..reference.dissect import dissect
     from . import show
-    from .reference.dissect import dissect
 
     found = dissect(spec, version, data, frame=frame)
     if as_json:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from struct import Struct
 from typing import Any, Final
 
-from .errors import ProtocolError
+from ..errors import ProtocolError
 
 Buffer = bytes | bytearray | memoryview
 UnknownTaggedFields = list[tuple[int, bytes]] | None

@@ -1,0 +1,1 @@
+"""Access to log directories: files, partitions, the cluster metadata in them."""

@@ -1,0 +1,1 @@
+"""``odradek protocol``: the protocol as text, and bytes taken apart."""
