@@ -27,6 +27,7 @@ from ..files.file_names import (
 from ..files.files import Files
 from ..producers.producer_snapshots import ProducerSnapshots
 from ..producers.producer_state import ProducerState
+from ..segment.recovery import resume_recovery
 from ..segment.segment import MAX_RELATIVE_OFFSET, Segment
 from .leader_epochs import UNDEFINED_EPOCH, LeaderEpochs
 from .log_config import LogConfig
@@ -245,7 +246,7 @@ class LogLoader:
         """
         unflushed = self.segments.reaching(self.recovery_point)
         first = unflushed[0]
-        position = first.resume_recovery(self.recovery_point)
+        position = resume_recovery(first, self.recovery_point)
         checked_from = self.recovery_point if position else first.base_offset
         rebuild_producers(
             self.state,
@@ -259,7 +260,7 @@ class LogLoader:
         )
         for index, segment in enumerate(unflushed):
             if index:
-                segment.start_recovery()
+                segment.reset_indexes()
                 position, checked_from = 0, segment.base_offset
             if index and self.state.map_end_offset <= segment.base_offset:
                 self.state.map_end_offset = segment.base_offset
@@ -278,9 +279,9 @@ class LogLoader:
                     self.snapshots.remove(later.base_offset)
                 self.files.sync_directory(self.directory)
                 segment.cut_to(valid)
-                self.unsynced_paths += segment.finish_recovery()
+                self.unsynced_paths += segment.become_inactive()
                 return
-            self.unsynced_paths += segment.finish_recovery()
+            self.unsynced_paths += segment.become_inactive()
             if index + 1 < len(unflushed):
                 self._name_hole(segment, unflushed[index + 1].base_offset)
 

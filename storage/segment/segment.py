@@ -26,7 +26,7 @@ from ..files.file_names import (
 )
 from ..files.files import CREATE, EXISTING, Buffer
 from .batch_scan import BatchPlace, scan_batches, scan_headers, scan_places
-from .index_recovery import fits_the_log, resume_indexes
+from .index_check import fits_the_log
 from .offset_index import OffsetIndex
 from .time_index import TimeIndex
 from .transaction_index import TransactionIndex
@@ -128,7 +128,7 @@ class Segment:
         for suffix in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             files.overwrite(segment_path(directory, base_offset, suffix), b"")
         files.remove(segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX))
-        segment._reset_indexes()
+        segment.reset_indexes()
         for index in (segment.offset_index, segment.time_index, segment.transaction_index):
             index.saved_entries = 0
         return segment
@@ -161,7 +161,7 @@ class Segment:
             times = self.read_index(TIME_INDEX_SUFFIX)
             offset_index = OffsetIndex(self.base_offset, offsets)
             time_index = TimeIndex(self.base_offset, times)
-            if not fits_the_log(self, offset_index, time_index):
+            if not fits_the_log(self.headers, self.size, offset_index, time_index):
                 raise CorruptIndexError("the last entry of an index is not what the batches say")
         except (FileNotFoundError, CorruptIndexError) as problem:
             logger.warning("%s: %s; rebuilding the offset and time index", self.path, problem)
@@ -172,7 +172,7 @@ class Segment:
 
     def _rebuild_indexes(self) -> None:
         transactions = self._transaction_index
-        self._reset_indexes()
+        self.reset_indexes()
         self._transaction_index = transactions
         for position, header in self.headers():
             if not 0 <= header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
@@ -199,7 +199,8 @@ class Segment:
         """The bytes of one of the index files. Raises OSError."""
         return self._files.read_file(segment_path(self.directory, self.base_offset, suffix + self.file_suffix))
 
-    def _reset_indexes(self) -> None:
+    def reset_indexes(self) -> None:
+        """Empties the indexes in memory; `note_appended` for every batch fills them again."""
         self._offset_index = OffsetIndex(self.base_offset)
         self._time_index = TimeIndex(self.base_offset)
         self._transaction_index = TransactionIndex(self.base_offset)
@@ -324,7 +325,10 @@ class Segment:
             recent[2].append(position)
 
     def become_inactive(self) -> list[Path]:
-        """The log is rolled: the last time index entry is made, the indexes are written; the paths written."""
+        """Adds the last time index entry and writes the indexes, when the log is rolled or recovered.
+
+        Returns the paths written, for the caller to sync.
+        """
         self._load_max_timestamp()
         self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
         return self.save_indexes()
@@ -350,25 +354,13 @@ class Segment:
         self._files.sync(self.hold_open().fd)
         self.size = size
 
-    def start_recovery(self) -> None:
-        """Empties the indexes; `note_appended` for every batch and `finish_recovery` fill them again."""
-        self._reset_indexes()
-
-    def resume_recovery(self, offset: int) -> int:
-        """Keeps what the indexes say below `offset`; where that ends: 0, with empty ones, where it can't be trusted."""
-        self.start_recovery()
-        resumed = resume_indexes(self, offset) if offset > self.base_offset else None
-        if resumed is None:
-            return 0
-        self._offset_index, self._time_index, self._transaction_index = resumed.indexes
-        self._max_timestamp, self._max_timestamp_offset = resumed.newest
-        self._bytes_since_index_entry = resumed.position - resumed.indexes[0].last_position
-        return resumed.position
-
-    def finish_recovery(self) -> list[Path]:
-        """The last time index entry is made, as when the segment is rolled; indexes are written: the paths to sync."""
-        self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
-        return self.save_indexes()
+    def replace_indexes(
+        self, indexes: tuple[OffsetIndex, TimeIndex, TransactionIndex], newest: tuple[int, int], position: int
+    ) -> None:
+        """Takes indexes of the batches before `position` (bytes). `newest`: (greatest timestamp, its offset)."""
+        self._offset_index, self._time_index, self._transaction_index = indexes
+        self._max_timestamp, self._max_timestamp_offset = newest
+        self._bytes_since_index_entry = position - indexes[0].last_position
 
     def seal(self) -> None:
         """The log is closed: the last time index entry is made, and nothing is left behind the last batch."""

@@ -1,0 +1,73 @@
+"""Recovery of one segment: which of its indexes are kept after a crash, without reading the whole log.
+
+Owns: nothing; it reads the files and gives the segment its indexes. Never does: checking batches (the log's loader
+does). Index files are written anew in place, so a crash may have torn their last entries: these must agree with the
+batches. Source: our own; Kafka's recovery reads the whole segment.
+"""
+
+from typing import NamedTuple
+
+from ...protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
+from ..errors import CorruptIndexError
+from ..files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from .index_check import fits_the_log
+from .offset_index import OffsetIndex
+from .segment import Segment
+from .time_index import TimeIndex
+from .transaction_index import TransactionIndex
+
+
+class ResumedIndexes(NamedTuple):
+    """The indexes of the batches before `position` (bytes); `newest` is (greatest timestamp, its offset)."""
+
+    indexes: tuple[OffsetIndex, TimeIndex, TransactionIndex]
+    newest: tuple[int, int]
+    position: int
+
+
+def resume_recovery(segment: Segment, offset: int) -> int:
+    """Gives the segment the part of its indexes below `offset`; the batches after it are still to be read.
+
+    Returns the position where that part ends: 0, with empty indexes, if the files can't be trusted. Raises OSError.
+    """
+    segment.reset_indexes()
+    resumed = _resume_indexes(segment, offset) if offset > segment.base_offset else None
+    if resumed is None:
+        return 0
+    segment.replace_indexes(*resumed)
+    return resumed.position
+
+
+def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
+    """The indexes of the batches below `offset`, up to which they were synced. None if they can't be trusted."""
+    try:
+        stored = segment.read_index(OFFSET_INDEX_SUFFIX), segment.read_index(TIME_INDEX_SUFFIX)
+        offsets, times = OffsetIndex(segment.base_offset, stored[0]), TimeIndex(segment.base_offset, stored[1])
+        transactions = segment.read_transaction_index()
+    except (FileNotFoundError, CorruptIndexError):
+        return None
+    for index in (offsets, times, transactions):
+        index.truncate_to(offset)
+    if (offsets.to_bytes(), times.to_bytes()) == stored:
+        # Nothing was written since. The files of idle logs are not written again.
+        offsets.saved_entries, times.saved_entries = len(offsets), len(times)
+    position = offsets.last_position
+    newest = times.last_entry
+    next_offset = segment.base_offset
+    try:
+        if not fits_the_log(segment.headers, segment.size, offsets, times):
+            return None
+        for place, header in segment.headers(position):
+            if header.base_offset >= offset:
+                break
+            if header.base_offset < next_offset:
+                # No CRC covers it: the front of a batch that was not synced, lost with the page that it lay in.
+                if next_offset < offset:
+                    return None
+                break
+            newest = max(newest, (header.max_timestamp, header.last_offset), key=lambda entry: entry[0])
+            position, next_offset = place + header.size_in_bytes, header.next_offset
+    except (CorruptRecordError, UnsupportedForMessageFormatError):
+        if next_offset < offset:
+            return None
+    return ResumedIndexes((offsets, times, transactions), newest, position)
