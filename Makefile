@@ -15,6 +15,10 @@ run: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(PYTEST) -m "not ci and not long"
 
+## test-without-java: the part of test that needs no Java; CI runs it with every Python that is supported
+test-without-java: $(VENV)/.installed-dev
+	$(PYTEST) -m "not ci and not long and not java"
+
 ## test-ci: the tests that take longer (30 minutes more at most)
 test-ci: $(VENV)/.installed-dev
 	$(PYTEST) -m "ci and not long"
@@ -107,10 +111,18 @@ test-large: $(VENV)/.installed-dev
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict -p odradek
-	MYPYPATH=tests:bench $(BIN)/mypy --strict --explicit-package-bases tests bench
+	$(MAKE) --no-print-directory types
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tools/floor_plan.py
+
+## types: mypy --strict over the package, the tests and the benchmarks (a part of check)
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy --strict -p odradek
+	MYPYPATH=tests:bench $(BIN)/mypy --strict --explicit-package-bases tests bench
+
+## hooks: run ruff, the import checks and the check of the message before each commit (.pre-commit-config.yaml)
+hooks: $(VENV)/.installed-dev
+	$(BIN)/pre-commit install
 
 ## format: let ruff format and sort what it can
 format: $(VENV)/.installed-dev
@@ -165,4 +177,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-pipeline run test test-ci test-long $(LONG_PARTS) test-large check format messages protocol-docs config-keys config-docs wheel clean help
+.PHONY: bench bench-pipeline run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-docs config-keys config-docs wheel clean help
