@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tools import purity
 ROOT = Path(__file__).parent.parent
 ROOMS = ("broker", "client", "pipeline", "protocol", "storage", "testing")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")]
 GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 
 # What must say `Pure.` (tests/tools/purity.py): a package in its `__init__.py`, a module itself or in its package.
@@ -174,17 +176,51 @@ def test_make_targets_named_in_the_docs_exist() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {
         (relative(p), target)
-        for p in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
-        if p.exists()
+        for p in DOCUMENTS
         for target in re.findall(r"(?:^|`|\$ )make ([a-z][\w-]*)", p.read_text(), re.MULTILINE)
     }
     assert not {(doc, target) for doc, target in named if target not in targets}
 
 
+def test_links_between_documents_lead_somewhere() -> None:
+    """To a file, and to a heading of it, as GitHub makes anchors of headings."""
+
+    def anchors(path: Path) -> set[str]:
+        headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+    broken = []
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", document.read_text()):
+            name, _, anchor = target.partition("#")
+            path = document.parent / name if name else document
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append(f"{relative(document)}: {target}")
+    assert not broken
+
+
+def test_the_changelog_has_the_sections_of_keep_a_changelog() -> None:
+    sections = re.findall(r"^### (.*)$", (ROOT / "CHANGELOG.md").read_text().partition("## [")[2], re.MULTILINE)
+    assert sections[:3] == ["Added", "Changed", "Fixed"]
+
+
+def test_ci_runs_every_python_that_the_package_says_it_supports() -> None:
+    workflow = (ROOT / ".github/workflows/ci.yaml").read_text()
+    matrix = re.search(r"python-version: \[(.*)\]", workflow)
+    assert matrix is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    classified = [text.rpartition(" ")[2] for text in project["classifiers"] if re.search(r":: 3\.\d+$", text)]
+    assert re.findall(r"3\.\d+", matrix[1]) == classified
+    assert project["requires-python"] == f">={classified[0]}"
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"run: make ([\w-]+)", workflow)) <= set(targets)
+    assert "run: .ci/run" in workflow
+
+
 def test_nothing_tells_to_install_the_name_from_an_index() -> None:
     """It is on none: the command fails today, and fetches a stranger's package once one has taken the name."""
     by_name = re.compile(r"pip install [^\n]*?(?<![\w./-])odradek(?![\w-]*\.whl)")
-    texts = [*SOURCES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    texts = [*SOURCES, *DOCUMENTS]
     assert not [relative(path) for path in texts if by_name.search(path.read_text())]
 
 

@@ -12,6 +12,7 @@ its own docstring. Names that are only imported under ``TYPE_CHECKING`` do not c
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 EXCEPTION = re.compile(r"log lines|the given [a-z ]+")
@@ -95,9 +96,14 @@ def claim_of(docstring: str) -> frozenset[str] | None:
     return exceptions
 
 
+@cache
+def _docstring(source: str) -> str:
+    return ast.get_docstring(ast.parse(source)) or ""
+
+
 def claim_at(path: Path, root: Path) -> frozenset[str] | None:
     """What holds for the module at ``path``: its own word, else that of the nearest package up to ``root``."""
-    docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
+    docstring = _docstring(path.read_text())
     own = claim_of(docstring)
     if own is not None or SHELL.search(docstring):
         return own
@@ -106,7 +112,7 @@ def claim_at(path: Path, root: Path) -> frozenset[str] | None:
             break
         init = folder / "__init__.py"
         if init != path and init.is_file():
-            claim = claim_of(ast.get_docstring(ast.parse(init.read_text())) or "")
+            claim = claim_of(_docstring(init.read_text()))
             if claim is not None:
                 return claim
     return None
