@@ -49,6 +49,7 @@ from .features import (
 from .image import Endpoint, MetadataDelta, MetadataImage
 from .metadata_log import MetadataLog, PendingSnapshot
 from .replay import problem_of, publish, replay, replay_aside
+from .snapshot import UnwritableMetadataError
 from .turns import Turns
 
 logger = logging.getLogger(__name__)
@@ -239,7 +240,7 @@ class MetadataService:
         if self.log.records_since_snapshot > MAX_RECORDS_AFTER_STOP and not self._unpublished:
             try:
                 self.write_snapshot(now_ms)
-            except (KafkaError, OSError) as error:
+            except (KafkaError, OSError, UnwritableMetadataError) as error:
                 logger.warning("could not write a snapshot of the metadata, the next start takes longer: %s", error)
 
     # Snapshots ---------------------------------------------------------------
@@ -267,7 +268,10 @@ class MetadataService:
         return self.log.begin_snapshot(self.image, now_ms)
 
     def write_snapshot(self, now_ms: int) -> None:
-        """Writes a snapshot before it returns, and removes what is no longer needed. Raises KafkaError, OSError."""
+        """Writes a snapshot before it returns, and removes what is no longer needed.
+
+        Raises KafkaError, OSError, UnwritableMetadataError.
+        """
         pending = self.begin_snapshot(now_ms)
         if pending is not None:
             self.log.write_snapshot(pending.snapshot_id, list(pending.batches))

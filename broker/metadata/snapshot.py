@@ -6,28 +6,48 @@
     control batch   SnapshotFooter
 
 Pure. Replaying a snapshot's records gives the image that it was made of. The batches are small, so that whoever encodes
-one after the other holds the event loop for about 2 ms each (8 us a record). Source: MetadataImage.write,
-RecordsSnapshotWriter; KIP-630.
+one after the other holds the event loop for about 2 ms each (8 us a record). If the finalised metadata.version was
+lowered below what the image holds, no snapshot is made: the log keeps everything. Source: MetadataImage.write,
+RecordsSnapshotWriter, UnwritableMetadataException; KIP-630.
 """
 
 from collections.abc import Iterator
 
 from ...protocol.codec import encode
+from ...protocol.errors import ProtocolError
 from ...protocol.messages import metadata_records as records
 from ...protocol.messages.snapshots import KRaftVersionRecord, SnapshotFooterRecord, SnapshotHeaderRecord
 from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType, encode_control_batch
-from .features import DIRECTORY_ASSIGNMENT_SUPPORTED, METADATA_VERSION, record_version
-from .image import BrokerRegistration, MetadataImage, PartitionImage
+from .features import (
+    CONTROLLER_REGISTRATION_SUPPORTED,
+    CORDONED_DIRECTORIES_SUPPORTED,
+    DIRECTORY_ASSIGNMENT_SUPPORTED,
+    METADATA_VERSION,
+    record_version,
+)
+from .image import DIRECTORY_MIGRATING, BrokerRegistration, MetadataImage, PartitionImage
 from .records import encode_record
 
 BATCH_BYTES = 24 << 10
 """A batch is closed at this size: a step of the encoding. Kafka reads batches up to 8 MiB."""
 
 
+class UnwritableMetadataError(Exception):
+    """The finalised metadata.version can't hold what the image has (Kafka's UnwritableMetadataException)."""
+
+    def __init__(self, metadata_version: int, loss: str) -> None:
+        """``loss``: what a snapshot would lose."""
+        super().__init__(f"metadata.version {metadata_version} can't hold {loss}; raise it again (UpdateFeatures)")
+
+
 def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
-    """Records that make the image, each with its version, in the order in which Kafka writes them."""
+    """Records that make the image, each with its version, in the order in which Kafka writes them.
+
+    Raises UnwritableMetadataError.
+    """
+    _check_no_loss(image)
     for record in _served_before_topics(image):
         yield record, record_version(record, image.metadata_version)
     yield from image.kept_records(records.RegisterControllerRecord)
@@ -41,6 +61,21 @@ def image_records(image: MetadataImage) -> Iterator[tuple[Message, int]]:
         yield from image.kept_records(kept_class)
 
 
+def _check_no_loss(image: MetadataImage) -> None:
+    """Raises UnwritableMetadataError for what records of an older version leave out without an error of the codec."""
+    level = image.metadata_version
+    if level < CORDONED_DIRECTORIES_SUPPORTED and any(one.cordoned_directories for one in image.brokers.values()):
+        raise UnwritableMetadataError(level, "the cordoned log directories of one or more brokers")
+    if level < CONTROLLER_REGISTRATION_SUPPORTED and any(image.kept_records(records.RegisterControllerRecord)):
+        raise UnwritableMetadataError(level, "controller registration data")
+
+
+def _check_directories(image: MetadataImage, partition: PartitionImage) -> None:
+    if any(directory != DIRECTORY_MIGRATING for directory in partition.directories):
+        loss = "the directory assignment state of one or more replicas"
+        raise UnwritableMetadataError(image.metadata_version, loss)
+
+
 def _served_before_topics(image: MetadataImage) -> Iterator[Message]:
     yield records.FeatureLevelRecord(METADATA_VERSION, image.metadata_version)
     for name, level in image.features.items():
@@ -50,7 +85,7 @@ def _served_before_topics(image: MetadataImage) -> Iterator[Message]:
     for kept, _ in image.kept_records(records.ZkMigrationStateRecord):
         yield kept
     for broker in image.brokers.values():
-        yield _broker_record(broker)
+        yield _broker_record(broker, image.metadata_version)
 
 
 def _served_from_topics_on(image: MetadataImage) -> Iterator[Message]:
@@ -58,6 +93,8 @@ def _served_from_topics_on(image: MetadataImage) -> Iterator[Message]:
     for topic in image.topics_by_id.values():
         yield records.TopicRecord(topic.name, topic.topic_id)
         for index, partition in topic.partitions.items():
+            if not has_directories:
+                _check_directories(image, partition)
             yield _partition_record(topic.topic_id, index, partition, has_directories)
     for (resource_type, resource_name), configs in image.configs.items():
         for name, value in configs.items():
@@ -70,7 +107,7 @@ def _served_from_topics_on(image: MetadataImage) -> Iterator[Message]:
         yield records.ProducerIdsRecord(-1, -1, image.next_producer_id)
 
 
-def _broker_record(broker: BrokerRegistration) -> records.RegisterBrokerRecord:
+def _broker_record(broker: BrokerRegistration, metadata_version: int) -> records.RegisterBrokerRecord:
     return records.RegisterBrokerRecord(
         broker_id=broker.broker_id,
         is_migrating_zk_broker=broker.is_migrating_zk_broker,
@@ -88,7 +125,11 @@ def _broker_record(broker: BrokerRegistration) -> records.RegisterBrokerRecord:
         fenced=broker.fenced,
         in_controlled_shutdown=broker.in_controlled_shutdown,
         log_dirs=list(broker.directories),
-        cordoned_log_dirs=list(broker.cordoned_directories) if broker.has_told_cordoned else None,
+        cordoned_log_dirs=(
+            list(broker.cordoned_directories)
+            if broker.has_told_cordoned and metadata_version >= CORDONED_DIRECTORIES_SUPPORTED
+            else None
+        ),
     )
 
 
@@ -117,7 +158,8 @@ def encode_snapshot(
 ) -> Iterator[bytes]:
     """The file, batch by batch; the image must not change meanwhile (``MetadataImage.copy``).
 
-    ``voters``: the value of the KRaftVoters record in force, which the next start must find here.
+    ``voters``: the value of the KRaftVoters record in force, which the next start must find here. Raises
+    UnwritableMetadataError.
     """
     header = SnapshotHeaderRecord(last_contained_log_timestamp=max(image.last_timestamp_ms, 0))
     control = [(ControlRecordType.SNAPSHOT_HEADER, encode(header, 0))]
@@ -131,7 +173,11 @@ def encode_snapshot(
         if builder.size_in_bytes > BATCH_BYTES:
             yield builder.build()
             builder = BatchBuilder(base_offset=builder.last_offset + 1, partition_leader_epoch=epoch)
-        builder.append(now_ms, None, encode_record(record, version))
+        try:
+            value = encode_record(record, version)
+        except ProtocolError as error:
+            raise UnwritableMetadataError(image.metadata_version, f"a {record.NAME}: {error}") from error
+        builder.append(now_ms, None, value)
     yield builder.build()
     footer = [(ControlRecordType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0))]
     yield encode_control_batch(

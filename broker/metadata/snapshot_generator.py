@@ -14,6 +14,7 @@ from ..timers.loop_timers import LoopTimers
 from .image import MetadataDelta, MetadataImage
 from .metadata_log import PendingSnapshot
 from .service import MetadataService
+from .snapshot import UnwritableMetadataError
 
 logger = logging.getLogger(__name__)
 
@@ -76,15 +77,15 @@ class SnapshotGenerator:
 
     async def _generate(self, pending: PendingSnapshot) -> None:
         batches = []
-        for batch in pending.batches:
-            batches.append(batch)
-            await asyncio.sleep(0)
-            if self._is_finished:
-                return
         log = self._metadata.log
         try:
+            for batch in pending.batches:
+                batches.append(batch)
+                await asyncio.sleep(0)
+                if self._is_finished:
+                    return
             await asyncio.get_running_loop().run_in_executor(None, log.write_snapshot, pending.snapshot_id, batches)
-        except OSError as error:
+        except (OSError, UnwritableMetadataError) as error:
             logger.error("could not write metadata snapshot %s: %s", pending.snapshot_id.file_name, error)
             self._not_before_ms = self._clock_ms() + CHECK_MS
             return
