@@ -124,6 +124,11 @@ def is_unreadable(error: OSError, path: Path) -> bool:
     return is_local(path) or isinstance(error, PermissionError)
 
 
+def unreadable_text(path: Path, error: OSError) -> str:
+    """What rows and errors say of a file that can't be read."""
+    return f"file-unreadable: {path}: {fault_text(error)}"
+
+
 class FileEntry(NamedTuple):
     """An entry of a directory. `size` is bytes, `identity` the inode (0 in object storage).
 
@@ -196,6 +201,11 @@ class PathFiles(Files):
     def read_file(self, path: Path) -> bytes:
         """All bytes of a file. Raises OSError."""
         return read_file(path)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file (of a link, if it is one) or an object. Raises OSError."""
+    return os.stat(path, follow_symlinks=False).st_size if is_local(path) else path.stat().st_size
 
 
 def identity(path: Path) -> int:

@@ -13,6 +13,7 @@ from ...storage.files.file_names import (
     LOG_SUFFIX,
     METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
+    SWAP_SUFFIX,
     base_offset_of,
     parse_partition_directory,
     segment_path,
@@ -44,11 +45,18 @@ class PartitionDirectory(NamedTuple):
     path: Path
     segments: tuple[SegmentFile, ...]
     fault: str = ""
+    is_swapping: bool = False
+    """A segment that the cleaner wrote has not got its name yet, so that the segments may have a gap."""
 
     @property
     def name(self) -> str:
         """``topic-partition``."""
         return f"{self.topic}-{self.partition}"
+
+    @property
+    def fault_sentence(self) -> str:
+        """The fault as rows and errors name it."""
+        return f"file-unreadable: {self.path}: {self.fault}"
 
 
 class LogDirectoryError(Exception):
@@ -96,7 +104,8 @@ def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> Partition
     if fault:
         return PartitionDirectory(*key, path, (), fault)
     try:
-        return PartitionDirectory(*key, path, tuple(segments_of(path, list_directory(path))))
+        entries = list_directory(path)
+        return PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_swapping=_is_swapping(entries))
     except OSError as error:
         if is_gone(error):
             return None
@@ -122,6 +131,12 @@ def segments_of(directory: Path, entries: Iterable[FileEntry]) -> list[SegmentFi
         for entry in entries
         if entry.name.endswith(LOG_SUFFIX) and (base_offset := base_offset_of(entry.name)) is not None
     )
+
+
+def _is_swapping(entries: Iterable[FileEntry]) -> bool:
+    """Whether a log waits for its name: Kafka's LocalLog.replaceSegments renames the old segments first."""
+    swaps = {entry.name.removesuffix(SWAP_SUFFIX) for entry in entries if entry.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)}
+    return bool(swaps) and not swaps.issubset(entry.name for entry in entries)
 
 
 def indexed_positions(segment: SegmentFile) -> list[int]:

@@ -106,6 +106,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"odradek export: {error}", file=sys.stderr)
         return NOT_DONE
     show(result, options.output, is_json=options.json)
+    for text in sorted(result.notes):
+        print(f"odradek export: note: {text}", file=sys.stderr)
     for text in result.damage:
         print(f"odradek export: not exported: {text}", file=sys.stderr)
     if result.damage_count > len(result.damage):
@@ -141,6 +143,7 @@ def show(result: "ExportResult", output: Path, *, is_json: bool) -> None:
     if is_json:
         partitions = [{"topic": topic, "partition": partition, "rows": count} for (topic, partition), count in rows]
         document = {"rows": total, "files": result.files, "damaged": result.damage_count, "partitions": partitions}
+        document["notes"] = sorted(result.notes)
         print(json.dumps(document))
         return
     for (topic, partition), count in rows:

@@ -52,6 +52,8 @@ class ExportResult:
     files: int = 0
     damage_count: int = 0
     damage: list[str] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
+    """What is no damage: partitions that were deleted while the export ran."""
 
     def add(self, done: Exported) -> None:
         """Takes in a task's."""
@@ -59,6 +61,7 @@ class ExportResult:
         self.files += done.files
         self.damage_count += done.damage_count
         self.damage += done.damage
+        self.notes.update(done.notes)
 
 
 def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult:
@@ -67,14 +70,15 @@ def export(order: ExportOrder, progress: Progress | None = None) -> ExportResult
     if options.topics.listed:
         found = (find_partitions(directory, options.topics.listed) for directory in expand_paths(options.paths))
         refuse_missing(options.topics.listed, (one.topic for some in found for one in some), options.paths)
+    plan = plan_records(options, Pruning())
     tasks = [
         ExportTask(split, order.output.absolute(), order.compression, options.is_committed_only, order.has_headers)
-        for portion in plan_records(options, Pruning())
+        for portion in plan.tasks
         for split in portion
     ]
     refuse_doubled(tasks)
     prepare_output(order, {task.split.topic for task in tasks})
-    result = ExportResult()
+    result = ExportResult(damage_count=len(plan.unread), damage=[unread.text for unread in plan.unread])
     sizes = [task.split.end - task.split.start for task in tasks]
     try:
         for done in run_tasks(

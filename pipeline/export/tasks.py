@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..reading.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
-from ..reading.options import Mode
-from ..reading.split_reader import Reading, read_split
-from ..reading.splits import LogSplit
+from ..living_log import Absence
+from ..spark.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
+from ..spark.options import Mode
+from ..spark.reading import Reading, read_split
+from ..spark.splits import LogSplit
 from .parquet_files import DayFiles
 
 COLUMNS = tuple(name for name in (*KAFKA_COLUMNS, HEADERS) if name != "topic")
@@ -42,6 +43,8 @@ class Exported:
     damage_count: int
     damage: tuple[str, ...]
     """The first MOST_DAMAGE_TEXTS, each naming its file."""
+    notes: tuple[str, ...] = ()
+    """What is no damage: that the partition is gone."""
 
 
 def columns_of(task: ExportTask) -> tuple[str, ...]:
@@ -55,17 +58,20 @@ def export_split(task: ExportTask) -> Exported:
     names = columns_of(task)
     reading = Reading((*names, CORRUPT_COLUMN), Mode.PERMISSIVE, task.is_committed_only)
     damage: list[str] = []
+    notes: list[str] = []
     count = 0
     name = f"part-{split.partition:05d}-{split.first_offset:020d}"
     with DayFiles(task.output / f"topic={split.topic}", name, arrow_schema(names), task.compression) as files:
         for rows in read_split(split, reading):
             texts = damage_in(rows)
-            if texts:
+            if texts and all(text.startswith(Absence.GONE) for text in texts):
+                notes += texts
+            elif texts:
                 count += len(texts)
                 damage += texts[: MOST_DAMAGE_TEXTS - len(damage)]
             else:
                 files.add(rows.select(list(names)))
-        return Exported(split.topic, split.partition, files.rows, files.finish(), count, tuple(damage))
+        return Exported(split.topic, split.partition, files.rows, files.finish(), count, tuple(damage), tuple(notes))
 
 
 def damage_in(rows: Any) -> list[str]:

@@ -17,8 +17,9 @@ from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..directories.file_access import list_directory
-from ..directories.log_directories import PartitionDirectory, indexed_positions
+from ..file_access import is_gone, is_unreadable, list_directory, read_file, unreadable_text
+from ..living_log import MOST_RESTARTS
+from ..log_directories import PartitionDirectory, indexed_positions
 
 _TRANSACTIONAL = 0x10
 NO_OPEN_TRANSACTION = (1 << 63) - 1
@@ -42,9 +43,13 @@ def newest_snapshot(directory: Path) -> tuple[int, dict[int, int]]:
     offsets = [(offset, name) for name in names if (offset := base_offset_of(name)) is not None]
     for offset, name in sorted(offsets, reverse=True):
         try:
-            entries = decode_snapshot((directory / name).read_bytes())
-        except (CorruptSnapshotError, FileNotFoundError):
+            entries = decode_snapshot(read_file(directory / name))
+        except CorruptSnapshotError:
             continue
+        except OSError as error:
+            if not (is_gone(error) or is_unreadable(error, directory / name)):
+                raise
+            continue  # from an older one more of the log is read, to the same result
         first_offsets = {entry.producer_id: entry.transaction_first_offset for entry in entries}
         return offset, {producer: first for producer, first in first_offsets.items() if first is not None}
     return 0, {}
@@ -70,21 +75,42 @@ class UnknownTransactionsError(Exception):
 def aborted_transactions(directory: Path, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
     """Those that touch `[first_offset, end_offset)`, in whichever segment their marker lies.
 
-    Raises UnknownTransactionsError, OSError.
+    The list is empty if the directory is gone. If an index vanishes, the cleaner may have merged it into another: the
+    directory is listed again. Raises UnknownTransactionsError, OSError for what is not one file's fault.
     """
-    found: list[AbortedTransaction] = []
-    for path in sorted(directory.glob(f"*{TRANSACTION_INDEX_SUFFIX}")):
-        base_offset = base_offset_of(path.name)
-        if base_offset is None:
-            continue
+    for _ in range(MOST_RESTARTS + 1):
         try:
-            entries = TransactionIndex(base_offset, path.read_bytes()).entries
-        except FileNotFoundError:
+            names = sorted(entry.name for entry in list_directory(directory))
+        except OSError as error:
+            if is_gone(error):
+                return []
+            if not is_unreadable(error, directory):
+                raise
+            raise UnknownTransactionsError(unreadable_text(directory, error)) from error
+        paths = [directory / name for name in names if name.endswith(TRANSACTION_INDEX_SUFFIX)]
+        try:
+            entries = [entry for path in paths for entry in _entries_of(path)]
+        except OSError as error:
+            if not is_gone(error):
+                raise
             continue
-        except CorruptIndexError as error:
-            raise UnknownTransactionsError(f"transaction-index-corrupt: {path}: {error}") from error
-        found += [entry for entry in entries if entry.last_offset >= first_offset and entry.first_offset < end_offset]
-    return found
+        return [entry for entry in entries if entry.last_offset >= first_offset and entry.first_offset < end_offset]
+    raise UnknownTransactionsError(f"partition-changing: {directory}: transaction indexes vanished under each reading")
+
+
+def _entries_of(path: Path) -> list[AbortedTransaction]:
+    """Raises UnknownTransactionsError; OSError if the file is gone, or for what is not this file's fault."""
+    base_offset = base_offset_of(path.name)
+    if base_offset is None:
+        return []
+    try:
+        return TransactionIndex(base_offset, read_file(path)).entries
+    except CorruptIndexError as error:
+        raise UnknownTransactionsError(f"transaction-index-corrupt: {path}: {error}") from error
+    except OSError as error:
+        if is_gone(error) or not is_unreadable(error, path):
+            raise
+        raise UnknownTransactionsError(unreadable_text(path, error)) from error
 
 
 def is_aborted(chunk: BatchTable, aborted: Sequence[AbortedTransaction]) -> Flags:

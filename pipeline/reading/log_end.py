@@ -5,11 +5,11 @@ producer snapshot. A batch that is not all there yet is waited for; so is one th
 is rolled: then the following segment says where the log goes on. Never writes. Source: protocol/records/batch.py.
 """
 
-import os
 from collections.abc import Sequence
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER, LOG_OVERHEAD, MAGIC, BatchHeader
-from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..file_access import RangeReader, identity, open_ranges
+from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .isolation import newest_snapshot
 from .positions import position_before
 
@@ -39,7 +39,7 @@ class LogEnd:
         return min([self.offset, *self._open.values()])
 
     def follow(self, found: PartitionDirectory) -> None:
-        """Takes in what was written since. Raises OSError; FileNotFoundError where a segment was just deleted."""
+        """Takes in what was written since. Raises OSError; one that `is_gone` if a segment was just deleted."""
         if not found.segments:
             return
         active = found.segments[-1]
@@ -73,24 +73,20 @@ class LogEnd:
         return (
             segment.base_offset == self._base_offset
             and segment.size >= self._position
-            and os.stat(segment.path).st_ino == self._identity
+            and identity(segment.path) == self._identity
         )
 
     def _begin(self, segment: SegmentFile, position: int) -> None:
         self._base_offset = self.offset = segment.base_offset
-        self._identity = os.stat(segment.path).st_ino
+        self._identity = identity(segment.path)
         self._position = position
         self._marks = []
 
     def _hop(self, segment: SegmentFile) -> None:
         """Over whole batches, to the first that is none."""
-        fd = os.open(segment.path, os.O_RDONLY)
-        try:
-            size = os.fstat(fd).st_size
-            while (header := _header_at(fd, self._position, size)) is not None:
+        with open_ranges(segment.path) as file:
+            while (header := _header_at(file, self._position)) is not None:
                 self._take(header)
-        finally:
-            os.close(fd)
 
     def _take(self, header: BatchHeader) -> None:
         if self._is_committed_only and header.is_transactional and header.last_offset >= self.offset:
@@ -104,12 +100,12 @@ class LogEnd:
         self.offset = max(self.offset, header.last_offset + 1)
 
 
-def _header_at(fd: int, position: int, size: int) -> BatchHeader | None:
+def _header_at(file: RangeReader, position: int) -> BatchHeader | None:
     """The header of a batch that is all there; None at the log's end, in a torn batch and in preallocated zeros."""
-    data = os.pread(fd, BATCH_HEADER_SIZE, position)
+    data = file.read(position, BATCH_HEADER_SIZE)
     if len(data) < BATCH_HEADER_SIZE or data[16] != MAGIC:
         return None
     length = int.from_bytes(data[8:12], "big", signed=True)
-    if length < _LEAST_LENGTH or position + LOG_OVERHEAD + length > size:
+    if length < _LEAST_LENGTH or position + LOG_OVERHEAD + length > file.size:
         return None
     return BatchHeader._make(HEADER.unpack(data))

@@ -6,12 +6,25 @@ Reads the first bytes of a few batches.
 from collections.abc import Sequence
 
 from ...protocol.records.batch import MAGIC
-from ..directories.file_access import RangeReader, open_ranges
-from ..directories.log_directories import SegmentFile
+from ..file_access import RangeReader, is_unreadable, open_ranges
+from ..log_directories import SegmentFile
 
 
 def position_before(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:
-    """The last position, of those that an index names, whose batch begins at `offset` or before it; 0 without one."""
+    """The last position, of those that an index names, whose batch begins at `offset` or before it; 0 without one.
+
+    Also 0 if the system refuses to read the file: the reader that begins there names it. Raises OSError as
+    `read_chunks` does.
+    """
+    try:
+        return _searched(segment, positions, offset) if positions else 0
+    except OSError as error:
+        if not is_unreadable(error, segment.path):
+            raise
+        return 0
+
+
+def _searched(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:
     low, high = 0, len(positions)
     with open_ranges(segment.path) as file:
         while low < high:

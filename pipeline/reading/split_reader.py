@@ -1,11 +1,13 @@
 """Reads splits on an executor: the rows of their records, and what becomes of bytes that can't be read.
 
 Control batches have no rows. A torn last batch of an active segment is what a killed broker leaves, or what a running
-one is just writing: no damage. Memory: one chunk.
+one is just writing: no damage. A split is defined by its offsets: if its segment vanishes, the partition is listed
+again and reading goes on at the next offset (living_log.py). Memory: one chunk.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -15,14 +17,16 @@ from ...storage.segment.transaction_index import AbortedTransaction
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
 from ..decode.records import decode_chunk
-from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..directories.file_access import identity
-from ..directories.log_directories import SegmentFile, indexed_positions
+from ..file_access import identity, is_gone, is_unreadable, size_of
+from ..living_log import Absence, Absent, LogPart, read_living
+from ..log_directories import SegmentFile
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
 from .options import Mode
-from .splits import LogSplit
+from .splits import LogSplit, UnreadPartition
+
+logger = logging.getLogger(__name__)
 
 
 class CorruptLogError(Exception):
@@ -38,19 +42,22 @@ class Reading:
     is_committed_only: bool = False
     first_timestamp: int = -(1 << 63)
     """Batches that are older altogether are skipped (ms since 1970)."""
+    names_deleted: bool = False
+    """Offsets that retention deleted before they were read are a fault: a stream promises each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What can't be read: from which offset on (-1: unknown), and a sentence."""
+    """What can't be read: from which offset on (-1: unknown), and a sentence. `is_note`: nothing is damaged."""
 
     offset: int
     text: str
+    is_note: bool = False
 
 
 def read_split(split: LogSplit, reading: Reading) -> Iterator[Any]:
     """The rows of a split as Arrow record batches. Raises CorruptLogError in mode FAILFAST, OSError."""
-    constants = {
+    constants: dict[str, Any] = {
         "topic": split.topic,
         "partition": split.partition,
         DIRECTORY: split.directory,
@@ -59,11 +66,25 @@ def read_split(split: LogSplit, reading: Reading) -> Iterator[Any]:
     for item in _rows(split, reading):
         if not isinstance(item, _Fault):
             yield to_spark(item, reading.names, constants)
-        elif reading.mode is Mode.FAILFAST:
-            raise CorruptLogError(item.text)
-        elif reading.mode is Mode.PERMISSIVE and CORRUPT_COLUMN in reading.names:
-            offset = item.offset if item.offset >= 0 else None
-            yield corrupt_row(reading.names, constants | {"offset": offset, CORRUPT_COLUMN: item.text})
+        else:
+            yield from _fault_rows(item, reading, constants)
+
+
+def unread_rows(unread: UnreadPartition, reading: Reading) -> Iterator[Any]:
+    """The row of a partition that could not be planned. Raises CorruptLogError in mode FAILFAST."""
+    known = {"topic": unread.topic, "partition": unread.partition, DIRECTORY: unread.directory}
+    yield from _fault_rows(_Fault(-1, unread.text), reading, known)
+
+
+def _fault_rows(fault: _Fault, reading: Reading, known: dict[str, Any]) -> Iterator[Any]:
+    """What a fault becomes in the mode. Raises CorruptLogError."""
+    if reading.mode is Mode.FAILFAST and not fault.is_note:
+        raise CorruptLogError(fault.text)
+    if reading.mode is Mode.PERMISSIVE and CORRUPT_COLUMN in reading.names:
+        offset = fault.offset if fault.offset >= 0 else None
+        yield corrupt_row(reading.names, known | {"offset": offset, CORRUPT_COLUMN: fault.text})
+    elif fault.is_note:
+        logger.warning("%s", fault.text)
 
 
 def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
@@ -75,64 +96,67 @@ def _rows(split: LogSplit, reading: Reading) -> Iterator[Any]:
             aborted = aborted_transactions(split.segment.path.parent, split.first_offset, split.end_offset)
         except UnknownTransactionsError as error:
             yield _Fault(split.first_offset, str(error))
-    try:
-        place = _where_it_is_now(split)
-        for chunk in _chunks(place):
-            if isinstance(chunk, Damage):
-                if not _is_behind_the_log(chunk, place):
-                    yield _fault(chunk, place)
-                continue
-            wanted = (chunk.last_offsets >= split.first_offset) & (chunk.column("base_offset") < split.end_offset)
-            wanted &= ~chunk.is_control & (chunk.column("max_timestamp") >= reading.first_timestamp)
-            yield from _decoded(chunk, wanted & ~is_aborted(chunk, aborted), names, place)
-            if int(chunk.last_offsets[-1]) + 1 >= split.end_offset:
-                return  # what follows may be half written
-    except FileNotFoundError:
-        text = f"segment-deleted: {split.segment.path}: it was deleted after the plan was made"
-        yield _Fault(split.first_offset, text)
+    key, path = (split.topic, split.partition), split.segment.path.parent
+    for found in read_living(key, path, lambda: _where_it_is_now(split), split.first_offset, split.end_offset):
+        if isinstance(found, Absent):
+            if found.kind is not Absence.DELETED or reading.names_deleted:
+                is_note = found.kind is Absence.GONE and not reading.names_deleted
+                yield _Fault(found.first_offset, found.text, is_note)
+            continue
+        chunk = found.item
+        if isinstance(chunk, Damage):
+            if not _is_behind_the_log(chunk, found.part):
+                yield _fault(chunk, found.part.segment)
+            continue
+        wanted = (chunk.last_offsets >= split.first_offset) & (chunk.column("base_offset") < split.end_offset)
+        wanted &= ~chunk.is_control & (chunk.column("max_timestamp") >= reading.first_timestamp)
+        yield from _decoded(chunk, wanted & ~is_aborted(chunk, aborted), names, split, found.part.segment)
 
 
-def _where_it_is_now(split: LogSplit) -> LogSplit:
+def _where_it_is_now(split: LogSplit) -> list[LogPart]:
     """A running broker may have compacted the log since the plan, or deleted the segment a moment ago.
 
     In another file of the same name the offsets count, not the positions. Kafka keeps a deleted file for
-    file.delete.delay.ms under another name.
+    file.delete.delay.ms under another name. Raises OSError if no such file is there.
     """
+    planned = LogPart(split.segment, split.start, split.end, split.end_offset, split.is_active)
     path = split.segment.path
-    deleted = path.with_name(path.name + DELETED_SUFFIX)
-    for candidate in (path, deleted):
-        if candidate.exists() and identity(candidate) == split.identity:
-            return replace(split, segment=split.segment._replace(path=candidate))
-    size = path.stat().st_size
-    return replace(split, segment=SegmentFile(split.segment.base_offset, path, size), start=0, end=size)
+    for candidate in (path, path.with_name(path.name + DELETED_SUFFIX)):
+        try:
+            if identity(candidate) == split.identity:
+                return [planned._replace(segment=split.segment._replace(path=candidate))]
+        except OSError as error:
+            if is_gone(error):
+                continue
+            if not is_unreadable(error, candidate):
+                raise
+            return [planned]  # reading it says what is wrong
+    size = size_of(path)
+    return [planned._replace(segment=SegmentFile(split.segment.base_offset, path, size), start=0, end=size)]
 
 
-def _chunks(split: LogSplit) -> Iterator[BatchTable | Damage]:
-    positions = indexed_positions(split.segment)
-    inside = [position for position in positions if split.start < position < split.end]
-    return read_chunks(split.segment.path, start=split.start, end=split.end, batch_positions=inside)
-
-
-def _is_behind_the_log(damage: Damage, split: LogSplit) -> bool:
+def _is_behind_the_log(damage: Damage, part: LogPart) -> bool:
     """Whether it is the torn tail of an active segment, or the zeros of one that was preallocated."""
-    if not split.is_active or damage.position + damage.size < split.end:
+    if not part.is_active or damage.position + damage.size < part.end:
         return False
     return damage.kind in (DamageKind.INCOMPLETE, DamageKind.ZEROS)
 
 
-def _fault(damage: Damage, split: LogSplit) -> _Fault:
-    return _Fault(damage.base_offset, f"{damage.kind}: {split.segment.path}: {damage.message}")
+def _fault(damage: Damage, segment: SegmentFile) -> _Fault:
+    return _Fault(damage.base_offset, f"{damage.kind}: {segment.path}: {damage.message}")
 
 
-def _decoded(chunk: BatchTable, wanted: Flags, names: Sequence[str], split: LogSplit) -> Iterator[Any]:
+def _decoded(
+    chunk: BatchTable, wanted: Flags, names: Sequence[str], split: LogSplit, segment: SegmentFile
+) -> Iterator[Any]:
     """The records of wanted batches, inside the split's offsets, and the faults of batches that have some."""
     matches, damaged = check_crcs(chunk)
     for damage in damaged:
         if split.first_offset <= damage.base_offset < split.end_offset:
-            yield _fault(damage, split)
+            yield _fault(damage, segment)
     for item in decode_chunk(chunk, wanted & matches, columns=names):
         if isinstance(item, Damage):
-            yield _fault(item, split)
+            yield _fault(item, segment)
             continue
         offsets = item.columns.column("offset").to_numpy()
         inside = (offsets >= split.first_offset) & (offsets < split.end_offset)

@@ -4,20 +4,23 @@ Needs no Spark. Reads names, sizes and offset indexes, and for timestamps a few 
 offsets; its bytes say where they were when the plan was made. Source: Spark's FilePartition for the packing.
 """
 
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..directories.file_access import URL_MARK, identity, open_ranges, path_of
-from ..directories.log_directories import (
+from ..file_access import URL_MARK, identity, is_gone, is_unreadable, open_ranges, path_of
+from ..living_log import END_OF_OFFSETS, MOST_RESTARTS, PAUSE_S, Absence
+from ..log_directories import (
     LogDirectoryError,
     PartitionDirectory,
     SegmentFile,
     find_partitions,
     indexed_positions,
+    partition_at,
 )
 from .isolation import last_stable_offset
 from .offset_options import EARLIEST, LATEST, Bound
@@ -26,7 +29,6 @@ from .positions import is_batch_at, position_before
 from .pruning import Pruning
 from .timestamps import offset_for_timestamp
 
-END_OF_OFFSETS = (1 << 63) - 1
 PACKED_BYTES = 16 << 20
 """Splits are packed into a task up to so many bytes: ten thousand small partitions are no ten thousand tasks."""
 OPEN_COST_BYTES = 64 << 10
@@ -35,6 +37,16 @@ LEAST_SPLIT_BYTES = 64 << 10
 """Where `minPartitions` begins to cut; it goes below only where that is too few."""
 
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPartition:
+    """A partition that could not be planned; `text` names its directory and what is wrong."""
+
+    directory: str
+    topic: str
+    partition: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,13 @@ class LogSplit:
     """Whether the file's end may be torn."""
 
 
+class RecordPlan(NamedTuple):
+    """The tasks of a batch read, each with its splits, and the partitions that can't be read."""
+
+    tasks: list[tuple[LogSplit, ...]]
+    unread: list[UnreadPartition]
+
+
 def expand_paths(paths: Iterable[str]) -> list[Path]:
     """The directories that paths and patterns mean, each once. Raises LogDirectoryError where a pattern means none."""
     found: list[Path] = []
@@ -69,14 +88,51 @@ def expand_paths(paths: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def plan_records(options: ReadOptions, pruning: Pruning) -> list[tuple[LogSplit, ...]]:
-    """The tasks of a batch read. Raises LogDirectoryError, OSError, ValueError for a start that no record has."""
-    partitions = [
-        (directory, found, *offset_range(found, options))
-        for directory in expand_paths(options.paths)
-        for found in find_partitions(directory, options.topics.listed)
-        if options.topics.has(found.topic, found.partition) and pruning.allows_partition(found.topic, found.partition)
-    ]
+def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
+    """Plans a batch read. Raises LogDirectoryError, OSError, ValueError for a start that no record has."""
+    partitions: list[tuple[Path, PartitionDirectory, int, int]] = []
+    unread: list[UnreadPartition] = []
+    for directory in expand_paths(options.paths):
+        for found in find_partitions(directory, options.topics.listed):
+            if not options.topics.has(found.topic, found.partition):
+                continue
+            if not pruning.allows_partition(found.topic, found.partition):
+                continue
+            planned = _with_range(found, options)
+            if isinstance(planned, str):
+                unread.append(UnreadPartition(str(directory), found.topic, found.partition, planned))
+            elif planned is not None:
+                partitions.append((directory, *planned))
+    return RecordPlan(_packed_splits(partitions, options, pruning), unread)
+
+
+def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[PartitionDirectory, int, int] | str | None:
+    """A partition as it is now, with the offsets to read; a sentence if that can't be known; None if it is gone.
+
+    A partition whose files vanish under the look, or that the cleaner is just changing, is listed again.
+    """
+    for attempt in range(MOST_RESTARTS + 1):
+        if attempt:
+            time.sleep(PAUSE_S)
+            now = partition_at((found.topic, found.partition), found.path)
+            if now is None:
+                return None
+            found = now
+        if found.fault:
+            return found.fault_sentence
+        if found.is_swapping and attempt < MOST_RESTARTS:
+            continue
+        try:
+            return found, *offset_range(found, options)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+    return f"{Absence.CHANGING}: {found.path}: files vanished under each of {MOST_RESTARTS + 1} looks"
+
+
+def _packed_splits(
+    partitions: Sequence[tuple[Path, PartitionDirectory, int, int]], options: ReadOptions, pruning: Pruning
+) -> list[tuple[LogSplit, ...]]:
     max_bytes = options.max_partition_bytes
     if options.min_partitions > 1:
         total = sum(segment.size for _, found, _, _ in partitions for segment in found.segments)
@@ -154,8 +210,10 @@ def plan_partition(
         is_small = is_all and whole.end <= max_bytes
         try:
             yield from _cut(whole, max_bytes, [] if is_small else positions_of(segment))
-        except FileNotFoundError:  # deleted since the directory was listed: who reads it says so
-            yield whole
+        except OSError as error:
+            if not (is_gone(error) or is_unreadable(error, segment.path)):
+                raise
+            yield whole  # the task that reads it lists the partition again, or names the file
 
 
 def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[LogSplit]:
@@ -177,6 +235,8 @@ def _cut(whole: LogSplit, max_bytes: int, positions: Sequence[int]) -> Iterator[
 def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], max_bytes: int) -> list[int]:
     """Where to cut, about every `max_bytes`. A position where no batch begins would break the reading there."""
     cuts = [start]
+    if not positions:
+        return []
     with open_ranges(segment.path) as file:
         for position in positions:
             if position - cuts[-1] >= max_bytes and is_batch_at(file, position, segment.base_offset):
@@ -192,8 +252,10 @@ def _base_offset_at(segment: SegmentFile, position: int) -> int:
 def _identity(segment: SegmentFile) -> int:
     try:
         return identity(segment.path)
-    except FileNotFoundError:  # deleted since the directory was listed: who reads it says so
-        return 0
+    except OSError as error:
+        if not (is_gone(error) or is_unreadable(error, segment.path)):
+            raise
+        return 0  # no file has this inode
 
 
 def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[tuple[Item, ...]]:

@@ -13,7 +13,8 @@ from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
 from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
-from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..file_access import is_gone, is_unreadable, read_file
+from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .positions import position_before
 
 
@@ -31,10 +32,15 @@ def offset_for_timestamp(found: PartitionDirectory, timestamp: int) -> int | Non
 
 
 def _time_index(segment: SegmentFile) -> TimeIndex:
+    """The time index; an empty one if it can't be read, and the segment is read from its beginning."""
+    path = segment_path(segment.path.parent, segment.base_offset, TIME_INDEX_SUFFIX)
     try:
-        data = segment_path(segment.path.parent, segment.base_offset, TIME_INDEX_SUFFIX).read_bytes()
-        return TimeIndex(segment.base_offset, data)
-    except (FileNotFoundError, CorruptIndexError):
+        return TimeIndex(segment.base_offset, read_file(path))
+    except CorruptIndexError:
+        return TimeIndex(segment.base_offset)
+    except OSError as error:
+        if not (is_gone(error) or is_unreadable(error, path)):
+            raise
         return TimeIndex(segment.base_offset)
 
 

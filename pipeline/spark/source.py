@@ -19,6 +19,9 @@ from ..reading.split_reader import Reading, read_split
 from ..reading.splits import LogSplit, expand_paths, plan_records
 from .filters import prune
 from .portion import items_of, portions
+from .pruning import Pruning
+from .reading import Reading, read_split, unread_rows
+from .splits import LogSplit, UnreadPartition, expand_paths, plan_records
 
 
 class KafkaLogDataSource(DataSource):
@@ -63,15 +66,19 @@ class RecordReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """What each task reads."""
-        return portions(plan_records(self.options, self.pruning))
+        plan = plan_records(self.options, self.pruning)
+        return portions([*plan.tasks, *((unread,) for unread in plan.unread)])
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Record batches of the task's splits; an empty plan has the partition None."""
         options = self.options
         reading = Reading(self.names, options.mode, options.is_committed_only, self.pruning.first_timestamp)
-        for split in items_of(partition):
-            assert isinstance(split, LogSplit)
-            yield from read_split(split, reading)
+        for item in items_of(partition):
+            if isinstance(item, UnreadPartition):
+                yield from unread_rows(item, reading)
+            else:
+                assert isinstance(item, LogSplit)
+                yield from read_split(item, reading)
 
 
 class FilteringReader(RecordReader):

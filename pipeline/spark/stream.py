@@ -6,6 +6,7 @@ from a checkpoint needs. New topics and partitions are read from their beginning
 read is a row in PERMISSIVE and the end of the query in FAILFAST. Source: Spark's KafkaMicroBatchStream.
 """
 
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,22 +21,28 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ..directories.log_directories import PartitionDirectory, find_partitions
-from ..reading.columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
-from ..reading.log_end import LogEnd
-from ..reading.offset_options import EARLIEST, LATEST
-from ..reading.options import Mode, ReadOptions
-from ..reading.split_reader import CorruptLogError, Reading, read_split
-from ..reading.splits import (
-    END_OF_OFFSETS,
+from ...storage.regular_files import fault_text
+from ..file_access import is_gone, is_unreadable
+from ..living_log import END_OF_OFFSETS
+from ..log_directories import PartitionDirectory, find_partitions
+from .columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
+from .log_end import LogEnd
+from .offset_options import EARLIEST, LATEST
+from .options import Mode, ReadOptions
+from .portion import items_of, portions
+from .reading import CorruptLogError, Reading, read_split, unread_rows
+from .splits import (
     PACKED_BYTES,
     LogSplit,
+    UnreadPartition,
     expand_paths,
     offset_asked_for,
     pack,
     plan_partition,
 )
 from .portion import items_of, portions
+
+logger = logging.getLogger(__name__)
 
 TopicPartition = tuple[str, int]
 Offsets = dict[str, dict[str, int]]
@@ -69,6 +76,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.options = options
         self.names = tuple(names)
         self.ends: dict[TopicPartition, LogEnd] = {}
+        self.unread: list[UnreadPartition] = []
+        """What could not be listed or followed at the last look; its place in the offsets is kept."""
         self.final: dict[TopicPartition, int] | None = None
         """With Trigger.AvailableNow: the ends when the query began."""
 
@@ -111,12 +120,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         """What each task reads of a micro-batch."""
         begins = _from_json(start)
-        items: list[LogSplit | LostOffsets] = []
+        items: list[LogSplit | LostOffsets | UnreadPartition] = []
         there = self._follow()
         for key, stop in _from_json(end).items():
             directory, found = there.get(key, (Path(), PartitionDirectory(*key, Path(), ())))
             first = begins.get(key, _log_start(found))
             items += self._plan(directory, found, first, stop)
+        items += self.unread
         groups = pack(items, _size, min(PACKED_BYTES, self.options.max_partition_bytes))
         return portions(groups)
 
@@ -134,10 +144,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Record batches of a task."""
-        reading = Reading(self.names, self.options.mode, self.options.is_committed_only)
+        reading = Reading(self.names, self.options.mode, self.options.is_committed_only, names_deleted=True)
         for item in items_of(partition):
             if isinstance(item, LogSplit):
                 yield from read_split(item, reading)
+            elif isinstance(item, UnreadPartition):
+                yield from unread_rows(item, reading)
             else:
                 assert isinstance(item, LostOffsets)
                 yield from _lost_row(item, reading)
@@ -150,25 +162,47 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for _ in range(LISTINGS):
             try:
                 return self._listed()
-            except FileNotFoundError:  # the broker deleted a file, or renamed a directory, that was just listed
-                continue
+            except OSError as error:
+                if not is_gone(error):
+                    raise  # else the broker deleted a file, or renamed a directory, that was just listed
         return self._listed()
 
     def _listed(self) -> dict[TopicPartition, tuple[Path, PartitionDirectory]]:
         there: dict[TopicPartition, tuple[Path, PartitionDirectory]] = {}
+        unread: list[UnreadPartition] = []
         for directory in expand_paths(self.options.paths):
             for found in find_partitions(directory, self.options.topics.listed):
                 key = (found.topic, found.partition)
-                if not self.options.topics.has(*key) or not found.segments:
+                if not self.options.topics.has(*key) or not (found.segments or found.fault):
                     continue
                 if key in there:
                     raise ValueError(
                         f"{found.name} is in {there[key][0]} and in {directory}: a stream reads one replica"
                     )
-                end = self.ends.setdefault(key, LogEnd(is_committed_only=self.options.is_committed_only))
-                end.follow(found)
-                there[key] = directory, found
+                fault = found.fault_sentence if found.fault else self._fault_of_end(found)
+                if fault:
+                    unread.append(UnreadPartition(str(directory), *key, fault))
+                else:
+                    there[key] = directory, found
+        for one in unread:
+            if self.options.mode is Mode.FAILFAST:
+                raise CorruptLogError(one.text)
+            if one not in self.unread:
+                logger.warning("%s", one.text)  # without new offsets there is no micro-batch for its row
+        self.unread = unread
         return there
+
+    def _fault_of_end(self, found: PartitionDirectory) -> str:
+        """Follows the end of a log; what is wrong if the system refuses to read it. Raises OSError."""
+        key = (found.topic, found.partition)
+        end = self.ends.setdefault(key, LogEnd(is_committed_only=self.options.is_committed_only))
+        try:
+            end.follow(found)
+        except OSError as error:
+            if not is_unreadable(error, found.path):
+                raise
+            return f"file-unreadable: {error.filename or found.path}: {fault_text(error)}"
+        return ""
 
 
 def share_out(
@@ -199,7 +233,7 @@ def _log_start(found: PartitionDirectory) -> int:
     return found.segments[0].base_offset if found.segments else 0
 
 
-def _size(item: LogSplit | LostOffsets) -> int:
+def _size(item: LogSplit | LostOffsets | UnreadPartition) -> int:
     return item.end - item.start if isinstance(item, LogSplit) else 0
 
 

@@ -21,12 +21,17 @@ from ...storage.files.file_names import (
     SNAPSHOT_SUFFIX,
     base_offset_of,
 )
-from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, read_partition_metadata, uuid_text
-from ...storage.producers.producer_snapshots import decode_snapshot
-from ..directories.file_access import PathFiles
-from ..directories.log_directories import find_partitions
+from ...storage.meta_properties import (
+    CLEAN_SHUTDOWN_FILE,
+    META_PROPERTIES,
+    read_partition_metadata,
+    uuid_text,
+)
+from ...storage.producer_snapshots import decode_snapshot
+from ..file_access import PathFiles, is_gone, is_unreadable, list_directory, read_file, unreadable_text
+from ..log_directories import find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .task import TableTask
+from .task import TableTask, unlisted_row
 
 SCHEMA = schema_of(
     directory=pa.string(),
@@ -76,12 +81,25 @@ def _directory_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
 
 def _partition_rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
+    if task.partition.fault:
+        yield unlisted_row(SCHEMA, task)
+        return
     directory = task.partition.path
     yield from _rows(task, directory / PARTITION_METADATA, _topic_id)
     yield from _rows(task, directory / LEADER_EPOCH_CHECKPOINT, _epochs)
     yield from _rows(task, directory / QUORUM_STATE, _json)
-    for path in sorted(directory.glob(f"*{SNAPSHOT_SUFFIX}")):
-        yield from _rows(task, path, _producers)
+    for name in _snapshot_names(directory):
+        yield from _rows(task, directory / name, _producers)
+
+
+def _snapshot_names(directory: Path) -> list[str]:
+    """The producer snapshots; none if the directory is gone or can't be listed. Raises OSError."""
+    try:
+        return sorted(entry.name for entry in list_directory(directory) if entry.name.endswith(SNAPSHOT_SUFFIX))
+    except OSError as error:
+        if is_gone(error) or is_unreadable(error, directory):
+            return []  # what made the plan, or the next one, names it
+        raise
 
 
 def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> Iterator[tuple[Any, ...]]:
@@ -94,8 +112,12 @@ def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> I
         for fact in read_facts(path):
             row = known | fact
             yield tuple(row.get(name) for name in SCHEMA.names)
-    except FileNotFoundError:
-        return
+    except OSError as error:
+        if is_gone(error):
+            return
+        if not is_unreadable(error, path):
+            raise
+        yield corrupt_row(SCHEMA, unreadable_text(path, error), **known)
     except (CorruptCheckpointError, CorruptSnapshotError, ValueError) as error:
         yield corrupt_row(SCHEMA, f"{path}: {error}", **known)
 
@@ -117,14 +139,14 @@ def _topic_id(path: Path) -> Facts:
 
 
 def _properties(path: Path) -> Facts:
-    for line in path.read_bytes().decode().splitlines():
+    for line in read_file(path).decode().splitlines():
         name, separator, value = line.partition("=")
         if separator and not line.startswith("#"):
             yield {"name": name.strip(), "value": value.strip().replace("\\", "")}
 
 
 def _json(path: Path) -> Facts:
-    found = json.loads(path.read_bytes())
+    found = json.loads(read_file(path))
     if not isinstance(found, dict):
         raise ValueError("no JSON object")
     for name, value in found.items():
@@ -132,7 +154,7 @@ def _json(path: Path) -> Facts:
 
 
 def _producers(path: Path) -> Facts:
-    for producer in decode_snapshot(path.read_bytes()):
+    for producer in decode_snapshot(read_file(path)):
         fact = {
             "offset": base_offset_of(path.name),
             "producerId": producer.producer_id,

@@ -5,18 +5,24 @@ is the audit's matter. Source: Kafka's OffsetIndex, TimeIndex, TransactionIndex.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
+from pathlib import Path
 from struct import Struct
 from typing import Any
 
 import pyarrow as pa
 
-from ...storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_path
-from ...storage.segment.time_index import ENTRY as TIME_ENTRY
-from ...storage.segment.transaction_index import CURRENT_VERSION
-from ...storage.segment.transaction_index import ENTRY as TRANSACTION_ENTRY
+from ...storage.file_names import (
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_path,
+)
+from ...storage.time_index import ENTRY as TIME_ENTRY
+from ...storage.transaction_index import CURRENT_VERSION
+from ...storage.transaction_index import ENTRY as TRANSACTION_ENTRY
+from ..file_access import is_gone, is_unreadable, read_file, unreadable_text
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .task import TableTask
+from .task import TableTask, unlisted_row
 
 SCHEMA = schema_of(
     directory=pa.string(),
@@ -51,12 +57,28 @@ def read(task: TableTask) -> Iterator[Any]:
 
 def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
+    if task.partition.fault:
+        yield unlisted_row(SCHEMA, task)
     for segment in task.partition.segments:
         for kind, suffix, entry in _KINDS:
             path = segment_path(task.partition.path, segment.base_offset, suffix)
             place = (str(task.directory), task.partition.topic, task.partition.partition, str(path), kind)
-            with suppress(FileNotFoundError):  # few segments have a transaction index; a running broker deletes files
-                yield from _entries(path.read_bytes(), entry, segment.base_offset, place)
+            yield from _file_rows(path, entry, segment.base_offset, place)
+
+
+def _file_rows(path: Path, entry: Struct, base_offset: int, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """A row for each entry of an index; one that names the fault if the file can't be read, none if there is none."""
+    try:
+        data = read_file(path)
+    except OSError as error:
+        if is_gone(error):
+            return  # few segments have a transaction index; a running broker deletes files
+        if not is_unreadable(error, path):
+            raise
+        known = dict(zip(SCHEMA.names, place, strict=False))
+        yield corrupt_row(SCHEMA, unreadable_text(path, error), **known)
+        return
+    yield from _entries(data, entry, base_offset, place)
 
 
 def _entries(data: bytes, entry: Struct, base_offset: int, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:

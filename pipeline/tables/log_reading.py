@@ -3,7 +3,7 @@
 Never writes. Memory: one chunk. A torn last batch of the active segment is what a killed broker leaves, no damage.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy
@@ -14,7 +14,9 @@ from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
 from ..decode.records import DecodedRecords, decode_chunk
 from ..decode.segment_chunks import read_chunks
-from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..file_access import is_gone
+from ..living_log import END_OF_OFFSETS, Absence, Absent, parts_of, read_living
+from ..log_directories import PartitionDirectory, SegmentFile
 
 Select = Callable[[BatchTable], NDArray[numpy.bool_]]
 
@@ -62,19 +64,32 @@ class LogChunk(NamedTuple):
 def read_batches(partition: PartitionDirectory) -> Iterator[LogChunk | LogDamage]:
     """All batches of a partition in chunks, and damage between them. Raises OSError.
 
-    A segment that a running broker has deleted meanwhile is damage, too.
+    A partition that a running broker changes is listed again (living_log.py); what retention deleted is left out. A
+    partition that is gone or can't be listed is damage.
     """
-    for index, segment in enumerate(partition.segments):
-        is_active = index + 1 == len(partition.segments)
-        try:
-            for item in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
-                if not isinstance(item, Damage):
-                    yield LogChunk(segment, item)
-                elif not (is_active and is_torn_tail(item, segment)):
-                    yield damage_of(segment, item)
-        except FileNotFoundError:
-            text = f"segment-deleted: {segment.path} is gone: deleted or compacted since its directory was listed"
-            yield LogDamage(str(segment.path), 0, segment.base_offset, text)
+    if partition.fault:
+        yield LogDamage(str(partition.path), 0, -1, partition.fault_sentence)
+        return
+    key = (partition.topic, partition.partition)
+    parts = parts_of(partition, 0, END_OF_OFFSETS)
+    for found in read_living(key, partition.path, lambda: parts, 0, END_OF_OFFSETS):
+        if isinstance(found, Absent):
+            if found.kind is not Absence.DELETED:
+                yield LogDamage(str(partition.path), 0, found.first_offset, found.text)
+        elif not isinstance(found.item, Damage):
+            yield LogChunk(found.part.segment, found.item)
+        elif not (found.part.is_active and is_torn_tail(found.item, found.part.segment)):
+            yield damage_of(found.part.segment, found.item)
+
+
+def read_file_batches(segment: SegmentFile) -> Iterator[LogChunk | LogDamage]:
+    """All batches of one file (a metadata snapshot, too), and damage; nothing if it is gone. Raises OSError."""
+    try:
+        for item in read_chunks(segment.path):
+            yield LogChunk(segment, item) if not isinstance(item, Damage) else damage_of(segment, item)
+    except OSError as error:
+        if not is_gone(error):
+            raise
 
 
 def is_torn_tail(damage: Damage, segment: SegmentFile) -> bool:
@@ -106,8 +121,13 @@ def control_batches(chunk: BatchTable) -> NDArray[numpy.bool_]:
 
 
 def read_records(partition: PartitionDirectory, select: Select) -> Iterator[LogRecord | LogDamage]:
-    """The records of the selected batches in order, and damage in its place. Raises OSError."""
-    for item in read_batches(partition):
+    """The records of a partition's selected batches in order, and damage in its place. Raises OSError."""
+    return records_of(read_batches(partition), select)
+
+
+def records_of(batches: Iterable[LogChunk | LogDamage], select: Select) -> Iterator[LogRecord | LogDamage]:
+    """The records of the selected batches in order, and damage in its place. Raises what `batches` raises."""
+    for item in batches:
         if isinstance(item, LogDamage):
             yield item
             continue

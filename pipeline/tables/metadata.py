@@ -14,10 +14,20 @@ from ...protocol.errors import KafkaError, ProtocolError
 from ...protocol.message_documents import document, kafka_json
 from ...storage.dump.decoders import Typed, metadata_record
 from ...storage.dump.log_dump import control_of
-from ...storage.files.file_names import METADATA_TOPIC
-from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
+from ...storage.file_names import METADATA_TOPIC
+from ..file_access import is_gone, is_unreadable, list_directory
+from ..log_directories import PartitionDirectory, SegmentFile, find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .log_reading import CONTROL, LogDamage, LogRecord, all_batches, read_records
+from .log_reading import (
+    CONTROL,
+    LogChunk,
+    LogDamage,
+    LogRecord,
+    all_batches,
+    read_batches,
+    read_file_batches,
+    records_of,
+)
 from .task import TableTask
 
 SCHEMA = schema_of(
@@ -49,16 +59,27 @@ def read(task: TableTask) -> Iterator[Any]:
 
 def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
-    snapshots = sorted(path for path in task.partition.path.iterdir() if path.name.endswith(SNAPSHOT_SUFFIX))
-    for path in snapshots:
-        segment = SegmentFile(0, path, path.stat().st_size)
-        whole = PartitionDirectory(METADATA_TOPIC, 0, task.partition.path, (segment,))
-        yield from _records(task, whole, is_snapshot=True)
-    yield from _records(task, task.partition, is_snapshot=False)
+    for segment in _snapshots(task.partition):
+        yield from _records(task, read_file_batches(segment), is_snapshot=True)
+    yield from _records(task, read_batches(task.partition), is_snapshot=False)
 
 
-def _records(task: TableTask, partition: PartitionDirectory, *, is_snapshot: bool) -> Iterator[tuple[Any, ...]]:
-    for record in read_records(partition, all_batches):
+def _snapshots(found: PartitionDirectory) -> list[SegmentFile]:
+    """The snapshots in the directory as files of batches; none if it is gone or can't be listed. Raises OSError."""
+    try:
+        entries = [] if found.fault else list_directory(found.path)
+    except OSError as error:
+        if not (is_gone(error) or is_unreadable(error, found.path)):
+            raise
+        return []  # reading the log says so
+    names = sorted(entry for entry in entries if entry.name.endswith(SNAPSHOT_SUFFIX))
+    return [SegmentFile(0, found.path / entry.name, entry.size) for entry in names]
+
+
+def _records(
+    task: TableTask, batches: Iterator[LogChunk | LogDamage], *, is_snapshot: bool
+) -> Iterator[tuple[Any, ...]]:
+    for record in records_of(batches, all_batches):
         place: dict[str, Any] = {
             "directory": str(task.directory),
             "file": record.file,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..directories.log_directories import PartitionDirectory, find_partitions
+from ..log_directories import PartitionDirectory, find_partitions
+from .columns import corrupt_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,14 @@ class Table(NamedTuple):
 def plan_partitions(directory: Path, topics: Sequence[str] | None) -> list[TableTask]:
     """A task for each partition; without `topics` all but ``__cluster_metadata``."""
     return [TableTask(directory, partition) for partition in find_partitions(directory, topics)]
+
+
+def unlisted_row(schema: Any, task: TableTask) -> tuple[Any, ...]:
+    """The row of a partition whose directory can't be listed."""
+    assert task.partition is not None
+    found = task.partition
+    known: dict[str, Any] = {"directory": str(task.directory), "file": str(found.path)}
+    return corrupt_row(schema, found.fault_sentence, **known, topic=found.topic, partition=found.partition)
 
 
 def plan_topic(topic: str) -> Callable[[Path, Sequence[str] | None], list[TableTask]]:

@@ -49,7 +49,9 @@ def test_the_data_source_reads_up_to_the_zeros(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size + (1 << 20))
     reading = Reading(("offset", "_corrupt_record"), Mode.FAILFAST)
-    splits = [split for portion in plan_records(parse_options({"path": str(tmp_path)}), Pruning()) for split in portion]
+    splits = [
+        split for portion in plan_records(parse_options({"path": str(tmp_path)}), Pruning()).tasks for split in portion
+    ]
     assert sum(rows.num_rows for split in splits for rows in read_split(split, reading))
 
 

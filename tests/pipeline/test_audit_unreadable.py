@@ -2,8 +2,6 @@
 
 import errno
 import os
-import socket
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,48 +14,12 @@ from odradek.pipeline.directories import file_access
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
+from support.odd_files import ODD, make_fifo
 
 
 def wrong(root: Path) -> list[Finding]:
     found = audit_directories([root], LOCAL, now_ms=NOW_MS).findings
     return [one for one in found if one.check.severity is not Severity.INFO]
-
-
-def make_fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        here = os.open(path.parent, os.O_RDONLY)
-        try:
-            one.bind(f"/proc/self/fd/{here}/{path.name}")  # a socket's path is short
-        finally:
-            os.close(here)
-
-
-def link_to_zeros(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def link_out(path: Path) -> None:
-    outside = path.parents[2] / "outside.log"
-    outside.write_bytes(b"secret" * 1000)
-    path.symlink_to(outside)
-
-
-def link_loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
-ODD: dict[str, tuple[Callable[[Path], None], str]] = {
-    "fifo": (make_fifo, "EINVAL"),
-    "socket": (make_socket, "EINVAL"),
-    "directory": (Path.mkdir, "EISDIR"),
-    "zeros": (link_to_zeros, "ELOOP"),
-    "out": (link_out, "ELOOP"),
-    "loop": (link_loop, "ELOOP"),
-}
 
 
 @pytest.mark.parametrize("odd", ODD)

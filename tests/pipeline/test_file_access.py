@@ -47,7 +47,7 @@ def source_rows(directory: str, isolation: str, split_bytes: int = 3000) -> list
     reading = Reading(NAMES, Mode.PERMISSIVE, options.is_committed_only)
     return [
         row
-        for portion in plan_records(options, Pruning())
+        for portion in plan_records(options, Pruning()).tasks
         for split in portion
         for batch in read_split(split, reading)
         for row in batch.to_pylist()

@@ -12,12 +12,14 @@ import pytest
 
 from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.tables.registry import TABLES
+from odradek.pipeline.tables.task import TableTask
 from odradek.protocol.codec import encode
 from odradek.protocol.messages import FAMILIES, message_class
 from odradek.protocol.records.control import ControlRecordType
 from support.groups_directory import OFFSETS_TOPIC, GroupsDirectory
 from support.kafka_directory import NOW_MS, TOPIC_ID, KafkaDirectory
 from support.log_directories import flip_a_byte, history_directory
+from support.odd_files import ODD
 
 Row = dict[str, Any]
 
@@ -95,7 +97,7 @@ def test_what_a_killed_broker_leaves_is_no_damage(tmp_path: Path) -> None:
     assert rows == before[:-1]
 
 
-def test_what_a_running_broker_deletes_meanwhile_is_a_row(tmp_path: Path) -> None:
+def test_what_retention_deletes_after_the_plan_is_left_out(tmp_path: Path) -> None:
     directory = history_directory(tmp_path)
     tasks = {name: table.plan(directory, None) for name, table in TABLES.items()}
     gone = sorted((directory / "t-0").glob("*.log"))[0]
@@ -103,9 +105,48 @@ def test_what_a_running_broker_deletes_meanwhile_is_a_row(tmp_path: Path) -> Non
         path.unlink()
     for name, table in TABLES.items():
         rows = [row for task in tasks[name] for batch in table.read(task) for row in batch.to_pylist()]
-        faults = [row["_corrupt_record"] for row in rows if row["_corrupt_record"] is not None]
-        assert all(fault.startswith(f"segment-deleted: {gone}") for fault in faults)
-        assert len(faults) == (name in ("batches", "transactions"))
+        assert rows == rows_of(directory, name), name
+        assert [row["_corrupt_record"] for row in rows if row["_corrupt_record"] is not None] == []
+
+
+def test_a_partition_that_is_gone_or_refused_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = history_directory(tmp_path / "data")
+    tasks = {name: TABLES[name].plan(directory, None) for name in ("batches", "transactions", "indexes", "checkpoints")}
+    (directory / "t-0").rename(tmp_path / "t-0")
+    assert [fault.split(":")[0] for fault in faults_of("batches", tasks["batches"])] == ["partition-gone"]
+    assert [fault.split(":")[0] for fault in faults_of("transactions", tasks["transactions"])] == ["partition-gone"]
+    (directory / "t-0").symlink_to(tmp_path / "t-0")
+    for name in tasks:
+        [fault] = faults_of(name, TABLES[name].plan(directory, None))
+        assert fault.startswith(f"file-unreadable: {directory / 't-0'}: a symbolic link"), fault
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_file_is_a_row_of_its_table(tmp_path: Path, odd: str) -> None:
+    directory = history_directory(tmp_path / "data")
+    make, symbol = ODD[odd]
+    log = sorted((directory / "t-0").glob("*.log"))[0]
+    paths = [log, *(log.with_suffix(suffix) for suffix in (".index", ".timeindex", ".txnindex"))]
+    paths += [directory / "t-0" / "leader-epoch-checkpoint", directory / "recovery-point-offset-checkpoint"]
+    paths += [directory / "meta.properties", directory / "t-0" / f"{7:020d}.snapshot"]
+    for path in paths:
+        path.unlink(missing_ok=True)
+        make(path)
+        (tmp_path / "outside.log").unlink(missing_ok=True)
+    for name in ("batches", "transactions"):
+        [fault] = faults_of(name, TABLES[name].plan(directory, None))
+        assert fault.startswith(f"file-unreadable: {log}: ")
+        assert symbol in fault
+    for name, count in (("indexes", 3), ("checkpoints", 4)):
+        faults = faults_of(name, TABLES[name].plan(directory, None))
+        named = [path for path in paths for fault in faults if fault.startswith(f"file-unreadable: {path}: ")]
+        assert len(named) == len(faults) == count, faults
+
+
+def faults_of(name: str, tasks: list[TableTask]) -> list[str]:
+    """The faults in a table's rows."""
+    rows = [row for task in tasks for batch in TABLES[name].read(task) for row in batch.to_pylist()]
+    return [row["_corrupt_record"] for row in rows if row["_corrupt_record"] is not None]
 
 
 # Groups ---------------------------------------------------------------------------

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.directories import file_access
-from odradek.storage.files.regular_files import open_regular
+from odradek.pipeline import file_access
 
 
 @contextmanager
 def changed_while_read(path: Path, change: Callable[[], object], *, times: int = 1) -> Iterator[list[Path]]:
     """Calls `change` before each of the first `times` opens of `path`; gives what was opened, in order."""
     opened: list[Path] = []
+    inner = file_access.open_regular  # the real one, or that of a change around this one
 
     def opening(asked: Path, *, follows_links: bool) -> int:
         opened.append(asked)
         if asked == path and opened.count(path) <= times:
             change()
-        return open_regular(asked, follows_links=follows_links)
+        return inner(asked, follows_links=follows_links)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_access, "open_regular", opening)

@@ -39,7 +39,7 @@ def data_source_job(directory: Path) -> None:
     """What the tasks of a batch read of the data source do."""
     names = ("topic", "partition", "offset", "timestamp", "key", "value", "_corrupt_record")
     reading = Reading(names, Mode.PERMISSIVE)
-    for portion in plan_records(parse_options({"path": str(directory)}), Pruning()):
+    for portion in plan_records(parse_options({"path": str(directory)}), Pruning()).tasks:
         for split in portion:
             for _ in read_split(split, reading):
                 pass

@@ -1,0 +1,173 @@
+"""A partition's batches while a broker may delete, replace or move its files: each batch is given once.
+
+A file that vanishes under the reader means that the directory has changed: retention, the cleaner or a deletion. The
+partition is listed again and reading goes on at the next offset, MOST_RESTARTS times at most. Never writes. Memory: one
+chunk. Invariant: batches come by rising offsets, so that no batch is given before and after a restart. Source: Kafka's
+LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+
+from .decode.batch_table import BatchTable
+from .decode.damage import Damage
+from .decode.segment_chunks import read_chunks
+from .file_access import is_gone
+from .log_directories import PartitionDirectory, SegmentFile, indexed_positions, partition_at
+
+MOST_RESTARTS = 3
+PAUSE_S = 0.2
+"""Before a directory is listed again: the renames of one deletion or swap take milliseconds."""
+END_OF_OFFSETS = (1 << 63) - 1
+
+
+class LogPart(NamedTuple):
+    """Where to read: bytes `[start, end)` of a segment whose offsets end before `end_offset`."""
+
+    segment: SegmentFile
+    start: int
+    end: int
+    end_offset: int
+    is_active: bool
+    """Whether the file's end may be torn."""
+
+
+class LivingChunk(NamedTuple):
+    """Some batches that were not given before, or damage, and where they are."""
+
+    part: LogPart
+    item: BatchTable | Damage
+
+
+class Absence(StrEnum):
+    """Why offsets that were asked for are not given."""
+
+    DELETED = "offsets-lost"
+    """Retention deleted the segments that had them."""
+    GONE = "partition-gone"
+    """The whole partition was deleted or moved to another directory."""
+    CHANGING = "partition-changing"
+    """Files vanished under each reading."""
+    UNREADABLE = "file-unreadable"
+    """The directory can't be listed any more."""
+
+
+class Absent(NamedTuple):
+    """Offsets `[first_offset, end_offset)` that are not given; `text` begins with the kind and the path."""
+
+    kind: Absence
+    first_offset: int
+    end_offset: int
+    text: str
+
+
+def parts_of(found: PartitionDirectory, first_offset: int, end_offset: int) -> list[LogPart]:
+    """The segments that may have offsets of `[first_offset, end_offset)`, each as a whole."""
+    parts = []
+    for index, segment in enumerate(found.segments):
+        is_active = index + 1 == len(found.segments)
+        following = END_OF_OFFSETS if is_active else found.segments[index + 1].base_offset
+        if segment.base_offset < end_offset and following > first_offset:
+            parts.append(LogPart(segment, 0, segment.size, min(following, end_offset), is_active))
+    return parts
+
+
+def read_living(
+    key: tuple[str, int],
+    path: Path,
+    first_parts: Callable[[], Sequence[LogPart]],
+    first_offset: int,
+    end_offset: int,
+) -> Iterator[LivingChunk | Absent]:
+    """The batches of a partition's directory that have offsets of `[first_offset, end_offset)`.
+
+    `first_parts` says where they were when the reading was planned; a restart looks for itself. Chunks may have batches
+    outside the offsets, and do not come twice. Raises OSError for what is not one file's fault.
+    """
+    reading = _Reading(key, path, first_offset, end_offset)
+    for attempt in range(MOST_RESTARTS + 1):
+        try:
+            if not attempt:
+                yield from reading.chunks(first_parts())
+                return
+            time.sleep(PAUSE_S)
+            found = partition_at(key, path)
+            absent = reading.absence(found)
+            if absent is not None:
+                yield absent
+            if found is None or found.fault:
+                return
+            if found.is_swapping and attempt < MOST_RESTARTS:
+                continue
+            yield from reading.chunks(parts_of(found, reading.next_offset, end_offset))
+            return
+        except OSError as error:
+            if not is_gone(error):
+                raise
+    yield reading.absent(Absence.CHANGING, f"files vanished under each of {MOST_RESTARTS + 1} readings")
+
+
+class _Reading:
+    """How far the offsets were given."""
+
+    def __init__(self, key: tuple[str, int], path: Path, first_offset: int, end_offset: int) -> None:
+        self.key = key
+        self.path = path
+        self.next_offset = first_offset
+        self.end_offset = end_offset
+        self.is_restarted = False
+
+    def chunks(self, parts: Sequence[LogPart]) -> Iterator[LivingChunk]:
+        """What lies in the parts from the next offset on. Raises OSError as read_chunks does."""
+        for part in parts:
+            positions = [at for at in indexed_positions(part.segment) if part.start < at < part.end]
+            for item in read_chunks(part.segment.path, start=part.start, end=part.end, batch_positions=positions):
+                new = self._new(item)
+                if new is None:
+                    continue
+                is_last = False
+                if isinstance(new, BatchTable):
+                    behind = int(new.last_offsets[-1]) + 1
+                    is_last = END_OF_OFFSETS != self.end_offset <= behind
+                    self.next_offset = max(self.next_offset, min(behind, part.end_offset))
+                yield LivingChunk(part, new)
+                if is_last:
+                    return  # what follows may be half written
+            self.next_offset = max(self.next_offset, min(part.end_offset, self.end_offset))
+
+    def _new(self, item: BatchTable | Damage) -> BatchTable | Damage | None:
+        """What an item has that was not given before a restart; None if that is nothing."""
+        if not self.is_restarted:
+            return item
+        if isinstance(item, Damage):
+            return None if 0 <= item.base_offset < self.next_offset else item
+        later = numpy.flatnonzero(item.last_offsets >= self.next_offset)
+        if not len(later):
+            return None
+        start = int(item.positions[later[0]])
+        return item if not start else BatchTable(item.view[start : item.stopped_at], item.file_position + start)
+
+    def absence(self, found: PartitionDirectory | None) -> Absent | None:
+        """What the directory, listed again, has no longer; None if it has the next offset, or may have it."""
+        self.is_restarted = True
+        if found is None:
+            return self.absent(Absence.GONE, "the partition was deleted or moved while it was read")
+        if found.fault:
+            return self.absent(Absence.UNREADABLE, found.fault)
+        start = found.segments[0].base_offset if found.segments else self.end_offset
+        if found.is_swapping or start <= self.next_offset:
+            return None
+        end = min(start, self.end_offset)
+        lost = self.absent(Absence.DELETED, f"retention deleted offsets {self.next_offset} to {end - 1}", end)
+        self.next_offset = end
+        return lost
+
+    def absent(self, kind: Absence, reason: str, end: int | None = None) -> Absent:
+        """The offsets from the next one on, up to `end` (by default all that were asked for)."""
+        text = f"{kind}: {self.path}: {reason}"
+        return Absent(kind, self.next_offset, self.end_offset if end is None else end, text)
