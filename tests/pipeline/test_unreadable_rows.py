@@ -14,7 +14,7 @@ from odradek.pipeline.export.command import export
 from odradek.pipeline.file_access import FileEntry, list_directory
 from odradek.pipeline.spark.reading import CorruptLogError
 from odradek.storage.regular_files import open_regular
-from support.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, stream_reader
+from support.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of, stream_reader
 from support.log_directories import history_directory
 from support.odd_files import ODD
 
@@ -103,7 +103,7 @@ def test_a_segment(directory: Path, monkeypatch: pytest.MonkeyPatch, broken: str
     tasks = list(reader.partitions()) if is_after_the_plan else []
     symbol = BREAKS[broken](path, monkeypatch)
     tasks = tasks or list(reader.partitions())
-    rows = [row for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]
+    rows = rows_of(reader, tasks)
     assert offsets_of([row for row in rows if row["_corrupt_record"] is None]) == later
     texts = {row["_corrupt_record"] for row in rows if row["_corrupt_record"] is not None}
     assert texts
@@ -199,7 +199,7 @@ def test_a_stream_goes_on_with_what_it_can_read(two: Path, monkeypatch: pytest.M
     start = reader.initialOffset()
     assert set(start["t"]) == {"1"}
     end: dict[str, Any] = reader.reportLatestOffset()
-    rows = [row for task in reader.partitions(start, end) for batch in reader.read(task) for row in batch.to_pylist()]
+    rows = rows_of(reader, list(reader.partitions(start, end)))
     assert {row["partition"] for row in rows if row["_corrupt_record"] is None} == {1}
     [text] = [row["_corrupt_record"] for row in rows if row["_corrupt_record"] is not None]
     assert text.startswith(f"file-unreadable: {active}: ")

@@ -17,7 +17,7 @@ from odradek.pipeline import file_access
 def changed_while_read(path: Path, change: Callable[[], object], *, times: int = 1) -> Iterator[list[Path]]:
     """Calls `change` before each of the first `times` opens of `path`; gives what was opened, in order."""
     opened: list[Path] = []
-    inner = file_access.open_regular  # the real one, or that of a change around this one
+    inner: Callable[..., int] = vars(file_access)["open_regular"]  # the real one, or that of a change around this one
 
     def opening(asked: Path, *, follows_links: bool) -> int:
         opened.append(asked)
