@@ -50,7 +50,6 @@ CONTROL_FLAG = 0x20
 DELETE_HORIZON_FLAG = 0x40
 
 HEADER = Struct(">qiibIhiqqqhii")
-OFFSET_AND_LENGTH = Struct(">qi")
 INT64 = Struct(">q")
 INT32 = Struct(">i")
 UINT32 = Struct(">I")

@@ -23,7 +23,6 @@ from .errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError,
 from .record import RECORDS_A_STEP, iterate_records
 
 MAGIC_V0 = 0
-MAGIC_V1 = 1
 
 _OFFSET_AND_LENGTH = Struct(">qi")
 _CRC = Struct(">I")

@@ -106,37 +106,9 @@ def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record
             if end > limit:
                 data, position, limit = _gather(data, position, size, chunks)
                 end = size
-            position += 1  # attributes: none are defined
-            delta = data[position]
-            if delta < 0x80:
-                position += 1
-                timestamp = base_timestamp + ((delta >> 1) ^ -(delta & 1))
-            else:
-                delta, position = decode_varlong(data, position)
-                timestamp = wrap_int64(base_timestamp + delta)
-            delta = data[position]
-            if delta < 0x80:
-                position += 1
-                offset = base_offset + ((delta >> 1) ^ -(delta & 1))
-            else:
-                delta, position = decode_varint(data, position)
-                offset = base_offset + delta
-            length = data[position]
-            if length < 0x80:
-                position += 1
-                length = (length >> 1) ^ -(length & 1)
-            else:
-                length, position = decode_varint(data, position)
-            key = data[position : position + length] if length >= 0 else None
-            position += length if length > 0 else 0
-            length = data[position]
-            if length < 0x80:
-                position += 1
-                length = (length >> 1) ^ -(length & 1)
-            else:
-                length, position = decode_varint(data, position)
-            value = data[position : position + length] if length >= 0 else None
-            position += length if length > 0 else 0
+            timestamp, offset, at, key_size, length, position = read_fields(data, position, base_offset, base_timestamp)
+            key = data[at : at + key_size] if key_size >= 0 else None
+            value = data[position - length : position] if length >= 0 else None
             headers: list[tuple[str, bytes | None]] = []
             if data[position]:
                 headers, position = _decode_headers(data, position, end)
@@ -148,6 +120,58 @@ def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record
     except IndexError:
         raise InvalidRecordError(f"records end inside a record at {position} of {len(data)} bytes") from None
     refuse_rest(limit - position + sum(map(len, chunks)), count)
+
+
+def read_fields(
+    data: bytes, position: int, base_offset: int, base_timestamp: int
+) -> tuple[int, int, int, int, int, int]:
+    """Reads the fields of the record whose attributes are at `position`, up to its value.
+
+    Returns (timestamp, offset, position of the key, its size, size of the value, position after it). A size below 0
+    means null. Nothing is copied, and the caller checks where the record ends. Short numbers are read in place: a call
+    for each would double the time. Raises InvalidRecordError for a malformed number, IndexError if `data` ends first.
+    """
+    position += 1  # attributes: none are defined
+    number = data[position]
+    if number < 0x80:
+        position += 1
+        timestamp = base_timestamp + ((number >> 1) ^ -(number & 1))
+    else:
+        number, position = decode_varlong(data, position)
+        timestamp = wrap_int64(base_timestamp + number)
+    number = data[position]
+    if number < 0x80:
+        position += 1
+        offset = base_offset + ((number >> 1) ^ -(number & 1))
+    elif (following := data[position + 1]) < 0x80:
+        position += 2
+        number = number & 0x7F | following << 7
+        offset = base_offset + ((number >> 1) ^ -(number & 1))
+    else:
+        number, position = decode_varint(data, position)
+        offset = base_offset + number
+    key_size = data[position]
+    if key_size < 0x80:
+        position += 1
+        key_size = (key_size >> 1) ^ -(key_size & 1)
+    else:
+        key_size, position = decode_varint(data, position)
+    key_position = position
+    if key_size > 0:
+        position += key_size
+    value_size = data[position]
+    if value_size < 0x80:
+        position += 1
+        value_size = (value_size >> 1) ^ -(value_size & 1)
+    elif (following := data[position + 1]) < 0x80:
+        position += 2
+        value_size = value_size & 0x7F | following << 7
+        value_size = (value_size >> 1) ^ -(value_size & 1)
+    else:
+        value_size, position = decode_varint(data, position)
+    if value_size > 0:
+        position += value_size
+    return timestamp, offset, key_position, key_size, value_size, position
 
 
 def refuse_rest(remaining: int, count: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from .batch import BatchHeader, Buffer
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from .errors import InvalidRecordError
-from .record import SMALLEST_RECORD_SIZE, check_base, refuse_rest, section_chunks
+from .record import SMALLEST_RECORD_SIZE, check_base, read_fields, refuse_rest, section_chunks
 from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, decode_varlong, wrap_int64
 
 Facts = tuple[int, int, bool]
@@ -59,38 +59,7 @@ def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
                 timestamp = wrap_int64(base_timestamp + timestamp)
                 yield base_offset + offset, timestamp if append_time is None else append_time, has_key
                 continue
-            position += 1  # attributes: none are defined
-            delta = data[position]
-            if delta < 0x80:
-                position += 1
-                timestamp = base_timestamp + ((delta >> 1) ^ -(delta & 1))
-            else:
-                delta, position = decode_varlong(data, position)
-                timestamp = wrap_int64(base_timestamp + delta)
-            delta = data[position]
-            if delta < 0x80:
-                position += 1
-                offset = base_offset + ((delta >> 1) ^ -(delta & 1))
-            else:
-                delta, position = decode_varint(data, position)
-                offset = base_offset + delta
-            length = data[position]
-            if length < 0x80:
-                position += 1
-                length = (length >> 1) ^ -(length & 1)
-            else:
-                length, position = decode_varint(data, position)
-            has_key = length >= 0
-            if has_key:
-                position += length
-            length = data[position]
-            if length < 0x80:
-                position += 1
-                length = (length >> 1) ^ -(length & 1)
-            else:
-                length, position = decode_varint(data, position)
-            if length >= 0:
-                position += length
+            timestamp, offset, _, key_size, _, position = read_fields(data, position, base_offset, base_timestamp)
             if data[position]:
                 position = _skip_headers(data, position, end)
             else:
@@ -99,7 +68,7 @@ def facts_in(chunks: Iterable[bytes], header: BatchHeader) -> Iterator[Facts]:
             raise InvalidRecordError(f"records end inside a record at {position} of {limit} bytes") from None
         if position != end:
             raise InvalidRecordError(f"record of {size} bytes ends at {position}, not at {end}")
-        yield offset, timestamp if append_time is None else append_time, has_key
+        yield offset, timestamp if append_time is None else append_time, key_size >= 0
     refuse_rest(limit - position + source.count_rest(), count)
 
 
