@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..living_log import Absence
-from ..spark.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
-from ..spark.options import Mode
-from ..spark.reading import Reading, read_split
-from ..spark.splits import LogSplit
+from ..decode.living_log import Absence
+from ..reading.columns import CORRUPT_COLUMN, HEADERS, KAFKA_COLUMNS, arrow_schema
+from ..reading.options import Mode
+from ..reading.split_reader import Reading, read_split
+from ..reading.splits import LogSplit
 from .parquet_files import DayFiles
 
 COLUMNS = tuple(name for name in (*KAFKA_COLUMNS, HEADERS) if name != "topic")

@@ -15,11 +15,11 @@ from ...storage.producers.producer_snapshots import decode_snapshot
 from ...storage.segment.transaction_index import AbortedTransaction, TransactionIndex
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
+from ..decode.living_log import MOST_RESTARTS
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
-from ..file_access import is_gone, is_unreadable, list_directory, read_file, unreadable_text
-from ..living_log import MOST_RESTARTS
-from ..log_directories import PartitionDirectory, indexed_positions
+from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file, unreadable_text
+from ..directories.log_directories import PartitionDirectory, indexed_positions
 
 _TRANSACTIONAL = 0x10
 NO_OPEN_TRANSACTION = (1 << 63) - 1

@@ -8,8 +8,8 @@ is rolled: then the following segment says where the log goes on. Never writes. 
 from collections.abc import Sequence
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER, LOG_OVERHEAD, MAGIC, BatchHeader
-from ..file_access import RangeReader, identity, open_ranges
-from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.file_access import RangeReader, identity, open_ranges
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .isolation import newest_snapshot
 from .positions import position_before
 

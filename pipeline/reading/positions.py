@@ -6,8 +6,8 @@ Reads the first bytes of a few batches.
 from collections.abc import Sequence
 
 from ...protocol.records.batch import MAGIC
-from ..file_access import RangeReader, is_unreadable, open_ranges
-from ..log_directories import SegmentFile
+from ..directories.file_access import RangeReader, is_unreadable, open_ranges
+from ..directories.log_directories import SegmentFile
 
 
 def position_before(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:

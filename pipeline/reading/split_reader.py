@@ -16,11 +16,11 @@ from ...storage.files.file_names import DELETED_SUFFIX
 from ...storage.segment.transaction_index import AbortedTransaction
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
+from ..decode.living_log import Absence, Absent, LogPart, read_living
 from ..decode.records import decode_chunk
 from ..decode.spans import Flags
-from ..file_access import identity, is_gone, is_unreadable, size_of
-from ..living_log import Absence, Absent, LogPart, read_living
-from ..log_directories import SegmentFile
+from ..directories.file_access import identity, is_gone, is_unreadable, size_of
+from ..directories.log_directories import SegmentFile
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
 from .options import Mode

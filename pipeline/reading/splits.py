@@ -12,9 +12,9 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..file_access import URL_MARK, identity, is_gone, is_unreadable, open_ranges, path_of
-from ..living_log import END_OF_OFFSETS, MOST_RESTARTS, PAUSE_S, Absence
-from ..log_directories import (
+from ..decode.living_log import END_OF_OFFSETS, MOST_RESTARTS, PAUSE_S, Absence
+from ..directories.file_access import URL_MARK, identity, is_gone, is_unreadable, open_ranges, path_of
+from ..directories.log_directories import (
     LogDirectoryError,
     PartitionDirectory,
     SegmentFile,

@@ -13,8 +13,8 @@ from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage
 from ..decode.records import decode_chunk
 from ..decode.segment_chunks import read_chunks
-from ..file_access import is_gone, is_unreadable, read_file
-from ..log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.file_access import is_gone, is_unreadable, read_file
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
 from .positions import position_before
 
 

@@ -15,13 +15,10 @@ from pyspark.sql.types import StructType
 from ..reading.columns import ARROW_TYPES, arrow_schema, column_names
 from ..reading.options import RECORDS, Mode, ReadOptions, parse_options
 from ..reading.pruning import Pruning
-from ..reading.split_reader import Reading, read_split
-from ..reading.splits import LogSplit, expand_paths, plan_records
+from ..reading.split_reader import Reading, read_split, unread_rows
+from ..reading.splits import LogSplit, UnreadPartition, expand_paths, plan_records
 from .filters import prune
 from .portion import items_of, portions
-from .pruning import Pruning
-from .reading import Reading, read_split, unread_rows
-from .splits import LogSplit, UnreadPartition, expand_paths, plan_records
 
 
 class KafkaLogDataSource(DataSource):

@@ -21,17 +21,16 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ...storage.regular_files import fault_text
-from ..file_access import is_gone, is_unreadable
-from ..living_log import END_OF_OFFSETS
-from ..log_directories import PartitionDirectory, find_partitions
-from .columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
-from .log_end import LogEnd
-from .offset_options import EARLIEST, LATEST
-from .options import Mode, ReadOptions
-from .portion import items_of, portions
-from .reading import CorruptLogError, Reading, read_split, unread_rows
-from .splits import (
+from ...storage.files.regular_files import fault_text
+from ..decode.living_log import END_OF_OFFSETS
+from ..directories.file_access import is_gone, is_unreadable
+from ..directories.log_directories import PartitionDirectory, find_partitions
+from ..reading.columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
+from ..reading.log_end import LogEnd
+from ..reading.offset_options import EARLIEST, LATEST
+from ..reading.options import Mode, ReadOptions
+from ..reading.split_reader import CorruptLogError, Reading, read_split, unread_rows
+from ..reading.splits import (
     PACKED_BYTES,
     LogSplit,
     UnreadPartition,

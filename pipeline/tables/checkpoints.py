@@ -21,15 +21,10 @@ from ...storage.files.file_names import (
     SNAPSHOT_SUFFIX,
     base_offset_of,
 )
-from ...storage.meta_properties import (
-    CLEAN_SHUTDOWN_FILE,
-    META_PROPERTIES,
-    read_partition_metadata,
-    uuid_text,
-)
-from ...storage.producer_snapshots import decode_snapshot
-from ..file_access import PathFiles, is_gone, is_unreadable, list_directory, read_file, unreadable_text
-from ..log_directories import find_partitions
+from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES, read_partition_metadata, uuid_text
+from ...storage.producers.producer_snapshots import decode_snapshot
+from ..directories.file_access import PathFiles, is_gone, is_unreadable, list_directory, read_file, unreadable_text
+from ..directories.log_directories import find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .task import TableTask, unlisted_row
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ...protocol.records.record import Record
 from ..decode.batch_table import BatchTable, check_crcs
 from ..decode.damage import Damage, DamageKind
+from ..decode.living_log import END_OF_OFFSETS, Absence, Absent, parts_of, read_living
 from ..decode.records import DecodedRecords, decode_chunk
 from ..decode.segment_chunks import read_chunks
-from ..file_access import is_gone
-from ..living_log import END_OF_OFFSETS, Absence, Absent, parts_of, read_living
-from ..log_directories import PartitionDirectory, SegmentFile
+from ..directories.file_access import is_gone
+from ..directories.log_directories import PartitionDirectory, SegmentFile
 
 Select = Callable[[BatchTable], NDArray[numpy.bool_]]
 

@@ -14,9 +14,9 @@ from ...protocol.errors import KafkaError, ProtocolError
 from ...protocol.message_documents import document, kafka_json
 from ...storage.dump.decoders import Typed, metadata_record
 from ...storage.dump.log_dump import control_of
-from ...storage.file_names import METADATA_TOPIC
-from ..file_access import is_gone, is_unreadable, list_directory
-from ..log_directories import PartitionDirectory, SegmentFile, find_partitions
+from ...storage.files.file_names import METADATA_TOPIC
+from ..directories.file_access import is_gone, is_unreadable, list_directory
+from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .log_reading import (
     CONTROL,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..log_directories import PartitionDirectory, find_partitions
+from ..directories.log_directories import PartitionDirectory, find_partitions
 from .columns import corrupt_row
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from odradek.pipeline import file_access, log_directories
+from odradek.pipeline.directories import file_access, log_directories
+from odradek.pipeline.directories.file_access import FileEntry, list_directory
 from odradek.pipeline.export.command import export
-from odradek.pipeline.file_access import FileEntry, list_directory
-from odradek.pipeline.spark.reading import CorruptLogError
-from odradek.storage.regular_files import open_regular
+from odradek.pipeline.reading.split_reader import CorruptLogError
+from odradek.storage.files.regular_files import open_regular
 from support.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of, stream_reader
 from support.log_directories import history_directory
 from support.odd_files import ODD

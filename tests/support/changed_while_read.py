@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline import file_access
+from odradek.pipeline.directories import file_access
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy
 
-from .decode.batch_table import BatchTable
-from .decode.damage import Damage
-from .decode.segment_chunks import read_chunks
-from .file_access import is_gone
-from .log_directories import PartitionDirectory, SegmentFile, indexed_positions, partition_at
+from ..directories.file_access import is_gone
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions, partition_at
+from .batch_table import BatchTable
+from .damage import Damage
+from .segment_chunks import read_chunks
 
 MOST_RESTARTS = 3
 PAUSE_S = 0.2
