@@ -4,6 +4,7 @@ The limit of the others stands in pyproject.toml. When it is over, the stacks of
 fails where it stands, in an event loop or in a call of Spark's too.
 """
 
+import logging
 import os
 import signal
 from collections.abc import Generator
@@ -36,3 +37,20 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped in CI, where nothing may be: {report.longrepr}"
     return report
+
+
+@pytest.fixture(autouse=True)
+def log_handlers_are_removed() -> Generator[None, None, None]:
+    """Fails a test that leaves a handler on the root logger: it would write to streams that are closed by then."""
+    before = set(_own_handlers())
+    yield
+    left = [handler for handler in _own_handlers() if handler not in before]
+    for handler in left:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+    assert not left, f"the test left {left} on the root logger"
+
+
+def _own_handlers() -> list[logging.Handler]:
+    """The handlers of the root logger, without those that pytest installs for each phase of a test."""
+    return [one for one in logging.getLogger().handlers if not type(one).__module__.startswith("_pytest.")]

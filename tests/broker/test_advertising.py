@@ -9,6 +9,7 @@ from odradek.broker.config.listeners import Listener
 from odradek.broker.metadata.image import Endpoint
 from odradek.broker.network.advertising import canonical_host_name, endpoints
 from odradek.broker.network.listening import BoundListener
+from odradek.broker.server import commands
 from odradek.broker.server.serve_options import serve
 from support.java import java_or_skip, java_source, run_class
 
@@ -47,6 +48,7 @@ def test_a_machine_whose_name_has_no_address_does_not_start_and_says_what_to_set
     monkeypatch.setattr(socket, "gethostname", lambda: NO_NAME)
     log_dir = tmp_path / "data"
     arguments = ["--override", "listeners=PLAINTEXT://:0", "--override", f"log.dirs={log_dir}"]
+    monkeypatch.setattr(commands, "set_up_logging", lambda *_: None)  # it would stay after this test
     assert serve(arguments) == 1
     error = capsys.readouterr().err
     assert f"clients of the listener PLAINTEXT://:0 would be told this machine's name, {NO_NAME}" in error
