@@ -25,7 +25,7 @@ from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..network.response_writer import Part
 from ..timers.slices import Slices
-from ..timers.stall_report import RequestSeen
+from ..timers.stall_report import RequestSeen, seen
 from .faulty_frame import FaultyFrame
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request import ConnectionRefusal, RequestContext
@@ -152,7 +152,7 @@ class RequestInService(RequestContext):
         assert connection is not None, "a request was answered twice"
         self._connection = None
         if not isinstance(connection, _Unheard):
-            connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection))
+            connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection), self)
 
     def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
         parts = yield from self._route.encode_steps(response, self._correlation_id)
@@ -229,7 +229,7 @@ class Dispatcher:
     def last_request(self) -> RequestSeen | None:
         """The request that was dispatched last, for the log of stalls; any thread may ask."""
         last = self._last
-        return None if last is None else RequestSeen(last.name, last.client_id, last.client_host)
+        return None if last is None else seen(last)
 
     def serve_otherwise(self, handlers: Mapping[int, Handler]) -> None:
         """Serves these APIs by other handlers than their modules'; before the first request."""
@@ -285,7 +285,7 @@ class Dispatcher:
             steps = _with_memory(connection, in_service, steps)
         if steps is not None:
             in_service.in_slices = True
-            connection.run(steps, partial(_failed, connection, in_service, request))
+            connection.run(steps, partial(_failed, connection, in_service, request), in_service)
 
     @property
     def slices(self) -> Slices:

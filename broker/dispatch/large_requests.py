@@ -71,7 +71,7 @@ class LargeRequests:
         decoding.close()
         kept = frame if owned else memoryview(bytes(frame))
         large = LargeRequest(connection, route, kept, position, correlation_id, client_id)
-        connection.run(self._count(large), partial(_refuse, large))
+        connection.run(self._count(large), partial(_refuse, large), large)
         return None
 
     def _count(self, large: "LargeRequest") -> Iterator[object]:
@@ -90,7 +90,7 @@ class LargeRequests:
         )
 
     def _granted(self, large: "LargeRequest") -> None:
-        large.connection.run(self._decode(large), partial(_refuse, large))
+        large.connection.run(self._decode(large), partial(_refuse, large), large)
 
     def _decode(self, large: "LargeRequest") -> Iterator[object]:
         request, _ = yield from large.route.decode_steps(large.frame, large.position)
@@ -118,6 +118,16 @@ class LargeRequest:
         self.position = position
         self.correlation_id = correlation_id
         self.client_id = client_id
+
+    @property
+    def name(self) -> str:
+        """The API's name."""
+        return self.route.name
+
+    @property
+    def client_host(self) -> str:
+        """The client's address."""
+        return self.connection.client_host
 
 
 def _refuse(large: LargeRequest, error: Exception) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 from ...protocol.errors import ProtocolError
 from ...protocol.framing import FrameReader
 from ..timers.slices import SlicedWork
+from ..timers.stall_report import Served
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
 
@@ -180,9 +181,12 @@ class Connection(asyncio.BufferedProtocol):
             self._writer.write_in_pieces(parts)
         self.answered(None)
 
-    def run(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
-        """Runs the request in service, or a part of it, in slices; it ends with the connection."""
-        work = self._dispatcher.slices.start(steps, failed)
+    def run(self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served) -> None:
+        """Runs the request in service, or a part of it, in slices; it ends with the connection.
+
+        ``request``: the same, for the log of stalls.
+        """
+        work = self._dispatcher.slices.start(steps, failed, request)
         if not work.is_done:
             self.work = work
 

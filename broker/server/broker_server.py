@@ -381,7 +381,7 @@ class Daemon:
         self._background = Background(self._directories, self._timers, clock_ms, self._group_commit, broker.slices)
         assert self._patient_timers is not None
         self._patient_timers.every(IDLE_CHECK_MS, broker.connections.close_idle)
-        self._stalls.start(dispatcher.last_request, suspended_ms())
+        self._stalls.start(dispatcher.last_request, broker.slices.request, suspended_ms())
         self._background.start(self._config, lambda: broker.config)
         await self._background.show_metrics(self._config)
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)

@@ -11,6 +11,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from .stall_report import RequestSeen, Served, seen
+
 SLICE_MS = 1.0
 """How long one piece of work holds the event loop at a time."""
 
@@ -18,13 +20,15 @@ SLICE_MS = 1.0
 class SlicedWork:
     """One piece of work that has begun."""
 
-    __slots__ = ("_failed", "_is_running", "_steps", "is_done")
+    __slots__ = ("_failed", "_is_running", "_steps", "is_done", "request")
 
     def __init__(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
         self._steps: Iterator[object] | None = steps
         self._failed = failed
         self._is_running = False
         self.is_done = False
+        self.request: Served | None = None
+        """The request that it serves, for the log of stalls; None for other work, and when it is done."""
 
     def cancel(self) -> None:
         """Takes no further step; a generator is closed, so that its ``finally`` blocks run. Harmless when done.
@@ -57,6 +61,7 @@ class SlicedWork:
         """Lets go of everything: a connection keeps its last work, and must not keep a large request with it."""
         steps, self._steps = self._steps, None
         self._failed = _ignore
+        self.request = None
         close = getattr(steps, "close", None)
         if close is not None:
             close()
@@ -78,17 +83,22 @@ class Slices:
         self._is_closed = False
         self._is_busy = False
         """A turn runs or is due: what begins now waits for its turn."""
+        self._running: SlicedWork | None = None
 
     def __len__(self) -> int:
         """How many pieces of work are not done; cancelled ones count until their turn comes."""
         return len(self._new) + len(self._begun)
 
-    def start(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> SlicedWork:
+    def start(
+        self, steps: Iterator[object], failed: Callable[[Exception], None], request: Served | None = None
+    ) -> SlicedWork:
         """Begins work: with a first slice at once if no other work is under way, else when its turn comes.
 
-        ``failed`` gets the exception that a step raised; no further step is taken then.
+        ``failed`` gets the exception that a step raised; no further step is taken then. ``request``: the one that the
+        work serves, if it serves one.
         """
         work = SlicedWork(steps, failed)
+        work.request = request
         if self._is_closed:
             work.cancel()
             return work
@@ -96,6 +106,12 @@ class Slices:
         if not self._is_busy:
             self._turn()
         return work
+
+    def request(self) -> RequestSeen | None:
+        """The request that the running slice serves, for the log of stalls; any thread may ask."""
+        work = self._running
+        request = None if work is None else work.request
+        return None if request is None else seen(request)
 
     def close(self) -> None:
         """Cancels all work, and starts none from now on: the broker stops."""
@@ -117,7 +133,9 @@ class Slices:
 
     def _run(self, work: SlicedWork) -> None:
         if not work.is_done:
+            self._running = work
             work.advance(self._now_ms() + SLICE_MS, self._now_ms)
+            self._running = None
         if not work.is_done:
             self._begun.append(work)
 

@@ -3,7 +3,7 @@
 Pure. Owns: the wording of the warning. Never does: I/O, reading a clock, looking at threads.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .log_lines import quoted
 
@@ -33,6 +33,27 @@ class RequestSeen(NamedTuple):
         return f"{self.api} of client {quoted(self.client_id)} at {self.host}"
 
 
+class Served(Protocol):
+    """A request for which work is done in slices."""
+
+    @property
+    def name(self) -> str:
+        """The API's name."""
+
+    @property
+    def client_id(self) -> str | None:
+        """The client's id."""
+
+    @property
+    def client_host(self) -> str:
+        """The client's address."""
+
+
+def seen(request: Served) -> RequestSeen:
+    """What the log says of a request."""
+    return RequestSeen(request.name, request.client_id, request.client_host)
+
+
 class Stall(NamedTuple):
     """What is known of a stall. Times are in ms."""
 
@@ -45,11 +66,18 @@ class Stall(NamedTuple):
     """What the thread ran in the midst of the stall, outermost first; empty if it was not seen."""
     request: RequestSeen | None
     """The last request that had begun by then."""
+    sliced: RequestSeen | None = None
+    """The request that the running slice served; None if no slice ran, or one that served no request."""
 
 
 def is_in_dispatch(stack: tuple[Place, ...]) -> bool:
     """Whether a request was being handled."""
     return any(place.function == "Dispatcher.dispatch" for place in stack)
+
+
+def is_in_slice(stack: tuple[Place, ...]) -> bool:
+    """Whether a slice of longer work ran (:mod:`.slices`)."""
+    return any(place.function == "SlicedWork.advance" for place in stack)
 
 
 def words(stall: Stall) -> str:
@@ -59,7 +87,10 @@ def words(stall: Stall) -> str:
     is_busy = stall.cpu_ms >= stall.length_ms * BUSY_SHARE
     if stall.stack:
         what = "background work"
-        if is_in_dispatch(stall.stack) and stall.request is not None:
+        if is_in_slice(stall.stack):
+            if stall.sliced is not None:
+                what = f"a slice of {stall.sliced}"
+        elif is_in_dispatch(stall.stack) and stall.request is not None:
             what = str(stall.request)
         return f"it {'ran' if is_busy else 'waited in'} {what}, {stall.stack[-1]}"
     if not is_busy:

@@ -34,15 +34,25 @@ class StallWatch:
         self._loop_thread = 0
         self._loop_runs_in: CodeType | None = None
         self._last_request: Callable[[], RequestSeen | None] = lambda: None
+        self._sliced_request: Callable[[], RequestSeen | None] = lambda: None
         self._beat_s = 0.0
         self._cpu_s = 0.0
         self._suspended_ms = 0
-        self._seen: tuple[tuple[Place, ...], RequestSeen | None] = ((), None)
+        self._seen: tuple[tuple[Place, ...], RequestSeen | None, RequestSeen | None] = ((), None, None)
         """What the thread has seen since the last beat."""
 
-    def start(self, last_request: Callable[[], RequestSeen | None], suspended_ms: int) -> None:
-        """Begins to watch the calling thread. ``last_request``: the request that was dispatched last."""
+    def start(
+        self,
+        last_request: Callable[[], RequestSeen | None],
+        sliced_request: Callable[[], RequestSeen | None],
+        suspended_ms: int,
+    ) -> None:
+        """Begins to watch the calling thread. ``last_request``: the request that was dispatched last.
+
+        ``sliced_request``: the request that the running slice serves. Both are called on the thread of the watch.
+        """
         self._last_request = last_request
+        self._sliced_request = sliced_request
         self._loop_thread = threading.get_ident()
         self._loop_runs_in = runner_of(sys._getframe())
         self._beat_s, self._cpu_s, self._suspended_ms = time.monotonic(), time.thread_time(), suspended_ms
@@ -65,9 +75,9 @@ class StallWatch:
         # Between two beats the loop may sleep for a tick: that is no part of a stall.
         length_ms = int((now_s - self._beat_s) * 1000) - TICK_MS + slept_ms
         if length_ms >= STALL_MS:
-            stack, request = self._seen
+            stack, request, sliced = self._seen
             cpu_ms = int((cpu_s - self._cpu_s) * 1000)
-            stall = Stall(length_ms, cpu_ms, slept_ms, stack, request or self._last_request())
+            stall = Stall(length_ms, cpu_ms, slept_ms, stack, request or self._last_request(), sliced)
             logger.warning(
                 "the broker served nobody for %.1f s (%.1f s of processor time): %s",
                 length_ms / 1000,
@@ -75,7 +85,7 @@ class StallWatch:
                 words(stall),
             )
         self._beat_s, self._cpu_s, self._suspended_ms = now_s, cpu_s, suspended_ms
-        self._seen = ((), None)
+        self._seen = ((), None, None)
 
     def _watch(self) -> None:
         looked_s = time.monotonic()
@@ -88,7 +98,7 @@ class StallWatch:
             looked_s = now_s
             if now_s - self._beat_s >= (TICK_MS + STALL_MS / 2) / 1000 and not self._seen[0]:
                 frame = sys._current_frames().get(self._loop_thread)
-                self._seen = stack_of(frame, self._loop_runs_in), self._last_request()
+                self._seen = stack_of(frame, self._loop_runs_in), self._last_request(), self._sliced_request()
 
 
 def runner_of(frame: FrameType | None) -> CodeType | None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 
 DISPATCH = Place("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
+TURN = Place("/x/broker/timers/slices.py", 150, "Slices._turn")
+ADVANCE = Place("/x/broker/timers/slices.py", 60, "SlicedWork.advance")
 APPEND = Place("/x/storage/log/log.py", 12, "Log.append")
 REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
 
@@ -27,6 +30,14 @@ REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
         (
             Stall(2_000, 1_900, 0, (DISPATCH, APPEND), REQUEST),
             "it ran Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log/log.py:12)",
+        ),
+        (
+            Stall(2_000, 1_900, 0, (TURN, ADVANCE, APPEND), RequestSeen("Fetch", "other", "10.0.0.2"), REQUEST),
+            "it ran a slice of Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log/log.py:12)",
+        ),
+        (
+            Stall(2_000, 1_900, 0, (DISPATCH, ADVANCE, APPEND), REQUEST, None),
+            "it ran background work, Log.append (storage/log/log.py:12)",
         ),
         (Stall(2_000, 5, 0, (APPEND,), REQUEST), "it waited in background work, Log.append (storage/log/log.py:12)"),
         (
@@ -63,14 +74,24 @@ async def ask(broker: InProcessBroker) -> None:
     writer.close()
 
 
-async def test_a_request_that_holds_the_loop_up_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_slices", [False, True])
+async def test_a_request_that_holds_the_loop_up_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_slices: bool
+) -> None:
     answer = api_versions.handle
 
     def handle(*arguments: Any) -> Any:
         hold_up(2.5)
         return answer(*arguments)
 
-    monkeypatch.setattr(api_versions, "handle", handle)
+    def handle_in_slices(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object]:
+        end_s = time.monotonic() + 0.1
+        while time.monotonic() < end_s:  # the slices that follow are no part of the request's dispatch
+            yield None
+        hold_up(2.5)
+        answer(broker, request, context, reply)
+
+    monkeypatch.setattr(api_versions, "handle", handle_in_slices if in_slices else handle)
     logger = logging.getLogger("odradek.broker.timers.stall_watch")
     handler = Lines()
     logger.addHandler(handler)
@@ -80,4 +101,5 @@ async def test_a_request_that_holds_the_loop_up_is_named(tmp_path: Path, monkeyp
             line = await handler.lines.get()
     finally:
         logger.removeHandler(handler)
-    assert "it waited in ApiVersions of client 'slow' at 127.0.0.1, hold_up (tests/broker/test_stall_watch.py:" in line
+    what = "a slice of ApiVersions" if in_slices else "ApiVersions"
+    assert f"it waited in {what} of client 'slow' at 127.0.0.1, hold_up (tests/broker/test_stall_watch.py:" in line
