@@ -221,7 +221,7 @@ class LogDirectory:
                 progress(key, next(done), len(keys))
 
         self._recovered = recovered
-        with self._descriptors.without_eviction(), ThreadPoolExecutor(threads, "recovery") as pool:
+        with self._descriptors.divided(threads), ThreadPoolExecutor(threads, "recovery") as pool:
             for _ in pool.map(open_one, keys):
                 pass
         self._recovered = None

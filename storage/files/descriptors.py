@@ -5,7 +5,7 @@ when its segment was closed, evicted or deleted meanwhile.
 """
 
 import errno
-import sys
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,41 +50,57 @@ class DescriptorCache:
         self.files = files
         self.max_open = max_open
         self._open: OrderedDict[Path, Descriptor] = OrderedDict()
+        self._of_thread: tuple[threading.local, int] | None = None
 
     def __len__(self) -> int:
         return len(self._open)
 
     def get(self, path: Path, flags: int) -> Descriptor:
         """The file's descriptor: usable while its `fd` is not -1, and for sure by `hold`."""
-        descriptor = self._open.get(path)
+        opened, max_open = self._mine()
+        descriptor = opened.get(path)
         if descriptor is None:
-            descriptor = self._open[path] = Descriptor(self.files, self._open_file(path, flags))
-            while len(self._open) > self.max_open:
-                self._open.popitem(last=False)[1].release()
+            descriptor = opened[path] = Descriptor(self.files, self._open_file(path, flags, opened))
+            while len(opened) > max_open:
+                opened.popitem(last=False)[1].release()
         return descriptor
 
-    def _open_file(self, path: Path, flags: int) -> int:
+    def _open_file(self, path: Path, flags: int, opened: OrderedDict[Path, Descriptor]) -> int:
         """Opens a file; if the process has no descriptor left, half of the cache makes room. Raises OSError."""
         try:
             return self.files.open(path, flags)
         except OSError as error:
-            if error.errno not in (errno.EMFILE, errno.ENFILE) or self.max_open == sys.maxsize or not self._open:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not opened:
                 raise
-        for _ in range((len(self._open) + 1) // 2):
-            self._open.popitem(last=False)[1].release()
+        for _ in range((len(opened) + 1) // 2):
+            opened.popitem(last=False)[1].release()
         return self.files.open(path, flags)
 
     @contextmanager
-    def without_eviction(self) -> Iterator[None]:
-        """Closes nothing by itself as long as the block lasts: several threads read, and none holds what it uses."""
-        max_open, self.max_open = self.max_open, sys.maxsize
+    def divided(self, threads: int) -> Iterator[None]:
+        """Gives each thread within the block a cache of its own, with its share of `max_open`.
+
+        For recovery: no thread closes what another one reads. A log is opened by one thread, which lets its files go.
+        """
+        own = threading.local()
+        self._of_thread = own, max(1, self.max_open // threads)
         try:
             yield
         finally:
-            self.max_open = max_open
+            self._of_thread = None
+
+    def _mine(self) -> tuple[OrderedDict[Path, Descriptor], int]:
+        """The open files that the calling thread may close, least recently opened first, and how many there may be."""
+        if self._of_thread is None:
+            return self._open, self.max_open
+        own, max_open = self._of_thread
+        opened: OrderedDict[Path, Descriptor] | None = getattr(own, "opened", None)
+        if opened is None:
+            opened = own.opened = OrderedDict()
+        return opened, max_open
 
     def forget(self, path: Path) -> None:
         """Lets a file go: it was renamed or removed, or its log is closed."""
-        descriptor = self._open.pop(path, None)
+        descriptor = self._mine()[0].pop(path, None)
         if descriptor is not None:
             descriptor.release()

@@ -32,6 +32,8 @@ REGION_BYTES = 64 * 1024
 """Reads of this size and more are answered as a region of the file, for sendfile."""
 LOADED_INDEXES = 4
 """How many older segments keep their indexes in memory after a read."""
+HELD_SEGMENTS = 4
+"""The latest segments that a flush holds open; earlier ones are synced by name, which needs one descriptor."""
 NOTHING = ReadResult(b"", -1)
 
 
@@ -197,7 +199,7 @@ class LogFiles:
                 self._remove_durably(segment)
         active = self.segments.active
         paths = active.truncate_to(offset)
-        flush = Flush(self._files, offset, [active.hold_open()], paths, [])
+        flush = Flush(self._files, offset, [active.hold_open().hold()], paths, [])
         try:
             flush.sync()
         finally:
@@ -311,7 +313,9 @@ class LogFiles:
             if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
                 # The only file of a segment that is made later: without its name, readers would be told of no abort.
                 self.unsynced_directories.add(self.directory)
-        descriptors = [segment.hold_open() for segment in segments]
+        # After a kill thousands of segments may be unsynced, more than there are descriptors.
+        self.unsynced_paths += [segment.path for segment in segments[:-HELD_SEGMENTS]]
+        descriptors = [segment.hold_open().hold() for segment in segments[-HELD_SEGMENTS:]]
         directories = sorted(self.unsynced_directories)
         flush = Flush(self._files, log_end_offset, descriptors, self.unsynced_paths, directories)
         self.unsynced_paths = []
@@ -325,7 +329,7 @@ class LogFiles:
 
     def prepare_sync(self, log_end_offset: int) -> Flush:
         """The first step of a sync of the active segment's log file alone."""
-        return Flush(self._files, log_end_offset, [self.segments.active.hold_open()], [], [], with_indexes=False)
+        return Flush(self._files, log_end_offset, [self.segments.active.hold_open().hold()], [], [], with_indexes=False)
 
     def forget_files(self) -> None:
         """Lets the descriptors go; writes nothing."""

@@ -39,9 +39,9 @@ class Flush:
         *,
         with_indexes: bool = True,
     ) -> None:
-        """Holds the descriptors; `paths` are synced by name, `directories` for names that are new in them."""
+        """`descriptors` are held, until `release`; `paths` are synced by name, `directories` for new names in them."""
         self._files = files
-        self._descriptors = [descriptor.hold() for descriptor in descriptors]
+        self._descriptors = descriptors
         self._paths = paths
         self.directories = directories
         self.offset = offset

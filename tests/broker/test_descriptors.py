@@ -5,17 +5,23 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.broker.network.descriptor_limit import SEGMENTS_MAX, shares_of
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.messages.structure import ZERO_UUID
+from odradek.protocol.records.builder import encode_batch
+from odradek.protocol.records.record import Record
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
+from support.heavy_requests import Heavy, create, now_ms
 from support.our_broker import OurBroker
 
 LIMIT = 192
@@ -139,3 +145,45 @@ def test_the_segments_give_descriptors_back_when_none_is_left(tmp_path: Path) ->
     for path in paths:
         cache.forget(path)
     assert files.open_files == 0
+
+
+def test_a_killed_broker_with_more_segments_than_descriptors_starts_again(tmp_path: Path) -> None:
+    """Every segment of these logs is unclean, several threads recover them, and none may be without a descriptor."""
+    partitions, segments = 4, 150
+    with OurBroker(tmp_path) as broker:
+        heavy = Heavy(broker.port)
+        heavy.ask(create(["deep"], partitions, segment_ms="1"), 5)
+        for number in range(segments):
+            batch = encode_batch([Record(0, now_ms() + 10 * number, None, b"one", [])])  # its time rolls a segment
+            data = [ProduceRequest.PartitionProduceData(index, batch) for index in range(partitions)]
+            heavy.ask(ProduceRequest(None, -1, 60_000, [ProduceRequest.TopicProduceData("deep", ZERO_UUID, data)]), 8)
+        broker.kill()
+    assert len(list(broker.log_dir.glob("deep-*/*.log"))) >= partitions * segments - partitions
+    configs = {"num.recovery.threads.per.data.dir": str(partitions)}
+    with OurBroker(tmp_path, configs, command_prefix=UNDER_LIMIT) as broker:
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"})
+        ends = [consumer.get_watermark_offsets(TopicPartition("deep", index), 60)[1] for index in range(partitions)]
+        consumer.close()
+        assert ends == [segments] * partitions
+        assert broker.stop() == 0
+
+
+def test_each_thread_has_its_share_of_the_open_files(tmp_path: Path) -> None:
+    cache = DescriptorCache(Files(), max_open=8)
+    paths = [tmp_path / str(number) for number in range(40)]
+    for path in paths:
+        path.write_bytes(b"")
+    most_open: list[int] = []
+
+    def open_all(mine: list[Path]) -> None:
+        opened = []
+        for path in mine:
+            opened.append(cache.get(path, 0))
+            most_open.append(sum(one.fd != -1 for one in opened))
+        for path in mine:
+            cache.forget(path)
+        assert all(one.fd == -1 for one in opened)
+
+    with cache.divided(4), ThreadPoolExecutor(4) as pool:
+        list(pool.map(open_all, [paths[first::4] for first in range(4)]))
+    assert max(most_open) == 2
