@@ -17,6 +17,7 @@ from threading import RLock
 from typing import Literal, NamedTuple, cast
 
 from .files import EXISTING, READ_ONLY, Buffer, Files
+from .regular_files import check_regular, open_regular
 
 LARGEST_IN_MEMORY = 64 << 20
 """A changed file above this size goes to the system's directory for temporary files."""
@@ -163,9 +164,11 @@ class OverlayFiles(Files):
     # Open files --------------------------------------------------------------------
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        """Opens a file; the descriptor, of the real file (for reading) as long as nobody has changed it."""
+        """Opens a regular file; the descriptor, of the real file (for reading) until it is changed here."""
         with self._lock:
             file = self._find(path)
+            if file is None and self._is_directory(path):
+                check_regular(stat.S_IFDIR, path)
             if file is None and flags & os.O_CREAT:
                 if not self._is_directory(Path(path).parent):
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
@@ -177,7 +180,7 @@ class OverlayFiles(Files):
                 descriptor = os.dup(file.own)
             else:
                 assert file.real is not None
-                descriptor = os.open(file.real, READ_ONLY)
+                descriptor = open_regular(Path(file.real), READ_ONLY)
             self._open[descriptor] = file
             return descriptor
 

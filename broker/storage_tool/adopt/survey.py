@@ -5,6 +5,8 @@ headers of its last segment and the beginning of its first, of the internal topi
 read of a file; recovery finds it again when the log is opened. Source: LogManager.loadLogs, LeaderEpochFileCache.
 """
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,7 +22,12 @@ from ....protocol.records.errors import CorruptRecordError, UnsupportedForMessag
 from ....protocol.records.record import Record, iterate_records
 from ....storage.directory.directory_contents import FoundLog, look_into
 from ....storage.errors import CorruptCheckpointError, CorruptSnapshotError
-from ....storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_epoch_checkpoint, read_offset_checkpoint
+from ....storage.files.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    ROOT_CHECKPOINTS,
+    read_epoch_checkpoint,
+    read_offset_checkpoint,
+)
 from ....storage.files.file_names import (
     FUTURE_DIRECTORY_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
@@ -33,6 +40,7 @@ from ....storage.files.file_names import (
 )
 from ....storage.files.files import READ_ONLY, Files
 from ....storage.files.meta_properties import META_PROPERTIES, parse_uuid, read_partition_metadata
+from ....storage.files.regular_files import NotRegularFileError
 from ....storage.producers.producer_snapshots import decode_snapshot
 from ....storage.segment.batch_scan import scan_batches, scan_headers
 from ...groups.records import decode_record
@@ -61,14 +69,39 @@ class Survey:
 
 
 def survey(paths: list[Path], files_for: Callable[[Path], Files]) -> Survey:
-    """Looks into each directory. Raises OSError, CorruptCheckpointError (a file that says whose the data is)."""
+    """Looks into each directory.
+
+    Raises OSError (NotRegularFileError for a FIFO, a device, a link out of the directory), CorruptCheckpointError (a
+    file that says whose the data is).
+    """
     result = Survey()
     for path in paths:
         result.directories.append(_directory(path, files_for(path), result))
     return result
 
 
+def _refuse_links(files: Files, directory: Path) -> None:
+    """Raises NotRegularFileError for a link that leads out of the log directory: what it leads to is another's.
+
+    A recovery would cut a file there, and a broker would serve its bytes. Links inside the directory are followed.
+    """
+    root = os.path.realpath(directory)
+    for entry in files.list(directory):
+        is_partition = parse_partition_directory(entry.name) is not None
+        if is_partition or entry.name in (META_PROPERTIES, *ROOT_CHECKPOINTS):
+            _refuse_link(directory / entry.name, root)
+        if is_partition and entry.is_dir():
+            for inner in files.list(directory / entry.name):
+                _refuse_link(directory / entry.name / inner.name, root)
+
+
+def _refuse_link(path: Path, root: str) -> None:
+    if os.path.islink(path) and not os.path.realpath(path).startswith(root + os.sep):
+        raise NotRegularFileError(errno.ELOOP, "a symbolic link out of the log directory", str(path))
+
+
 def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
+    _refuse_links(files, path)
     contents = look_into(files, path)
     names = [entry.name for entry in files.list(path) if entry.is_dir()]
     old_formats: list[str] = []

@@ -1,5 +1,6 @@
 """What is read of a dead broker's directories: identities of any age, epochs, producers, keys, gaps, old formats."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from odradek.protocol.records.record import Record
 from odradek.storage.errors import CorruptCheckpointError
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import uuid_text, write_partition_metadata
+from odradek.storage.files.overlay_files import OverlayFiles
+from odradek.storage.files.regular_files import NotRegularFileError
+from support.odd_files import ODD
 
 ID = bytes(range(16))
 
@@ -116,3 +120,36 @@ def test_what_is_no_partition_is_left_alone_and_said(tmp_path: Path) -> None:
     assert found.left_alone == ("t-2.abc-future",)
     assert [(one.path, one.topic, one.index) for one in found.strays] == [(str(tmp_path / "t-1.abc-stray"), "t", 1)]
     assert found.has_metadata
+
+
+PLACES = ("t-0/00000000000000000000.log", "t-0/partition.metadata", "t-0/leader-epoch-checkpoint", "t-0/7.snapshot",
+          "meta.properties", "cleaner-offset-checkpoint")  # fmt: skip
+
+
+@pytest.mark.parametrize("files", [Files, OverlayFiles])
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_no_file_is_named_and_not_opened(tmp_path: Path, place: str, odd: str, files: type[Files]) -> None:
+    """Also through the layer of --read-only. A FIFO would block for ever, /dev/zero would never end."""
+    root = tmp_path / "logs"
+    root.mkdir()
+    write(root, "t-0", records(0, 1))
+    path = root / place
+    path.unlink(missing_ok=True)
+    ODD[odd][0](path)
+    with pytest.raises(OSError, match=re.escape(str(path))):
+        survey([root], lambda _: files())
+
+
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_a_linked_partition(tmp_path: Path, is_outside: bool) -> None:
+    root = tmp_path / "logs"
+    root.mkdir()
+    elsewhere = tmp_path / "elsewhere" if is_outside else root / "elsewhere"
+    write(root, "t-0", records(0, 1)).rename(elsewhere)
+    (root / "t-0").symlink_to(elsewhere)
+    if is_outside:
+        with pytest.raises(NotRegularFileError, match="a symbolic link out of the log directory"):
+            look(root)
+    else:
+        assert only(look(root)[1]).leader_epoch == 5
