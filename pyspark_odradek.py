@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.engine.engines import EngineError
+from odradek.pipeline.engine.job import EngineError
+from odradek.pipeline.engine.spark_tasks import spark_session
 from odradek.pipeline.spark.source import KafkaLogDataSource as DefaultSource
-from odradek.pipeline.spark.tasks_on_spark import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,7 +1,7 @@
-"""The values that the client takes and gives: partitions, offsets, record metadata, consumed records.
+"""The values that the client takes and returns: partitions, offsets, record metadata, records, group metadata.
 
 Plain data with Kafka's names (``org.apache.kafka.common.TopicPartition``, ``clients.producer.RecordMetadata``,
-``clients.consumer.ConsumerRecord``); no I/O and no behaviour beyond naming.
+``clients.consumer.ConsumerRecord``, ``ConsumerGroupMetadata``); no I/O and no behaviour beyond naming.
 """
 
 from collections.abc import Iterable
@@ -80,3 +80,21 @@ class ConsumerRecord(NamedTuple):
     def topic_partition(self) -> TopicPartition:
         """Topic and partition as one value."""
         return TopicPartition(self.topic, self.partition)
+
+
+class Identity(NamedTuple):
+    """The name under which a member commits; an empty member id: a commit from outside the group."""
+
+    member_id: str = ""
+    generation_id: int = -1
+    """The generation, or the member epoch in a group of the consumer protocol."""
+    group_instance_id: str | None = None
+
+
+class GroupMetadata(NamedTuple):
+    """What a transactional producer needs to commit a consumer's offsets (KIP-447)."""
+
+    group_id: str
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None

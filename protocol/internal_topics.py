@@ -1,9 +1,17 @@
-"""The topics that belong to the broker itself. Source: ``org.apache.kafka.common.internals.Topic``. Pure."""
+"""The topics that brokers keep for themselves. Pure. Source: ``org.apache.kafka.common.internals.Topic``."""
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 SHARE_STATE_TOPIC = "__share_group_state"
-INTERNAL_TOPICS = frozenset((OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_STATE_TOPIC))
+METADATA_TOPIC = "__cluster_metadata"
+METADATA_TOPIC_ID = bytes(15) + b"\x01"
+"""``Uuid.METADATA_TOPIC_ID``."""
+
+ALWAYS_COMPACTED = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_STATE_TOPIC)
+"""Topics whose cleanup.policy is `compact` unless they are configured otherwise."""
+INTERNAL_TOPICS = frozenset(ALWAYS_COMPACTED)
+RESERVED_TOPICS = INTERNAL_TOPICS | {METADATA_TOPIC}
+"""The internal topics, and the metadata log, which is not a topic for clients."""
 
 
 def is_internal(topic: str) -> bool:

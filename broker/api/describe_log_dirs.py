@@ -14,12 +14,12 @@ from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from ...protocol.steps import Steps
 from ...storage.directory.directory_contents import log_bytes
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
-from ...storage.files.file_names import METADATA_TOPIC
 from ..dispatch.request import RequestContext
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS

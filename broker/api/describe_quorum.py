@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from ..dispatch.request import RequestContext
-from ..metadata.image import METADATA_TOPIC
 from ..metadata.service import HasMetadata
 
 API_KEY = ApiKey.DESCRIBE_QUORUM

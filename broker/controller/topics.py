@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.messages.metadata_records import TopicRecord
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
@@ -15,7 +16,7 @@ from ...protocol.steps import Steps
 from ..config.definition import server_keys, topic_keys
 from ..config.describe import ConfigSource, describe_topic
 from ..metadata.decision import NAMES_A_STEP, ApiError, Controller, Decision, counted
-from ..metadata.image import METADATA_TOPIC, MetadataImage, ResourceType
+from ..metadata.image import MetadataImage, ResourceType
 from ..metadata.topic_names import check_topic_name, may_collide, unified
 from .configs import ConfigOperation, OperationType, alter_resource
 from .placement import PLACED_A_STEP, Placer

@@ -14,9 +14,6 @@ from typing import NamedTuple
 from ...protocol.messages.structure import ZERO_UUID, Message
 
 NO_LEADER = -1
-METADATA_TOPIC = "__cluster_metadata"
-METADATA_TOPIC_ID = bytes(15) + b"\x01"
-"""``Uuid.METADATA_TOPIC_ID``."""
 DIRECTORY_MIGRATING = ZERO_UUID
 DIRECTORY_UNASSIGNED = bytes(15) + b"\x01"
 DIRECTORY_LOST = bytes(15) + b"\x02"

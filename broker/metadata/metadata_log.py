@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol.errors import KafkaError
+from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType
@@ -34,7 +35,7 @@ from .format import (
     last_contained_log_timestamp,
     leader_change_batch,
 )
-from .image import METADATA_TOPIC, METADATA_TOPIC_ID, MetadataImage
+from .image import MetadataImage
 from .log_reader import (
     LoadedRecord,
     LogReader,

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...protocol.codec import encode
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.messages.metadata_records import FeatureLevelRecord
 from ...protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
 from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType, encode_control_batch
-from ...storage.files.file_names import METADATA_TOPIC, partition_directory_name
+from ...storage.files.file_names import partition_directory_name
 from ...storage.files.files import Files
 from ...storage.files.meta_properties import MetaProperties, write_meta_properties
 from ..metadata.features import METADATA_VERSION, record_version

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from ...protocol.errors import KafkaError
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.check.command import run
 from ...storage.check.directory_check import partition_tasks
 from ...storage.check.findings import Severity
@@ -23,7 +24,6 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import StorageError
 from ...storage.files.file_names import (
     LEADER_EPOCH_CHECKPOINT,
-    METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,

@@ -19,8 +19,7 @@ from ..group.group import Group, to_commit
 from ..group.handover import Handover, RebalanceListener
 from ..group.offset_commits import CommitCallback
 from ..group.subscription import Subscription
-from ..identity import GroupMetadata
-from ..types import ConsumerRecord, OffsetAndMetadata, TopicPartition
+from ..types import ConsumerRecord, GroupMetadata, OffsetAndMetadata, TopicPartition
 from .consumer_base import ConsumerBase
 from .epoch_validation import EpochValidation
 from .fetcher import FetchConfig, Fetcher

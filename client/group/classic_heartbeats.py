@@ -14,7 +14,7 @@ from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
 from ..errors import ClientError, broker_error
-from ..identity import Identity
+from ..types import Identity
 from .config import GroupConfig
 
 logger = logging.getLogger(__name__)

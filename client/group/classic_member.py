@@ -23,8 +23,7 @@ from ...protocol.messages.groups import (
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
 from ..errors import ClientError, broker_error
-from ..identity import Identity
-from ..types import TopicPartition
+from ..types import Identity, TopicPartition
 from .classic_heartbeats import ClassicHeartbeats
 from .classic_protocol import PROTOCOL_TYPE, assign, decode_assignment, join_protocols, members_of
 from .config import GroupConfig

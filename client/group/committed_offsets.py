@@ -19,8 +19,7 @@ from ...protocol.messages.groups import (
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
 from ..errors import BrokerConnectionError, broker_error
-from ..identity import Identity
-from ..types import OffsetAndMetadata, TopicPartition, partitions_by_topic
+from ..types import Identity, OffsetAndMetadata, TopicPartition, partitions_by_topic
 
 NAMES_UP_TO = 9
 """OffsetCommit and OffsetFetch take topic names up to this version, ids from the next on (KIP-848)."""

@@ -17,8 +17,7 @@ from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, 
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
 from ..errors import ClientError, UnsupportedVersionError, broker_error
-from ..identity import Identity
-from ..types import TopicPartition
+from ..types import Identity, TopicPartition
 from .config import GroupConfig
 from .handover import Handover
 

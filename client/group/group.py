@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import Coordinator
-from ..identity import GroupMetadata, Identity
-from ..types import OffsetAndMetadata, TopicPartition
+from ..types import GroupMetadata, Identity, OffsetAndMetadata, TopicPartition
 from .committed_offsets import fetch_committed
 from .config import GroupConfig
 from .membership import Membership

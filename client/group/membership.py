@@ -7,7 +7,7 @@ The protocols are ``classic_member.py`` and ``consumer_member.py`` (KIP-848). So
 from typing import Protocol
 
 from ...protocol.errors import KafkaError
-from ..identity import Identity
+from ..types import Identity
 from .handover import Handover
 
 

@@ -13,8 +13,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import Coordinator
 from ..errors import ClientError, RetriableCommitError
-from ..identity import Identity
-from ..types import OffsetAndMetadata, TopicPartition
+from ..types import Identity, OffsetAndMetadata, TopicPartition
 from .committed_offsets import commit_offsets
 from .membership import Membership
 

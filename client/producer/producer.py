@@ -19,8 +19,7 @@ from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import TopicMetadata
 from ..errors import BufferExhaustedError, ClientError, ClosedError, ConfigurationError, broker_error
-from ..identity import GroupMetadata
-from ..types import Header, OffsetAndMetadata, RecordMetadata, TopicPartition
+from ..types import GroupMetadata, Header, OffsetAndMetadata, RecordMetadata, TopicPartition
 from .accumulator import Accumulator, PendingRecord, record_size
 from .partitioner import Partitioner, StickyPartitioner, partition_for_key
 from .producer_identity import ProducerIdentity

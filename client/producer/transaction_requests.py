@@ -22,8 +22,7 @@ from ...protocol.messages.transactions import (
 from ..cluster.cluster import Cluster
 from ..cluster.coordinator import COORDINATOR_MOVED, TRANSACTION_KEY_TYPE, Coordinator
 from ..errors import BrokerConnectionError, RequestTimedOutError, TransactionTimeoutError, broker_error
-from ..identity import GroupMetadata
-from ..types import OffsetAndMetadata, TopicPartition, partitions_by_topic
+from ..types import GroupMetadata, OffsetAndMetadata, TopicPartition, partitions_by_topic
 from .producer_identity import ProducerId
 
 TRANSACTION_VERSION = "transaction.version"

@@ -14,8 +14,7 @@ from enum import Enum
 from ...protocol.errors import ErrorCode, KafkaError
 from ..cluster.cluster import Cluster
 from ..errors import ClientError, TransactionAbortedError, TransactionStateError, UnsupportedVersionError
-from ..identity import GroupMetadata
-from ..types import OffsetAndMetadata, TopicPartition
+from ..types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from .accumulator import Accumulator
 from .producer_identity import ProducerId, ProducerIdentity, init_producer_id
 from .transaction_requests import TransactionRequests

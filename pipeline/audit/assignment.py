@@ -14,9 +14,10 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import TopicPartition
 from ...storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
 from ...storage.files.regular_files import fault_text
-from ..directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..directories.cluster_metadata import ClusterMetadata
 from ..directories.file_access import PathFiles, is_gone, is_unreadable
 from ..directories.log_directories import find_partitions
+from ..directories.metadata_reader import read_cluster_metadata
 from .findings import Finding
 from .living import PAUSE_S
 

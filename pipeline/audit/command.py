@@ -9,16 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..command_paths import path_on_disk
-from ..command_times import time_ms
+from ..command_line import interruptible, path_on_disk, time_ms
 from ..directories.file_access import check_reachable, path_of
 from ..directories.log_directories import LogDirectoryError
-from ..engine.engines import ENGINES, LOCAL, SPARK, EngineError, Progress
-from ..interrupts import interruptible
+from ..engine.engines import ENGINES, LOCAL, SPARK
+from ..engine.job import EngineError, Progress
 
 if TYPE_CHECKING:
     from .findings import Finding
-    from .job import AuditResult
+    from .result import AuditResult
 
 NOT_DONE = 3
 """Exit code where the audit could not be made; else 0, 1 (warnings) or 2 (errors)."""

@@ -5,7 +5,6 @@ Reads only, and needs no lock: of a running broker it sees the files as they are
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,30 +13,13 @@ from .assignment import confirmed
 from .findings import Finding
 from .plan import AuditOptions, plan_audit
 from .portions import Portion, audit_portion, portions_of
-from .tasks import RECORDS, AuditTask, DayVolume, PartitionReport, sum_of_days
+from .result import AuditResult
+from .tasks import RECORDS, AuditTask, PartitionReport, sum_of_days
 
 if TYPE_CHECKING:
-    from .groups.facts import GroupGrowth
-    from .groups.rows import GroupLag
+    pass
 
 _SKEW_PARTITIONS, _SKEW_BYTES = 3, 1 << 20
-
-
-@dataclass(slots=True)
-class AuditResult:
-    """What an audit found. Where workers wrote rows, findings of a replica are the first of each name, counted."""
-
-    partitions: list[PartitionReport] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    findings_of_the_whole: list[Finding] = field(default_factory=list)
-    """Those among the findings that no worker knows: of directories, replicas against each other, topics, groups."""
-    groups: "list[GroupLag]" = field(default_factory=list)
-    growth: "list[GroupGrowth]" = field(default_factory=list)
-    """Who writes the offsets topic."""
-    volume: list[DayVolume] = field(default_factory=list)
-    """The sum of all replicas by day."""
-    portions: int = 0
-    """How many tasks have written rows, or would have."""
 
 
 def audit_directories(

@@ -15,9 +15,9 @@ from pathlib import Path
 from ...storage.directory.lock_holder import lock_holder
 from ...storage.files.file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from ...storage.files.regular_files import fault_text
-from ..directories.cluster_metadata import read_cluster_metadata
 from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable, list_directory
 from ..directories.log_directories import segments_of
+from ..directories.metadata_reader import read_cluster_metadata
 from .check import Severity
 from .findings import Finding
 from .policy import topic_policy

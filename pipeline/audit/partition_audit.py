@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT
 from ...storage.files.file_names import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, segment_path
 from ..decode.batch_table import BatchTable
@@ -18,7 +19,6 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.segment_chunks import read_chunks
 from ..directories.file_access import is_local, modified_ms
 from ..directories.log_directories import SegmentFile, indexed_positions
-from ..internal_topics import OFFSETS_TOPIC
 from .batch_checks import BatchChecks
 from .chunk_batches import ChunkBatches
 from .index_checks import OffsetIndexCheck, TimeIndexCheck

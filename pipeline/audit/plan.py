@@ -9,18 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.files.checkpoints import ROOT_CHECKPOINTS
 from ...storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
-    METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     parse_partition_directory,
 )
 from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
-from ..directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..directories.cluster_metadata import ClusterMetadata
 from ..directories.file_access import list_directory, modified_ms
 from ..directories.log_directories import find_partitions, refuse_missing
+from ..directories.metadata_reader import read_cluster_metadata
 from .assignment import Assignment
 from .findings import Finding
 from .living import is_live

@@ -7,8 +7,8 @@ ServerTopicConfigSynonyms.
 
 from dataclasses import dataclass
 
+from ...protocol.internal_topics import ALWAYS_COMPACTED
 from ..directories.cluster_metadata import ClusterMetadata
-from ..internal_topics import ALWAYS_COMPACTED
 
 _SYNONYMS = {
     "cleanup.policy": "log.cleanup.policy",

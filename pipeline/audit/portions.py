@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..directories.file_access import is_local
-from ..engine.engines import TaskError, task_error
+from ..engine.job import TaskError, task_error
 from .findings import first_of_each_name
 from .partition_audit import audit_partition
 from .tasks import AuditTask, DayVolume, PartitionReport, sum_of_days

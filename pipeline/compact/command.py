@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
-from ..command_paths import path_on_disk
+from ..command_line import interruptible, parse_size, path_on_disk
 from ..directories.log_directories import LogDirectoryError
-from ..engine.engines import ENGINES, LOCAL, EngineError, EngineMissingError
-from ..interrupts import interruptible
-from ..reading.options import parse_size
+from ..engine.engines import ENGINES, LOCAL
+from ..engine.job import EngineError, EngineMissingError
 from .job import compact_directory
 from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome
 from .plan import CompactionOrder, CompactionProgress

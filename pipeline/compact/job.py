@@ -12,7 +12,8 @@ from ...storage.directory.directory_lock import DirectoryLock
 from ...storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint, write_offset_checkpoint
 from ...storage.files.files import Files
 from ..directories.log_directories import LogDirectoryError
-from ..engine.engines import SPARK, Job, finished_tasks, run_tasks
+from ..engine.engines import SPARK, finished_tasks, run_tasks
+from ..engine.job import Job
 from .partition_job import PartitionOutcome, PartitionTask, compact_partition
 from .plan import CompactionOrder, CompactionPlan, CompactionProgress, plan_compaction
 from .reach import why_out_of_reach

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -16,12 +17,13 @@ from ...storage.files.checkpoints import (
     REPLICATION_OFFSET_CHECKPOINT,
     read_offset_checkpoint,
 )
-from ...storage.files.file_names import METADATA_TOPIC, parse_partition_directory
+from ...storage.files.file_names import parse_partition_directory
 from ...storage.files.files import Files
 from ...storage.files.meta_properties import read_meta_properties
 from ...storage.log.log_config import LogConfig
-from ..directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ..directories.cluster_metadata import ClusterMetadata
 from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions
+from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL
 from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome, PartitionTask
 from .topic_config import ConfigValueError, compaction_config

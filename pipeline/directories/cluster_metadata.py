@@ -1,19 +1,11 @@
-"""What a log directory's own metadata log says of topics: ids, replicas, configs.
+"""The topics and configs of a cluster, as the metadata log of a log directory has them. Pure.
 
-Reads ``__cluster_metadata-0``: the newest snapshot, then the log behind it (metadata_replay.py). Never writes. A
-directory without it says nothing (a broker whose controllers are elsewhere keeps a copy, too).
+metadata_reader.py reads it.
 """
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
-
-from ...storage.files.file_names import LOG_SUFFIX, METADATA_TOPIC, base_offset_of
-from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
-from .file_access import is_gone, list_directory
-
-_LISTINGS = 3
-_SNAPSHOT_SUFFIX = ".checkpoint"
 
 
 @dataclass(slots=True)
@@ -56,34 +48,3 @@ class ClusterMetadata:
     def configs_of_broker(self, broker_id: str | None) -> dict[str, str]:
         """What a broker's dynamic configuration says: its own (None: of no broker) before that of all."""
         return self.broker_configs | self.named_broker_configs.get(broker_id or "", {})
-
-
-def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
-    """What the metadata in a log directory says; as far as it can be read. Raises OSError.
-
-    A running broker deletes old segments and snapshots: then the directory is listed again.
-    """
-    for _ in range(_LISTINGS):
-        try:
-            return _read(log_directory)
-        except OSError as error:
-            if not is_gone(error):
-                raise
-    return _read(log_directory)
-
-
-def _read(log_directory: Path) -> ClusterMetadata:
-    metadata = ClusterMetadata()
-    directory = log_directory / f"{METADATA_TOPIC}-0"
-    if not directory.is_dir():
-        return metadata
-    from .metadata_replay import MetadataReplay  # brings the codec: a fifth of an audit's imports
-
-    names = sorted(entry.name for entry in list_directory(directory))
-    is_clean = (log_directory / CLEAN_SHUTDOWN_FILE).exists()
-    replay = MetadataReplay(metadata, directory, is_clean=is_clean)
-    snapshots = [name for name in names if name.endswith(_SNAPSHOT_SUFFIX)]
-    if snapshots:
-        replay.read_snapshot(snapshots[-1])
-    replay.read_log([name for name in names if name.endswith(LOG_SUFFIX) and base_offset_of(name) is not None])
-    return metadata

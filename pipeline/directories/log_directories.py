@@ -9,9 +9,9 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.files.file_names import (
     LOG_SUFFIX,
-    METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
     SWAP_SUFFIX,
     base_offset_of,

@@ -3,12 +3,14 @@
 Tasks and results are picklable values, functions are top-level functions of this package, so that workers find them by
 name. Never retries a task itself (Spark does). Invariant: whichever engine ran, results are the same and come in the
 same order. What makes processes is imported with the first pool: a small job does without. Source: concurrent.futures;
-spark/tasks_on_spark.py for the cluster.
+spark_tasks.py for the cluster.
 """
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
+
+from .job import Job, Progress, Result, Task, TaskError, task_error
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -20,59 +22,6 @@ ENGINES = (LOCAL, SPARK)
 
 SMALL_BYTES = 64 << 20
 """Tasks that read less than this together run in this process: a pool takes half a second to start, they take less."""
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
-
-
-class EngineError(Exception):
-    """A job that its engine can't run to the end; the text says why and what to do."""
-
-
-class EngineMissingError(EngineError):
-    """Spark was asked for, and it or its Java is not installed."""
-
-
-class TaskError(EngineError):
-    """A task that failed: where, and the error's kind and text."""
-
-
-class Job(Generic[Task, Result]):
-    """What is to be run, for either engine.
-
-    `place` says where a task works, usually a path: errors name it, and on Spark an executor that has no such path
-    refuses the task. `sizes` are the bytes that each task reads: the largest begin first, and what is small altogether
-    needs no pool. `progress` gets (tasks done, tasks in all), each counted with its one of `weights` where these are
-    given. `max_workers` bounds the local pool below the cores.
-    """
-
-    __slots__ = ("function", "max_workers", "name", "places", "progress", "sizes", "tasks", "weights")
-
-    def __init__(
-        self,
-        tasks: Sequence[Task],
-        function: Callable[[Task], Result],
-        name: str,
-        *,
-        place: Callable[[Task], object] | None = None,
-        sizes: Sequence[int] | None = None,
-        weights: Sequence[int] | None = None,
-        progress: Progress | None = None,
-        max_workers: int | None = None,
-    ) -> None:
-        self.tasks = tasks
-        self.function = function
-        self.name = name
-        self.places = None if place is None else [str(place(task)) for task in tasks]
-        self.sizes = sizes
-        self.weights = [1] * len(tasks) if weights is None else weights
-        self.progress = progress
-        self.max_workers = max_workers
-
-    def task_name(self, index: int) -> str:
-        """How an error names a task."""
-        return self.places[index] if self.places is not None else f"task {index + 1} of {len(self.tasks)}"
 
 
 def run_tasks(
@@ -108,7 +57,7 @@ def finished_tasks(engine: str, job: Job[Task, Result]) -> Iterator[tuple[int, R
     if not job.tasks:
         return
     if engine == SPARK:
-        from ..spark.tasks_on_spark import run_on_spark
+        from .spark_tasks import run_on_spark
 
         finished = run_on_spark(job)
     elif _workers(job) > 1:
@@ -175,13 +124,6 @@ def _outcome(future: "Future[Result]", job: Job[Task, Result], index: int) -> Re
         raise
     except Exception as error:
         raise task_error(job.task_name(index), error) from error
-
-
-def task_error(task_name: str, error: Exception) -> TaskError:
-    """The error that names the task; one that the task has named itself stays as it is."""
-    if isinstance(error, TaskError):
-        return error
-    return TaskError(f"{task_name}: {type(error).__name__}: {error}")
 
 
 def _process_context(function: Callable[..., object]) -> "BaseContext":

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..command_paths import path_on_disk
-from ..command_times import time_ms
+from ..command_line import interruptible, path_on_disk, time_ms
 from ..directories.log_directories import LogDirectoryError
-from ..engine.engines import ENGINES, LOCAL, SPARK, EngineError
-from ..interrupts import interruptible
+from ..engine.engines import ENGINES, LOCAL, SPARK
+from ..engine.job import EngineError
 
 if TYPE_CHECKING:
     from ..reading.options import ReadOptions

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from ...protocol.records.compression import COMPRESSION_NAMES, CompressionType
 from ...storage.errors import CorruptCheckpointError, DirectoryLockedError
-from ..command_paths import path_on_disk
-from ..engine.engines import EngineError
-from ..interrupts import interruptible, no_way_back
+from ..command_line import interruptible, no_way_back, path_on_disk
+from ..engine.job import EngineError
 
 if TYPE_CHECKING:
     from .job import ImportOrder

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...protocol.internal_topics import METADATA_TOPIC, RESERVED_TOPICS
 from ...protocol.records.compression import CompressionType
 from ...storage.directory.directory_lock import DirectoryLock
 from ...storage.files.checkpoints import (
@@ -24,16 +25,14 @@ from ...storage.files.checkpoints import (
 )
 from ...storage.files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
-    METADATA_TOPIC,
     parse_partition_directory,
     partition_directory_name,
     renamed_directory_name,
 )
 from ...storage.files.files import Files
 from ...storage.files.meta_properties import META_PROPERTIES
-from ..directories.cluster_metadata import read_cluster_metadata
+from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL, run_tasks
-from ..internal_topics import INTERNAL_TOPICS
 from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts
 from .partition_files import WrittenPartition
@@ -209,7 +208,7 @@ def _refuse_missing(topics: Set[str]) -> None:
 def _refuse_names(topics: Mapping[str, object]) -> None:
     """Names that no topic can have, and those of the brokers' own. Source: Kafka's Topic.validate."""
     for topic in topics:
-        if topic in INTERNAL_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
+        if topic in RESERVED_TOPICS or topic in (".", "..") or not _TOPIC_NAME.fullmatch(topic):
             raise ImportRefusedError(
                 f"{topic!r} can't be the name of a topic: up to 249 letters, digits, '.', '_' and '-', and none of the "
                 "brokers' own"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..command_line import parse_size
 from .offset_options import EARLIEST, LATEST, Bound, parse_bound
 from .topic_options import TopicChoice, parse_topics
 
@@ -134,12 +135,3 @@ def _number(name: str, text: str) -> int:
     if not text.strip().isdigit() or int(text) == 0:
         raise ValueError(f"{name} is a number from 1 on, not {text!r}")
     return int(text)
-
-
-def parse_size(name: str, text: str) -> int:
-    """Bytes: a number, or one with a unit (128m, 1gb). Raises ValueError."""
-    unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text.strip().lower().removesuffix("b")[-1:], 1)
-    digits = text.strip().lower().removesuffix("b").rstrip("kmg")
-    if not digits.isdigit() or int(digits) == 0:
-        raise ValueError(f"{name} is a number of bytes, like 134217728 or 128m, not {text!r}")
-    return int(digits) * unit

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..internal_topics import INTERNAL_TOPICS
+from ...protocol.internal_topics import RESERVED_TOPICS
 
 CHOICES = ("subscribe", "topics", "subscribePattern", "assign")
 
@@ -36,7 +36,7 @@ class TopicChoice:
         if self.names is not None:
             return topic in self.names
         if self.pattern is not None:
-            return topic not in INTERNAL_TOPICS and re.fullmatch(self.pattern, topic) is not None
+            return topic not in RESERVED_TOPICS and re.fullmatch(self.pattern, topic) is not None
         return not topic.startswith("__")
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.message_documents import document, kafka_json
 from ...storage.dump.decoders import Typed, metadata_record
 from ...storage.dump.log_dump import control_of
-from ...storage.files.file_names import METADATA_TOPIC
 from ..directories.file_access import is_gone, is_unreadable, list_directory
 from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of

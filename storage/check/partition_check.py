@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ..dump import decoders, index_dump
 from ..dump.events import BatchLine, Event
 from ..dump.events import Finding as DumpFinding
@@ -21,7 +22,6 @@ from ..files.file_names import (
     DELETED_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
-    METADATA_TOPIC,
     OFFSET_INDEX_SUFFIX,
     PARTITION_METADATA,
     SNAPSHOT_SUFFIX,

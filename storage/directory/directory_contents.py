@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ..files.checkpoints import TopicPartition
 from ..files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
     LOG_SUFFIX,
-    METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     parse_partition_directory,
 )

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ..files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -18,7 +19,6 @@ from ..files.checkpoints import (
     read_root_checkpoints,
     write_offset_checkpoint,
 )
-from ..files.file_names import METADATA_TOPIC
 from ..files.files import Files
 from ..log.log import Log
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
+from ...protocol.internal_topics import METADATA_TOPIC
 from ..errors import StorageError
 from ..files.checkpoints import TopicPartition
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
@@ -19,7 +20,6 @@ from ..files.disk_errors import ends_directory
 from ..files.file_names import (
     DELETE_DIRECTORY_SUFFIX,
     FUTURE_DIRECTORY_SUFFIX,
-    METADATA_TOPIC,
     STRAY_DIRECTORY_SUFFIX,
     partition_directory_name,
     renamed_directory_name,

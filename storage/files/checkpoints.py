@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorruptCheckpointError
-from ..log.log_config import MAX_INT32, MAX_INT64
 from .files import Files
 
+MAX_INT32 = 0x7FFFFFFF
+MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
 REPLICATION_OFFSET_CHECKPOINT = "replication-offset-checkpoint"

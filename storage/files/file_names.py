@@ -22,7 +22,6 @@ SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"  # a KRaft snapshot: none of a l
 DELETE_DIRECTORY_SUFFIX = "-delete"
 FUTURE_DIRECTORY_SUFFIX = "-future"
 STRAY_DIRECTORY_SUFFIX = "-stray"
-METADATA_TOPIC = "__cluster_metadata"
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import CHECKS, Finding
-from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engine.engines import LOCAL, SPARK

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit.check import Severity
-from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.pipeline.reading.options import Mode, parse_options
 from odradek.pipeline.reading.pruning import Pruning

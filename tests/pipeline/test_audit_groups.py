@@ -12,7 +12,8 @@ from odradek.pipeline.audit.catalogue_groups import GROUP_CHECKS
 from odradek.pipeline.audit.findings import Finding
 from odradek.pipeline.audit.groups.burrow import ConsumerCommit, partition_status
 from odradek.pipeline.audit.groups.rows import GroupLag
-from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.engine.engines import LOCAL, SPARK
 from odradek.protocol.records.control import ControlRecordType
 from support.group_injections import (

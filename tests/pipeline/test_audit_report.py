@@ -13,13 +13,13 @@ from rich.console import Console
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.findings import CHECKS
-from odradek.pipeline.audit.job import AuditResult
 from odradek.pipeline.audit.report import page_data
 from odradek.pipeline.audit.report.figures import volume_over_time
 from odradek.pipeline.audit.report.number_texts import bytes_text, count_text, duration_text
 from odradek.pipeline.audit.report.summary import is_brief, print_brief, print_summary, sentence
 from odradek.pipeline.audit.report.table_files import tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.write import write_report
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import PartitionReport
 from support.audit_results import random_result
 

@@ -13,17 +13,19 @@ from pyspark.sql import SparkSession
 from odradek.pipeline.audit import portions
 from odradek.pipeline.audit.command import audit
 from odradek.pipeline.audit.findings import first_of_each_name
-from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.audit.plan import AuditOptions, plan_audit
 from odradek.pipeline.audit.portions import MOST_PORTIONS, audit_portion, portions_of
 from odradek.pipeline.audit.report.table_files import parts_of, tables_of_a_run, write_partition_rows
 from odradek.pipeline.audit.report.tables import FINDINGS, PARTITIONS, TABLES, VOLUME
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import BATCHES, RECORDS
 from odradek.pipeline.directories import file_access
 from odradek.pipeline.directories.file_access import path_of
 from odradek.pipeline.directories.log_directories import PartitionDirectory, SegmentFile
 from odradek.pipeline.engine import engines
-from odradek.pipeline.engine.engines import LOCAL, SPARK, TaskError, run_tasks
+from odradek.pipeline.engine.engines import LOCAL, SPARK, run_tasks
+from odradek.pipeline.engine.job import TaskError
 from odradek.storage.files.regular_files import open_regular
 from support.audited_directory import NOW_MS, AuditedDirectory
 from support.log_directories import flip_a_byte

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.findings import Finding
-from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.storage.files.checkpoints import read_offset_checkpoint

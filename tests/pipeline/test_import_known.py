@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.directories.cluster_metadata import read_cluster_metadata
+from odradek.pipeline.directories.metadata_reader import read_cluster_metadata
 from odradek.pipeline.importing.errors import ImportRefusedError
 from odradek.pipeline.importing.job import ImportOrder, import_rows
 from odradek.storage.directory.directory_lock import DirectoryLock

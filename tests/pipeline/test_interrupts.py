@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit.command import audit
+from odradek.pipeline.command_line import INTERRUPTED, no_way_back
 from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engine.engines import available_cores
 from odradek.pipeline.importing import job
 from odradek.pipeline.importing.command import import_topics
-from odradek.pipeline.interrupts import INTERRUPTED, no_way_back
 from support.imported_rows import row, write_parquet
 from support.log_directories import compactable_directory, segment_bytes
 from support.log_histories import HistoryWriter

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.audit import partition_audit
-from odradek.pipeline.audit.job import AuditResult, audit_directories
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.decode.read_ahead import AHEAD, read_ahead
 from odradek.pipeline.engine.engines import LOCAL

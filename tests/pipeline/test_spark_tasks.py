@@ -10,18 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from odradek.pipeline.engine.engines import (
-    LOCAL,
-    SMALL_BYTES,
-    SPARK,
-    EngineError,
-    EngineMissingError,
-    Job,
-    TaskError,
-    available_cores,
-    finished_tasks,
-    run_tasks,
-)
+from odradek.pipeline.engine.engines import LOCAL, SMALL_BYTES, SPARK, available_cores, finished_tasks, run_tasks
+from odradek.pipeline.engine.job import EngineError, EngineMissingError, Job, TaskError
 from support.engine_tasks import die, double, fail_at_three, meet, name_of, process_id, wait_for
 
 needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: there is no pool")

@@ -5,7 +5,7 @@ import random
 from odradek.pipeline.audit.findings import CHECKS, Finding
 from odradek.pipeline.audit.groups.facts import GroupGrowth
 from odradek.pipeline.audit.groups.rows import GroupLag
-from odradek.pipeline.audit.job import AuditResult
+from odradek.pipeline.audit.result import AuditResult
 from odradek.pipeline.audit.tasks import DayVolume, PartitionReport, sum_of_days
 
 DAY_MS = 86_400_000

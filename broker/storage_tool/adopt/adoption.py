@@ -11,16 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from ....protocol.internal_topics import INTERNAL_TOPICS
+from ....protocol.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
 from ....storage.directory.directory_lock import LOCK_FILE, DirectoryLock
 from ....storage.directory.log_directories import LogDirectories
 from ....storage.errors import DirectoryLockedError
-from ....storage.files.file_names import (
-    METADATA_TOPIC,
-    STRAY_DIRECTORY_SUFFIX,
-    partition_directory_name,
-    renamed_directory_name,
-)
+from ....storage.files.file_names import STRAY_DIRECTORY_SUFFIX, partition_directory_name, renamed_directory_name
 from ....storage.files.files import READ_ONLY, Files
 from ....storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from ...config.server_config import ServerConfig

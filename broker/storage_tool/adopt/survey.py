@@ -14,7 +14,7 @@ from pathlib import Path
 from struct import Struct
 
 from ....protocol.errors import KafkaError, ProtocolError
-from ....protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from ....protocol.internal_topics import METADATA_TOPIC, OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ....protocol.messages.group_records import OffsetCommitKey, OffsetCommitValue
 from ....protocol.messages.structure import ZERO_UUID
 from ....protocol.records.batch import NO_PRODUCER_ID, BatchHeader
@@ -32,7 +32,6 @@ from ....storage.files.file_names import (
     FUTURE_DIRECTORY_SUFFIX,
     LEADER_EPOCH_CHECKPOINT,
     LOG_SUFFIX,
-    METADATA_TOPIC,
     SNAPSHOT_SUFFIX,
     STRAY_DIRECTORY_SUFFIX,
     base_offset_of,

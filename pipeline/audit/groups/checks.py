@@ -6,11 +6,11 @@ Pure. Each check is a function that yields findings; catalogue_groups.py says wh
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ....protocol.internal_topics import OFFSETS_TOPIC
 from ....protocol.java_hash import java_hash_code
 from ....storage.files.checkpoints import TopicPartition
 from ....storage.files.meta_properties import uuid_text
 from ...directories.cluster_metadata import ClusterMetadata
-from ...internal_topics import OFFSETS_TOPIC
 from ..findings import Finding
 from .burrow import Status, has_rewound
 from .expiry import MINUTE_MS

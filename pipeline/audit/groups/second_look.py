@@ -9,14 +9,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ....protocol.internal_topics import OFFSETS_TOPIC
 from ....storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, TopicPartition
 from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage
-from ...directories.cluster_metadata import ClusterMetadata, read_cluster_metadata
+from ...directories.cluster_metadata import ClusterMetadata
 from ...directories.file_access import is_gone
 from ...directories.log_directories import PartitionDirectory, indexed_positions, partition_at
+from ...directories.metadata_reader import read_cluster_metadata
 from ...engine.engines import run_tasks
-from ...internal_topics import OFFSETS_TOPIC
 from ..findings import Finding
 from ..living import MOST_RESTARTS, PAUSE_S
 from ..partition_audit import audit_partition

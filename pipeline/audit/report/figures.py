@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..check import Severity
 from ..findings import Finding
-from ..job import AuditResult
+from ..result import AuditResult
 from ..tasks import DayVolume, PartitionReport
 
 if TYPE_CHECKING:

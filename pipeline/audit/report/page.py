@@ -8,7 +8,7 @@ policy in the page forbids every request.
 from html import escape
 from importlib.resources import files
 
-from ..job import AuditResult
+from ..result import AuditResult
 from . import figures
 from .page_data import WorstFindings, json_in_html, page_data
 from .page_parts import bars, number, table, volume_chart

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..check import Severity
-from ..job import AuditResult
+from ..result import AuditResult
 from .figures import severity_of_partitions
 from .tables import FINDINGS_SCHEMA, groups_table, partitions_table
 

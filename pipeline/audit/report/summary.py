@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..check import Severity
 from ..findings import Finding
-from ..job import AuditResult
+from ..result import AuditResult
 from .figures import compaction_debt, kinds_of_findings, lag_of_groups, totals
 from .number_texts import bytes_text, count_text, duration_text, plural
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow.parquet
 
-from ..job import AuditResult
+from ..result import AuditResult
 from ..tasks import PartitionReport
 from .tables import (
     FINDINGS,

@@ -8,7 +8,7 @@ OUT/<table>.jsonl      the same rows as lines of JSON
 from collections.abc import Collection
 from pathlib import Path
 
-from ..job import AuditResult
+from ..result import AuditResult
 from .page import page
 from .page_data import MOST_FINDINGS, worst_findings
 from .table_files import file_name, parts_of, put_in_place, write_rows_of_the_whole

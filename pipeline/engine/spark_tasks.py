@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from ..engine.engines import EngineError, EngineMissingError, Job, TaskError, task_error
+from .job import EngineError, EngineMissingError, Job, TaskError, task_error
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -1,0 +1,92 @@
+"""What the command lines of the pipeline share: paths, times, sizes, and what Ctrl-C does.
+
+Ctrl-C gives one line and exit code 130 instead of a traceback. Workers of the local pool get the signal from the
+terminal too and end at once (engine/engines.py); a job's own `finally` removes what it has begun. Source: exit codes of
+shells, 128 and the signal's number.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+
+from .directories.file_access import URL_MARK
+
+INTERRUPTED = 128 + signal.SIGINT
+"""Exit code."""
+
+Command = Callable[[Sequence[str]], int]
+
+
+def interruptible(name: str, left: str) -> Callable[[Command], Command]:
+    """For the function of `odradek <name>`; `left` says what an interrupt leaves behind."""
+
+    def wrap(command: Command) -> Command:
+        @wraps(command)
+        def run(arguments: Sequence[str]) -> int:
+            try:
+                return command(arguments)
+            except KeyboardInterrupt:
+                print(f"odradek {name}: interrupted; {left}", file=sys.stderr)
+                return INTERRUPTED
+
+        return run
+
+    return wrap
+
+
+@contextmanager
+def no_way_back() -> Iterator[Callable[[], None]]:
+    """Gives a function for where a job becomes visible: from its call to the end of the block Ctrl-C is ignored.
+
+    For the short last step that must be done wholly or not at all.
+    """
+    import threading
+
+    before = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+
+    def begin() -> None:
+        if is_main:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    try:
+        yield begin
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+
+
+def path_on_disk(text: str) -> Path:
+    """A path that something is written to or locked in. Raises ArgumentTypeError for a URL."""
+    if URL_MARK in text:
+        raise argparse.ArgumentTypeError(
+            f"{text} is a URL: files are renamed and locked here, which object storage can't do; take a directory on a "
+            "disk or a mounted volume, and copy"
+        )
+    return Path(text)
+
+
+def time_ms(text: str) -> int:
+    """ms since 1970 of a number, or of a time in ISO 8601, UTC where it names no zone. Raises ArgumentTypeError."""
+    try:
+        if text.lstrip("-").isdigit():
+            return int(text)
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        problem = f"'{text}' is neither ms since 1970 nor a time like 2026-11-21T12:00"
+        raise argparse.ArgumentTypeError(problem) from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def parse_size(name: str, text: str) -> int:
+    """Bytes: a number, or one with a unit (128m, 1gb). Raises ValueError."""
+    unit = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text.strip().lower().removesuffix("b")[-1:], 1)
+    digits = text.strip().lower().removesuffix("b").rstrip("kmg")
+    if not digits.isdigit() or int(digits) == 0:
+        raise ValueError(f"{name} is a number of bytes, like 134217728 or 128m, not {text!r}")
+    return int(digits) * unit

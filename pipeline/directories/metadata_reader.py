@@ -1,0 +1,47 @@
+"""Reads the metadata log of a log directory: ``__cluster_metadata-0``, the newest snapshot and the log after it.
+
+Never writes. A directory without it is no error: its metadata is not known. The replay, which brings the codec, is
+imported with the first metadata log: it is a fifth of an audit's imports.
+"""
+
+from pathlib import Path
+
+from ...protocol.internal_topics import METADATA_TOPIC
+from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
+from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
+from .cluster_metadata import ClusterMetadata
+from .file_access import is_gone, list_directory
+
+_LISTINGS = 3
+_SNAPSHOT_SUFFIX = ".checkpoint"
+
+
+def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
+    """What the metadata in a log directory says; as far as it can be read. Raises OSError.
+
+    A running broker deletes old segments and snapshots: then the directory is listed again.
+    """
+    for _ in range(_LISTINGS):
+        try:
+            return _read(log_directory)
+        except OSError as error:
+            if not is_gone(error):
+                raise
+    return _read(log_directory)
+
+
+def _read(log_directory: Path) -> ClusterMetadata:
+    metadata = ClusterMetadata()
+    directory = log_directory / f"{METADATA_TOPIC}-0"
+    if not directory.is_dir():
+        return metadata
+    from .metadata_replay import MetadataReplay
+
+    names = sorted(entry.name for entry in list_directory(directory))
+    is_clean = (log_directory / CLEAN_SHUTDOWN_FILE).exists()
+    replay = MetadataReplay(metadata, directory, is_clean=is_clean)
+    snapshots = [name for name in names if name.endswith(_SNAPSHOT_SUFFIX)]
+    if snapshots:
+        replay.read_snapshot(snapshots[-1])
+    replay.read_log([name for name in names if name.endswith(LOG_SUFFIX) and base_offset_of(name) is not None])
+    return metadata
