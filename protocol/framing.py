@@ -55,6 +55,11 @@ class FrameReader:
         """How many bytes of an unfinished frame are held."""
         return len(self._small) if self.large is None else self._large_filled
 
+    @property
+    def large_bytes(self) -> int:
+        """The size of the :attr:`large` frame, without its 4 bytes of size."""
+        return self._large_size
+
     def target(self) -> memoryview:
         """Where the next bytes should be received while there is a :attr:`large` frame.
 

@@ -28,6 +28,8 @@ EFFECTIVE: dict[str, str] = {
     " max.connections.per.ip.",
     "socket.request.max.bytes": "The largest request. A larger one closes the connection before memory is allocated for"
     " it.",
+    "queued.max.request.bytes": "The maximum size of all requests together that are received and not answered. Beyond"
+    " it connections are not read until some are answered; -1: no limit. At least socket.request.max.bytes.",
     "fetch.max.bytes": "The maximum size of one Fetch response, whatever the client asks for.",
     "max.incremental.fetch.session.cache.slots": "The maximum number of fetch sessions.",
     # topics

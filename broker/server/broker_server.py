@@ -371,10 +371,9 @@ class Daemon:
             self._watch_disks(self._timers)
         addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
         warn_of_open_access(broker.metadata.image, broker.metadata.node_id, addresses)
+        connect = self._connection_factory(broker, dispatcher)
         listeners = [
-            (one, functools.partial(Connection, broker.connections, dispatcher, bound.listener.name))
-            for bound in self._bound
-            for one in bound.sockets
+            (one, functools.partial(connect, bound.listener.name)) for bound in self._bound for one in bound.sockets
         ]
         self._acceptor = Acceptor(loop, listeners, broker.connections, descriptor_shares())
         self._acceptor.start()
@@ -387,6 +386,19 @@ class Daemon:
         self._snapshots = SnapshotGenerator(broker.metadata, self._timers, clock_ms)
         self._snapshots.start()
         self._timers.schedule(OPEN_PAUSE_MS, self._open_rest)
+
+    def _connection_factory(self, broker: Broker, dispatcher: Dispatcher) -> Callable[[str], Connection]:
+        """Makes the connections of a listener, given its name; they count bytes if queued.max.request.bytes is set."""
+        queued_max_bytes = self._config.get_int("queued.max.request.bytes")
+        if queued_max_bytes <= 0:
+            return functools.partial(Connection, broker.connections, dispatcher)
+        from ..network.queued_requests import MeteredConnection, QueuedRequests  # few brokers set the key
+
+        assert self._timers is not None
+        assert self._patient_timers is not None
+        queue = QueuedRequests(queued_max_bytes, dispatcher, self._timers.now_ms)
+        self._patient_timers.every(IDLE_CHECK_MS, queue.close_slow)
+        return functools.partial(MeteredConnection, broker.connections, queue)
 
     def _watch_disks(self, timers: LoopTimers) -> None:
         """Looks after room on the disks from now on, and after groups that are about to lose records."""
