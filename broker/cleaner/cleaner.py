@@ -8,7 +8,7 @@ done here, never during a round. Source: Kafka's LogCleaner, LogCleanerManager.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 
 from ...protocol.errors import KafkaError
@@ -31,6 +31,10 @@ logger = logging.getLogger(__name__)
 
 LEAST_BACKOFF_MS = 100
 """log.cleaner.backoff.ms may be 0; Kafka's threads never rest then."""
+LOGS_A_STEP = 16
+"""Logs that are looked at in one turn of the event loop: 20 us each, a broker may have thousands."""
+SEGMENTS_A_STEP = 4
+"""Segments that retention removes in one turn: their files are renamed, 0.2 ms each."""
 FAILURES = (KafkaError, CorruptIndexError, OSError)
 """What makes a partition uncleanable, for now."""
 
@@ -76,6 +80,14 @@ class LogCleaner:
                     if log.config.is_compacted and log.failure is None:
                         yield directory, key, log
 
+    async def _in_turns(self) -> AsyncIterator[tuple[LogDirectory, TopicPartition, Log]]:
+        """:meth:`compacted_logs`, with a turn for others after each LOGS_A_STEP; what has gone by then is left out."""
+        for count, (directory, key, log) in enumerate(self.compacted_logs(), 1):
+            if directory.logs.get(key) is log and log.failure is None:
+                yield directory, key, log
+            if not count % LOGS_A_STEP:
+                await asyncio.sleep(0)
+
     async def look_once(self) -> None:
         """One pass to its end: the logs that are due and for which there are threads, retention, checkpoints."""
         await self._begin_rounds()
@@ -86,10 +98,10 @@ class LogCleaner:
         """Begins what is to be done now."""
         threads = self._config().get_int("log.cleaner.threads")
         for _ in range(threads - len(self._rounds)):
-            if not self._begin_round():
+            if not await self._begin_round():
                 break
         if threads:
-            self._delete_old_segments()
+            await self._delete_old_segments()
         await self._checkpoint_what_has_gone()
 
     async def _run(self) -> None:
@@ -104,12 +116,14 @@ class LogCleaner:
 
     # Choosing ------------------------------------------------------------------
 
-    def _begin_round(self) -> bool:
+    async def _begin_round(self) -> bool:
         """Begins a round for the filthiest log; False when none is due."""
-        chosen = self._filthiest()
+        chosen = await self._filthiest()
         if chosen is None:
             return False
         directory, log, to_clean = chosen
+        if directory.logs.get(to_clean.key) is not log:
+            return True  # deleted while others were looked at
         self.state.in_progress.add(to_clean.key)
         task = asyncio.get_running_loop().create_task(self._clean(directory, log, to_clean))
         self._rounds.add(task)
@@ -124,11 +138,11 @@ class LogCleaner:
             self._failed(directory, to_clean.key, failure, to_clean.cleanable_bytes)
             logger.error("A round of the cleaner has failed", exc_info=failure)
 
-    def _filthiest(self) -> tuple[LogDirectory, Log, LogToClean] | None:
+    async def _filthiest(self) -> tuple[LogDirectory, Log, LogToClean] | None:
         now_ms = self.state.last_run_ms = self._clock_ms()
         found: dict[TopicPartition, tuple[LogDirectory, Log, LogToClean]] = {}
         compacted = set()
-        for directory, key, log in self.compacted_logs():
+        async for directory, key, log in self._in_turns():
             compacted.add(key)
             if len(log.segments) == 1 or not self.state.may_clean(key, now_ms):
                 continue  # of most logs there is an active segment only
@@ -237,15 +251,22 @@ class LogCleaner:
 
     # Between rounds ------------------------------------------------------------
 
-    def _delete_old_segments(self) -> None:
+    async def _delete_old_segments(self) -> None:
         """Retention of compacted logs; of one with ``compact`` alone only what lies before its start goes."""
-        for directory, key, log in self.compacted_logs():
-            is_below_start = log.segments.first.base_offset < log.log_start_offset
-            if (log.config.is_deleted or is_below_start) and key not in self.state.in_progress:
-                try:
-                    log.delete_old_segments(self._clock_ms())
-                except KafkaError as error:
-                    logger.error("%s: %s", directory.path, error)
+        async for directory, key, log in self._in_turns():
+            try:
+                while self._is_to_shrink(key, log) and (  # noqa: ASYNC110 - nothing is awaited, others have their turn
+                    log.delete_old_segments(self._clock_ms(), SEGMENTS_A_STEP) == SEGMENTS_A_STEP
+                ):
+                    await asyncio.sleep(0)
+            except KafkaError as error:
+                logger.error("%s: %s", directory.path, error)
+
+    def _is_to_shrink(self, key: TopicPartition, log: Log) -> bool:
+        """Whether retention may look at a log. Others had their turn since: it may be deleted, or being cleaned."""
+        if not log.is_open or log.failure is not None or key in self.state.in_progress:
+            return False
+        return log.config.is_deleted or log.segments.first.base_offset < log.log_start_offset
 
     async def _checkpoint_what_has_gone(self) -> None:
         """A deleted topic's offset must not be found by a new one of its name."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from ...protocol.errors import KafkaError
-from ...protocol.steps import Steps, run_to_end
+from ...protocol.steps import Steps
 from ...storage.log.log import Log
 from ...storage.log.log_retention import SegmentFacts
 from ..groups.coordinator import GroupCoordinator
@@ -59,6 +59,7 @@ class RetentionWarnings:
         self._check_interval_ms = check_interval_ms
         self._slices = slices
         self._looking: SlicedWork | None = None
+        self._looking_under_cap: SlicedWork | None = None
         self._said = SaidBefore()
         self._said_under_cap = SaidBefore(PAUSE_UNDER_CAP_MS)
 
@@ -72,16 +73,28 @@ class RetentionWarnings:
             self._looking = self._slices.start(self._look(), _report)
 
     def going_under_cap(self, going: Mapping[Log, int]) -> None:
-        """Warns of what the cap of the whole node takes next: of each log what lies before an offset."""
+        """Warns of what the cap of the whole node takes next: of each log what lies before an offset.
+
+        The groups are looked for in slices. If the last look is not done, this one is left out: the next call is a
+        second away at most, while room is short.
+        """
+        if self._looking_under_cap is None or self._looking_under_cap.is_done:
+            starts = {log: log.log_start_offset for log in going}  # retention may remove the records before the look
+            self._looking_under_cap = self._slices.start(self._look_under_cap(dict(going), starts), _report)
+
+    def _look_under_cap(self, going: Mapping[Log, int], start_of: Mapping[Log, int]) -> Steps[None]:
         removals: dict[TopicPartition, list[Removal]] = {}
         starts: dict[TopicPartition, int] = {}
-        for one in self._partitions:
+        for count, one in enumerate(list(self._partitions), 1):
+            if not count % PARTITIONS_A_STEP:
+                yield
             log = one.open_log
             if log is not None and log in going:
                 removals[one.topic, one.index] = [Removal(going[log], None, by_cap=True)]
-                starts[one.topic, one.index] = log.log_start_offset
-        committed = run_to_end(self._committed(removals)) if removals else []
-        self._warn(committed, removals, starts, self._said_under_cap)
+                starts[one.topic, one.index] = start_of[log]
+        if removals:
+            committed = yield from self._committed(removals)
+            self._warn(committed, removals, starts, self._said_under_cap)
 
     def _look(self) -> Steps[None]:
         """Warns of what is new."""

@@ -6,11 +6,12 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from odradek.broker.cleaner.cleaner import LogCleaner
+from odradek.broker.cleaner.cleaner import LOGS_A_STEP, SEGMENTS_A_STEP, LogCleaner
 from odradek.broker.cleaner.state import FIRST_RETRY_MS
 from odradek.broker.cleaner.worker import THREAD_BYTES
 from odradek.broker.cleaner.worker_code import WorkerCode
@@ -317,3 +318,29 @@ async def test_a_taken_port_of_the_metrics_is_named(tmp_path: Path) -> None:
         daemon = Daemon(ServerConfig.load(None, overrides))
         with pytest.raises(BindError, match=f"odradek.metrics.listener={address} can't be bound"):
             await daemon.start()
+
+
+async def test_others_have_their_turn_while_it_looks_at_many_logs(
+    directory: LogDirectory, cleaner: LogCleaner, clock: Clock
+) -> None:
+    """Looking for the filthiest log, and retention of compacted logs: both in small steps."""
+    both = replace(COMPACT, cleanup_policy=frozenset({"compact", "delete"}), retention_ms=HOUR_MS, segment_bytes=10_000)
+    for number in range(4 * LOGS_A_STEP):
+        directory.open_log(f"idle-{number}", 0, COMPACT, clock(), b"t" * 16)
+    old = topic(directory, "old", clock, both, size=300_000)
+    directory.cleaner_offsets["old", 0] = old.log_end_offset  # nothing to clean
+    clock.now_ms += 2 * HOUR_MS
+    seen = [len(old.segments)]
+
+    async def watch() -> None:
+        while True:
+            seen.append(len(old.segments))
+            await asyncio.sleep(0)
+
+    watching = asyncio.create_task(watch())
+    await cleaner.look_once()
+    watching.cancel()
+    assert seen[0] > 3 * SEGMENTS_A_STEP
+    assert len(old.segments) == 1
+    assert max(before - after for before, after in pairwise(seen)) <= SEGMENTS_A_STEP
+    assert seen.count(seen[0]) >= 8, "four turns to choose, four to come to this log"

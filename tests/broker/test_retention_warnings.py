@@ -1,12 +1,16 @@
 """A group that is about to lose records to retention is named before it happens."""
 
 import time
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.offsets.retention_risk import (
     WARN_AGAIN_MS,
     GroupAtRisk,
@@ -15,6 +19,10 @@ from odradek.broker.groups.offsets.retention_risk import (
     groups_at_risk,
     upcoming_removals,
 )
+from odradek.broker.log_dirs.retention_warnings import RetentionWarnings
+from odradek.broker.replicas.partitions import Partitions
+from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.broker.timers.slices import Slices
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.log_retention import SegmentFacts
 from support.disk_traffic import wait_until
@@ -124,3 +132,31 @@ def test_a_running_broker_names_the_group_before_its_records_go(tmp_path: Path) 
         assert text.count("group 'slow' has read") == 1
         assert "group 'done'" not in text
         assert broker.stop() == 0
+
+
+class OnePartition:
+    """A partition without a log; counts how often it is looked at."""
+
+    looked = 0
+    topic, index = "t", 0
+
+    @property
+    def open_log(self) -> None:
+        type(self).looked += 1
+
+
+def test_what_goes_under_the_cap_is_looked_for_in_slices() -> None:
+    soon: deque[Callable[[], None]] = deque()
+    slices = Slices(soon.append, lambda: OnePartition.looked / 16)  # one millisecond for 16 of them
+    partitions = cast("Partitions", [OnePartition() for _ in range(1_000)])
+    groups, timers = cast("GroupCoordinator", None), cast("LoopTimers", None)
+    warnings = RetentionWarnings(partitions, groups, timers, lambda: NOW, CHECK, slices)
+    longest = 0
+    warnings.going_under_cap({})
+    warnings.going_under_cap({})  # the first look is not done
+    while soon:
+        before = OnePartition.looked
+        soon.popleft()()
+        longest = max(longest, OnePartition.looked - before)
+    assert OnePartition.looked == 1_000
+    assert longest <= 64
