@@ -28,7 +28,7 @@ test-long: $(VENV)/.installed-dev
 	$(PYTEST) -m long
 
 ## test-long-protocol: of these: round trips and malformed bytes of every message and version
-test-long-protocol: LONG = tests/protocol/test_codec_round_trip.py tests/protocol/test_codec_malformed.py
+test-long-protocol: LONG = tests/protocol/codec/test_codec_round_trip.py tests/protocol/codec/test_codec_malformed.py
 
 ## test-long-reference: the fast codec against the declared reference
 test-long-reference: LONG = tests/protocol/reference
@@ -40,28 +40,28 @@ test-long-java: LONG = tests/protocol/test_java_parity.py
 test-long-storage: LONG = tests/storage
 
 ## test-long-crash: crashes at every write point of a log directory, tens of thousands
-test-long-crash: LONG = tests/storage/test_crashes.py
+test-long-crash: LONG = tests/storage/log/test_crashes.py
 
 ## test-long-cleaning: random lives of compacted logs with rounds of the cleaner
 test-long-cleaning: LONG = tests/storage/compaction
 
 ## test-long-compaction: thousands of partitions compacted by ours and by Kafka's cleaner, and 200 compactions killed
-test-long-compaction: LONG = tests/pipeline/test_compaction_random.py tests/faults/test_compact_killed.py
+test-long-compaction: LONG = tests/pipeline/compact/test_compaction_random.py tests/faults/test_compact_killed.py
 
 ## test-long-appends: small and large appends interleaved with everything else that touches a log
-test-long-appends: LONG = tests/broker/test_large_appends.py
+test-long-appends: LONG = tests/broker/replicas/test_large_appends.py
 
 ## test-long-groups: the simulator of groups
-test-long-groups: LONG = tests/broker/groups
+test-long-groups: LONG = tests/broker/groups/test_simulator.py tests/broker/groups/classic tests/broker/groups/offsets
 
 ## test-long-consumer-groups: the simulator of consumer groups (KIP-848)
-test-long-consumer-groups: LONG = tests/broker/consumer_groups
+test-long-consumer-groups: LONG = tests/broker/groups/consumer
 
 ## test-long-transactions: the simulator of transactions
 test-long-transactions: LONG = tests/broker/transactions
 
 ## test-long-client-assignors: our client's assignors and Kafka's own, 160,000 assignments
-test-long-client-assignors: LONG = tests/client/test_assignors_against_kafka.py
+test-long-client-assignors: LONG = tests/client/group/test_assignors_against_kafka.py
 
 ## test-long-parity: random requests to ours and to a real Kafka
 test-long-parity: LONG = tests/parity

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.processor_time import cpu_seconds
+from support.brokers.processor_time import cpu_seconds
 
 SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",

@@ -14,8 +14,8 @@ from odradek.pipeline.audit.tasks import BATCHES
 from odradek.pipeline.engine.engines import LOCAL
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import DataSet, Topic
-from support.dump_log import KAFKA_TOOL
-from support.java import java_arguments
+from support.data.dump_log import KAFKA_TOOL
+from support.kafka.java import java_arguments
 
 READ = "reading and checksumming the file"
 DUMP = "DumpLogSegments, batches only, with the start of its JVM (0.3 s)"

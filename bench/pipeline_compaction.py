@@ -23,8 +23,8 @@ from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import KEY_SIZE, START_MS, DataSet, Topic
-from support.compaction_rounds import CleanerOracle, RoundOrder
-from support.unsynced_files import UnsyncedFiles
+from support.disks.unsynced_files import UnsyncedFiles
+from support.pipeline.compaction_rounds import CleanerOracle, RoundOrder
 
 KAFKA = "Kafka's Cleaner, warm"
 CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}))

@@ -20,7 +20,7 @@ from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
-from support.unsynced_files import UnsyncedFiles
+from support.disks.unsynced_files import UnsyncedFiles
 
 KEY_SIZE = 12
 START_MS = 1_780_000_000_000

@@ -16,8 +16,8 @@ from odradek.pipeline.decode.records import decode_chunk
 from odradek.pipeline.decode.segment_chunks import read_chunks
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import KEY_SIZE, DataSet, Topic
-from support.dump_log import KAFKA_TOOL
-from support.java import java_arguments
+from support.data.dump_log import KAFKA_TOOL
+from support.kafka.java import java_arguments
 
 DECODER = "the decoder, one core"
 DUMP = "DumpLogSegments --deep-iteration, whole process"

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline_comparison import Comparison, Contestant
 from pipeline_data import KEY_SIZE, DataSet, Topic
-from support.java import spark_kafka_jars
-from support.real_kafka import RealKafka
+from support.kafka.java import spark_kafka_jars
+from support.kafka.real_kafka import RealKafka
 
 OURS = "data source kafkalog, files"
 PEER = "Spark's Kafka source, live Kafka"

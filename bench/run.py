@@ -24,7 +24,7 @@ from rich.table import Table
 import brokers
 import workloads
 from brokers import Running
-from support.java import kafka_libs
+from support.kafka.java import kafka_libs
 
 ROOT = Path(__file__).parent.parent
 Starter = Callable[[Path], AbstractContextManager[Running]]

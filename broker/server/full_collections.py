@@ -13,7 +13,7 @@ and 300,000 offsets. An object costs no more than before, since it is visited on
 
 Frozen objects are freed as all others are, when their last reference goes. Only cycles among them would stay for ever,
 so nothing that ends while the broker runs may be a cycle: topics, logs, groups, transactions, connections, requests.
-``tests/broker/test_cycles.py`` holds that with the collector switched off.
+``tests/broker/server/test_cycles.py`` holds that with the collector switched off.
 
 Tried and dropped: postponing full collections while large requests are served, since the one afterwards is as long as
 before; collecting only when the broker is idle, since a busy broker never is; fewer objects for each partition, which

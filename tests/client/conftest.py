@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",

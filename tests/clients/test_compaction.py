@@ -18,8 +18,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from support.java import run_class
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
+from support.kafka.java import run_class
 
 PATIENCE_S = 120.0
 EAGER = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
 
 RECORDS = 300
 LARGE_BYTES = 200_000

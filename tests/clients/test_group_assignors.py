@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from support.group_crew import JAVA, GroupCrew, Seat
-from support.group_journal import GroupHistory, read_history
-from support.java import java_or_skip
-from support.numbered_records import by_codec
-from support.our_broker import OurBroker
-from support.python_clients import CLIENTS
+from support.brokers.our_broker import OurBroker
+from support.brokers.python_clients import CLIENTS
+from support.data.numbered_records import by_codec
+from support.groups.crew import JAVA, GroupCrew, Seat
+from support.groups.journal import GroupHistory, read_history
+from support.kafka.java import java_or_skip
 
 PATIENCE_S = 300.0
 PARTITIONS = 6

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.java import run_class
-from support.our_broker import OurBroker
-from support.python_clients import CLIENTS
+from support.brokers.our_broker import OurBroker
+from support.brokers.python_clients import CLIENTS
+from support.kafka.java import run_class
 
 pytestmark = pytest.mark.java
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from support.java import java_or_skip, java_source, streams_arguments
-from support.our_broker import OurBroker
-from support.python_clients import CLIENTS
+from support.brokers.our_broker import OurBroker
+from support.brokers.python_clients import CLIENTS
+from support.kafka.java import java_or_skip, java_source, streams_arguments
 
 PATIENCE_S = 300.0
 PARTITIONS = 3

@@ -15,9 +15,9 @@ from odradek.client.admin import Admin
 from odradek.client.errors import AdminError
 from odradek.client.types import TopicPartition
 from odradek.protocol.errors import ErrorCode
-from support.asking import PATIENCE_S, Asking
-from support.java import run_class
-from support.our_broker import OurBroker
+from support.brokers.asking import PATIENCE_S, Asking
+from support.brokers.our_broker import OurBroker
+from support.kafka.java import run_class
 
 TOOLS = "org.apache.kafka.tools"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
 
 FIRST_REQUEST_WITHIN_S = 0.1
 STARTS = 20

@@ -25,7 +25,7 @@ from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
 
 SESSION_MS = 1_500
 STALL_S = 5.0

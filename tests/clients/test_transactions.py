@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.java import run_class
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
+from support.kafka.java import run_class
 
 TIMEOUT_S = 60.0
 KEYS = {"group.initial.rebalance.delay.ms": "0"}

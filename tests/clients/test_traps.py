@@ -14,9 +14,9 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.testing.in_process import InProcessBroker
-from support.numbered_records import number_of
-from support.our_broker import OurBroker
-from support.python_clients import CLIENTS
+from support.brokers.our_broker import OurBroker
+from support.brokers.python_clients import CLIENTS
+from support.data.numbered_records import number_of
 
 WAIT_S = 60.0
 START_MS = 1_700_000_000_000

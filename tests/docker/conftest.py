@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.docker_base import TAG, base_image
-from support.docker_container import Image
-from support.docker_engine import Engine, EngineMissingError, docker_engine
+from support.docker.base import TAG, base_image
+from support.docker.container import Image
+from support.docker.engine import Engine, EngineMissingError, docker_engine
 
 ROOT = Path(__file__).parent.parent.parent
 

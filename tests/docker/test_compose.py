@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from support.docker_compose import project
-from support.docker_container import Image
+from support.docker.compose import project
+from support.docker.container import Image
 
 pytestmark = pytest.mark.ci
 

@@ -13,7 +13,7 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import unserved_security
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.server.serve_options import parser
-from support.apache_image import SINGLE_NODE
+from support.docker.apache_image import SINGLE_NODE
 
 DOCKER = Path(__file__).parent.parent.parent / "docker"
 

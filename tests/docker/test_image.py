@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from support.apache_image import SINGLE_NODE
-from support.docker_container import Container, Image
+from support.docker.apache_image import SINGLE_NODE
+from support.docker.container import Container, Image
 
 pytestmark = pytest.mark.ci
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.docker_compose import Project, project
-from support.docker_container import Image
-from support.log_directories import flip_a_byte, history_directory
+from support.data.log_directories import flip_a_byte, history_directory
+from support.docker.compose import Project, project
+from support.docker.container import Image
 
 pytestmark = pytest.mark.ci
 

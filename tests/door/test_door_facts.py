@@ -1,6 +1,6 @@
 """Every demand of Apache Kafka on a log directory, held against what we leave in one: stopped, killed, at any moment.
 
-The rules are in support/door_rules.py. Here they are shown to hold for us, and each of them to be one that would be
+The rules are in support/door/rules.py. Here they are shown to hold for us, and each of them to be one that would be
 seen: a directory that differs in one thing from ours is named for that thing.
 """
 
@@ -28,12 +28,12 @@ from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.dump.decoders import Typed, metadata_record
 from odradek.testing.in_process import InProcessBroker
-from support.door_continuity import LivingProducer
-from support.door_metadata_rules import FIRST_CHECKPOINT, read_directory_id
-from support.door_rules import CHECKPOINTS, violations
-from support.door_snapshot import differences, take_snapshot
-from support.door_topics import Plan
-from support.door_workload import CONFIGS, create, fill
+from support.door.continuity import LivingProducer
+from support.door.metadata_rules import FIRST_CHECKPOINT, read_directory_id
+from support.door.rules import CHECKPOINTS, violations
+from support.door.snapshot import differences, take_snapshot
+from support.door.topics import Plan
+from support.door.workload import CONFIGS, create, fill
 
 METADATA = "__cluster_metadata-0"
 LOG = f"{0:020d}.log"

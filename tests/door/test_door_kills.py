@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from support.door_rules import violations
-from support.door_topics import Plan
-from support.door_workload import CONFIGS, create
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
+from support.door.rules import violations
+from support.door.topics import Plan
+from support.door.workload import CONFIGS, create
 
 KILLS_SEED = 20261121
 

@@ -27,14 +27,14 @@ from odradek.storage.files.meta_properties import (
     write_partition_metadata,
 )
 from odradek.storage.log.log import AppendOrigin, Log
-from support.audited_directory import stamp
-from support.door_rules import CHECKPOINTS, PRODUCER, PRODUCER_HEADER, violations
-from support.door_snapshot import topic_configs
-from support.door_transactions import fill_with_transactions
-from support.door_workload import CONFIGS, fill
-from support.java import java_or_skip
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
+from support.brokers.our_broker import OurBroker
+from support.door.rules import CHECKPOINTS, PRODUCER, PRODUCER_HEADER, violations
+from support.door.snapshot import topic_configs
+from support.door.transactions import fill_with_transactions
+from support.door.workload import CONFIGS, fill
+from support.kafka.java import java_or_skip
+from support.kafka.real_kafka import RealKafka
+from support.pipeline.audited_directory import stamp
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

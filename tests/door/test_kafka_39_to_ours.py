@@ -15,17 +15,17 @@ from odradek.protocol.messages.metadata_records import (
     PartitionRecord,
     RegisterBrokerRecord,
 )
-from support.door_continuity import LivingProducer, assert_one_sequence
-from support.door_metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset, metadata_records
-from support.door_security import AUTHORIZER, set_up, what_is_there
-from support.door_snapshot import differences, take_snapshot
-from support.door_topics import LIVING, PLANS, Plan
-from support.door_transactions import MIXED, fill_with_transactions
-from support.door_workload import CONFIGS, TIMEOUT_S, Producers, create
-from support.java import OLD_KAFKA_VERSION, java_or_skip
-from support.kafka_log import complaints
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
+from support.brokers.our_broker import OurBroker
+from support.door.continuity import LivingProducer, assert_one_sequence
+from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset, metadata_records
+from support.door.security import AUTHORIZER, set_up, what_is_there
+from support.door.snapshot import differences, take_snapshot
+from support.door.topics import LIVING, PLANS, Plan
+from support.door.transactions import MIXED, fill_with_transactions
+from support.door.workload import CONFIGS, TIMEOUT_S, Producers, create
+from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip
+from support.kafka.log import complaints
+from support.kafka.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 import pytest
 
-from support.door_cleaned import CLEANER, fill_cleaned
-from support.door_continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
-from support.door_metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
-from support.door_rules import violations
-from support.door_security import AUTHORIZER, set_up, what_is_there
-from support.door_snapshot import differences
-from support.door_transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
-from support.door_workload import CONFIGS, fill, fill_more, wait
-from support.java import KAFKA_VERSION, java_or_skip
-from support.kafka_log import SERVING, complaints
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
+from support.brokers.our_broker import OurBroker
+from support.door.cleaned import CLEANER, fill_cleaned
+from support.door.continuity import LivingProducer, assert_groups_go_on, assert_one_sequence
+from support.door.metadata import SNAPSHOTS, latest_snapshot, metadata_end_offset
+from support.door.rules import violations
+from support.door.security import AUTHORIZER, set_up, what_is_there
+from support.door.snapshot import differences
+from support.door.transactions import Seen, assert_shown_right, end_the_open_one, fill_with_transactions, look
+from support.door.workload import CONFIGS, fill, fill_more, wait
+from support.kafka.java import KAFKA_VERSION, java_or_skip
+from support.kafka.log import SERVING, complaints
+from support.kafka.real_kafka import RealKafka
 
 pytestmark = pytest.mark.java
 

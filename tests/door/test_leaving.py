@@ -7,13 +7,13 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from support.door_rules import violations
-from support.door_topics import Plan
-from support.door_workload import create
-from support.java import java_or_skip
-from support.kafka_log import complaints
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
+from support.brokers.our_broker import OurBroker
+from support.door.rules import violations
+from support.door.topics import Plan
+from support.door.workload import create
+from support.kafka.java import java_or_skip
+from support.kafka.log import complaints
+from support.kafka.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 
 from odradek.protocol.messages.metadata_records import FeatureLevelRecord
-from support.door_metadata import metadata_records
-from support.door_snapshot import Seen, Snapshot, take_snapshot
-from support.door_transactions import GROUP, MIXED, OPEN, fill_with_transactions
-from support.door_workload import CONFIGS, fill
-from support.java import OLD_KAFKA_VERSION, java_or_skip
-from support.kafka_log import SERVING, complaints
-from support.real_kafka import RealKafka
-from support.rescue import Adopted, adopt, fingerprint, lose_metadata
-from support.rescued_reading import (
+from support.door.metadata import metadata_records
+from support.door.rescue import Adopted, adopt, fingerprint, lose_metadata
+from support.door.rescued_reading import (
     committed_of_aiokafka,
     committed_of_kafka_python,
     read_with_aiokafka,
     read_with_kafka_python,
 )
+from support.door.snapshot import Seen, Snapshot, take_snapshot
+from support.door.transactions import GROUP, MIXED, OPEN, fill_with_transactions
+from support.door.workload import CONFIGS, fill
+from support.kafka.java import OLD_KAFKA_VERSION, java_or_skip
+from support.kafka.log import SERVING, complaints
+from support.kafka.real_kafka import RealKafka
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

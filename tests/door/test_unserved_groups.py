@@ -30,9 +30,9 @@ from odradek.protocol.messages.streams_groups import StreamsGroupHeartbeatReques
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import TxnOffsetCommitRequest
 from parity.side import DEADLINE_S, Side
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -8,8 +8,8 @@ import pytest
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
-from support.live_load import BROKER_CONFIGS, LiveLoad
-from support.real_kafka import RealKafka
+from support.brokers.live_load import BROKER_CONFIGS, LiveLoad
+from support.kafka.real_kafka import RealKafka
 
 SEED = 16_050
 OF_A_SOUND_BROKER = frozenset(

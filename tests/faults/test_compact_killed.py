@@ -2,7 +2,7 @@
 
 Resumed at once, or after our broker's or Kafka's loader has opened the directory in between, as it is: stopped cleanly
 before the compaction. (A recovery of the whole log would compute the last stable offsets in the transaction indexes
-anew, in Kafka too.) Each rename of the exchange, opened by both, is in tests/storage/test_half_done.py.
+anew, in Kafka too.) Each rename of the exchange, opened by both, is in tests/storage/log/test_half_done.py.
 """
 
 import random
@@ -16,11 +16,11 @@ from odradek.pipeline.compact.plan import CompactionOrder
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from support.compaction_killed import KilledFiles, compact_killed
-from support.compaction_rounds import CleanerOracle
-from support.log_directories import compactable_directory, segment_bytes
-from support.log_histories import HISTORY_START_MS
-from support.unsynced_files import UnsyncedFiles
+from support.data.log_directories import compactable_directory, segment_bytes
+from support.data.log_histories import HISTORY_START_MS
+from support.disks.unsynced_files import UnsyncedFiles
+from support.pipeline.compaction_killed import KilledFiles, compact_killed
+from support.pipeline.compaction_rounds import CleanerOracle
 
 HOUR_MS = 3_600_000
 NOW_MS = HISTORY_START_MS + 10 * HOUR_MS

@@ -18,7 +18,7 @@ from odradek.protocol.framing import SIZE
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest
 from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataRequest, MetadataResponse
-from support.our_broker import OurBroker, resident_bytes
+from support.brokers.our_broker import OurBroker, resident_bytes
 
 MEGABYTE = 1024 * 1024
 PATIENCE_S = 60.0

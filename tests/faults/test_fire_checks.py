@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.fire_checks import CHECKS, anomalies, transfer_anomalies
-from support.fire_history import (
+from support.fire.checks import CHECKS, anomalies, transfer_anomalies
+from support.fire.history import (
     ASSIGNED_READER,
     GROUP_READER,
     IDEMPOTENT,
@@ -22,7 +22,7 @@ from support.fire_history import (
     Transaction,
     read_journals,
 )
-from support.fire_worker import TRANSACTION_TIMEOUT_MS, FireWorker, Specification
+from support.fire.worker import TRANSACTION_TIMEOUT_MS, FireWorker, Specification
 
 
 def clean() -> History:

@@ -12,10 +12,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from odradek.storage.files.disk_reserve import RESERVE_FILE
 from odradek.storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
-from support.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
-from support.java import java_or_skip, run_class
-from support.our_broker import OurBroker
-from support.small_disk import SmallDisk
+from support.brokers.our_broker import OurBroker
+from support.disks.disk_traffic import PATIENCE_S, Reader, Writer, check_nothing_is_lost, fill, wait_until
+from support.disks.small_disk import SmallDisk
+from support.kafka.java import java_or_skip, run_class
 
 MIB = 1 << 20
 REFUSED = "Producers get KAFKA_STORAGE_ERROR"

@@ -16,8 +16,8 @@ from odradek.protocol.codec import decode
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.framing import SIZE
 from odradek.protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
-from support.hostile_frames import hostile_frame
-from support.our_broker import OurBroker, resident_bytes
+from support.brokers.hostile_frames import hostile_frame
+from support.brokers.our_broker import OurBroker, resident_bytes
 
 MAX_GROWTH_BYTES = 50 * 1024 * 1024
 CONNECTIONS = 64

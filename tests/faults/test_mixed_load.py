@@ -17,11 +17,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from odradek.protocol.errors import ErrorCode
-from support.asking import Asking
-from support.group_load import Line, RawConsumer, RawMember
-from support.heavy_requests import create, delete
-from support.hostile_client import HostileClient
-from support.our_broker import OurBroker, resident_bytes
+from support.brokers.asking import Asking
+from support.brokers.heavy_requests import create, delete
+from support.brokers.hostile_client import HostileClient
+from support.brokers.our_broker import OurBroker, resident_bytes
+from support.groups.load import Line, RawConsumer, RawMember
 
 SECONDS = float(os.environ.get("MIXED_LOAD_S", "600"))
 SHARE = float(os.environ.get("MIXED_LOAD_SHARE", "0.2"))

@@ -1,7 +1,7 @@
 """Records that no broker writes, in the logs of the internal topics: nothing but their own partition may suffer.
 
 Without ``__cluster_metadata`` there is nothing to serve by: a bad record there ends the start, with one line. A failure
-prints the line that replays it. ``support/loading_fuzz.py`` says what a life is.
+prints the line that replays it. ``support/data/loading_fuzz.py`` says what a life is.
 """
 
 import logging
@@ -19,11 +19,11 @@ from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TO
 from odradek.protocol.messages import groups, metadata_records, transactions
 from odradek.protocol.records.builder import BatchBuilder
 from parity.side import Side, produce_request
-from support.kafka_directory import NOW_MS, TOPIC_ID, KafkaDirectory, Versioned, partition
-from support.loading_fuzz import KINDS, RECORDS_PER_LIFE
-from support.metadata_service import open_service
-from support.mutated_records import MutatedRecords, group_types, transaction_types
-from support.our_broker import OurBroker
+from support.brokers.metadata_service import open_service
+from support.brokers.our_broker import OurBroker
+from support.data.loading_fuzz import KINDS, RECORDS_PER_LIFE
+from support.data.mutated_records import MutatedRecords, group_types, transaction_types
+from support.kafka.directory import NOW_MS, TOPIC_ID, KafkaDirectory, Versioned, partition
 
 FEW_LIVES = 10
 CI_RECORDS = 100_000

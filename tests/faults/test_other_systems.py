@@ -1,4 +1,4 @@
-"""The broker on systems that lack Linux's calls: macOS, as `support.without_linux` models it."""
+"""The broker on systems that lack Linux's calls: macOS, as `support.disks.without_linux` models it."""
 
 import errno
 import fcntl
@@ -12,8 +12,8 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from odradek.storage.files.files import CREATE, Files
-from support.our_broker import OurBroker
-from support.without_linux import environment
+from support.brokers.our_broker import OurBroker
+from support.disks.without_linux import environment
 
 ROOT = Path(__file__).parents[2]
 EAGER = {

@@ -18,7 +18,7 @@ from odradek.broker.server import broker_server as daemon
 from odradek.broker.server.commands import START_ERRORS
 from odradek.storage.files.disk_reserve import ReservedFiles
 from odradek.testing.in_process import InProcessBroker
-from support.asking import Asking
+from support.brokers.asking import Asking
 
 PARTITIONS = 4
 OK, STORAGE_ERROR, NOT_LEADER = 0, 56, 6

@@ -1,7 +1,7 @@
 """Writers, readers and transfers between accounts, while broker and clients are killed, stopped and taken over.
 
 Every process keeps a journal; together with what stands in the topics at the end they are checked by
-``support.fire_checks``, which says what each writer is promised. ``FIRE_SEED`` gives the schedule of faults.
+``support.fire.checks``, which says what each writer is promised. ``FIRE_SEED`` gives the schedule of faults.
 """
 
 import json
@@ -15,8 +15,9 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from support.fire_checks import anomalies, transfer_anomalies
-from support.fire_history import (
+from support.brokers.our_broker import OurBroker
+from support.fire.checks import anomalies, transfer_anomalies
+from support.fire.history import (
     ASKER,
     ASSIGNED_READER,
     GROUP_READER,
@@ -27,8 +28,8 @@ from support.fire_history import (
     Place,
     read_journals,
 )
-from support.fire_nemesis import Nemesis
-from support.fire_worker import (
+from support.fire.nemesis import Nemesis
+from support.fire.worker import (
     ACCOUNTS,
     PARTITIONS,
     POSTINGS,
@@ -38,8 +39,7 @@ from support.fire_worker import (
     TRANSFER_PARTITIONS,
     TRANSFERS,
 )
-from support.java import java_arguments, java_or_skip, java_source
-from support.our_broker import OurBroker
+from support.kafka.java import java_arguments, java_or_skip, java_source
 
 TIMEOUT_S = 300.0
 CONFIGS = {

@@ -22,8 +22,8 @@ import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * One Java consumer in each of several groups (tests/support/group_crew.py), each with a journal
- * (tests/support/group_journal.py).
+ * One Java consumer in each of several groups (tests/support/groups/crew.py), each with a journal
+ * (tests/support/groups/journal.py).
  *
  * Arguments: bootstrap servers, seats as a JSON array of [topic, group, journal, settings]. A topic that begins with "^"
  * is a regular expression for the broker.

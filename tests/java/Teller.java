@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * A teller under fire (tests/support/fire_worker.py) with Kafka's own clients: consumes transfers, posts both halves of
+ * A teller under fire (tests/support/fire/worker.py) with Kafka's own clients: consumes transfers, posts both halves of
  * each, and commits how far it has come in the same transaction; begins anew after an error.
  *
  * Arguments: bootstrap servers, journal, specification (a JSON array of kind, name, number).

@@ -9,9 +9,9 @@ from parity import random_consumers, random_members
 from parity.side import same
 from parity.two_brokers import KAFKA_KEYS, SAME_KEYS, TwoBrokers
 from parity.world import Names
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 
 
 @pytest.fixture(scope="package")

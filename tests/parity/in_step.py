@@ -19,7 +19,7 @@ from odradek.protocol.messages.groups import (
 from odradek.protocol.messages.structure import Message
 from parity.side import DEADLINE_S
 from parity.two_brokers import TwoBrokers
-from support.wire import Answer, Order, receiving, sending
+from support.kafka.wire import Answer, Order, receiving, sending
 
 OURS, KAFKA = 0, 1
 WITHOUT_MEANING = frozenset({"throttleTimeMs", "errorMessage", "clientHost", "topicId"})

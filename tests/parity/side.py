@@ -23,7 +23,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
 from parity.two_brokers import TwoBrokers
 from parity.world import ZERO_UUID, comparable
-from support.wire import Answer, Line
+from support.kafka.wire import Answer, Line
 
 BASE_TIME_MS = 1_700_000_000_000
 DEADLINE_S = 60.0

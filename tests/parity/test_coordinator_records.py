@@ -26,7 +26,7 @@ from parity.test_group_scripts import STATES as GROUP_STATES
 from parity.test_transaction_scripts import STATES as TRANSACTION_STATES
 from parity.test_transaction_scripts import Player
 from parity.two_brokers import TwoBrokers
-from support.java import java_source, run_class
+from support.kafka.java import java_source, run_class
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -12,7 +12,7 @@ from odradek.broker.dispatch.served import ANNOUNCED, served_versions
 from parity.questions import Questions
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable
-from support.messages import to_json
+from support.data.messages import to_json
 
 pytestmark = pytest.mark.java
 

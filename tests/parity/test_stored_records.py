@@ -30,9 +30,9 @@ from odradek.protocol.messages.groups import DescribeGroupsRequest, ListGroupsRe
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder
 from parity.side import DEADLINE_S, Side, produce_request
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -22,7 +22,7 @@ from odradek.protocol.messages.topics import CreatePartitionsRequest, DeleteTopi
 from parity.consumer_members import Members, subscription
 from parity.side import DEADLINE_S, Side
 from parity.two_brokers import TwoBrokers
-from support.group_harness import image_with_topics
+from support.groups.harness import image_with_topics
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

@@ -21,9 +21,9 @@ from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from parity.side import DEADLINE_S, Side, batch, same
 from parity.two_brokers import TwoBrokers
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 
 pytestmark = pytest.mark.java
 

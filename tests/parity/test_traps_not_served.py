@@ -23,9 +23,9 @@ from odradek.protocol.messages.structure import Message
 from parity.side import Side, same
 from parity.two_brokers import TwoBrokers
 from parity.world import comparable
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 
 ANY = 1
 GOOD = CreateAclsRequest.AclCreation(2, "orders", 3, "User:me", "*", 3, 3)

@@ -17,7 +17,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from parity.questions import GROUPS
 from parity.world import Names
-from support.wire import Line, Wire
+from support.kafka.wire import Line, Wire
 
 SAME_KEYS = {
     "group.initial.rebalance.delay.ms": "0",

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from support.compaction_rounds import CleanerOracle
-from support.spark_cluster import FAST_START
+from support.pipeline.compaction_rounds import CleanerOracle
+from support.pipeline.spark_cluster import FAST_START
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ import pytest
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.compression import CompressionType
-from support.audited_directory import NOW_MS, AuditedDirectory
-from support.bombs import BOMBS, batch_of, large_values, one_record, record, tiny_records
-from support.peak_memory import JOBS, growth
+from support.data.bombs import BOMBS, batch_of, large_values, one_record, record, tiny_records
+from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
+from support.pipeline.peak_memory import JOBS, growth
 
 MOST_GROWTH = 150_000_000
 LEFT_OUT = [("dump-log", one_record.__name__)]

@@ -15,15 +15,15 @@ from odradek.pipeline.compact.command import compact
 from odradek.pipeline.engine.engines import available_cores
 from odradek.pipeline.importing import job
 from odradek.pipeline.importing.command import import_topics
-from support.imported_rows import row, write_parquet
-from support.log_directories import compactable_directory, segment_bytes
-from support.log_histories import HistoryWriter
+from support.data.log_directories import compactable_directory, segment_bytes
+from support.data.log_histories import HistoryWriter
+from support.pipeline.imported_rows import row, write_parquet
 
 PROGRAM = """
 import sys
 from importlib import import_module
 from odradek.pipeline.engine import engines
-from support.engine_tasks import hold
+from support.pipeline.engine_tasks import hold
 if __name__ == "__main__":
     engines.SMALL_BYTES = 0
     job, function, command, *words = sys.argv[1:]

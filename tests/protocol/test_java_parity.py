@@ -7,8 +7,8 @@ import pytest
 
 from odradek.protocol.codec import Message, encode
 from odradek.protocol.table import message
-from support.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, java_source, run_class
-from support.messages import every_version, random_message, seed_of, to_json
+from support.data.messages import every_version, random_message, seed_of, to_json
+from support.kafka.java import KAFKA_VERSION, OLD_KAFKA_VERSION, java_or_skip, java_source, run_class
 
 INSTANCES = 24
 INSTANCES_LONG = 400

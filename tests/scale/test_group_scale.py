@@ -17,11 +17,11 @@ from odradek.protocol.codec.header import encode_request
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import HeartbeatRequest, OffsetFetchRequest
 from odradek.protocol.messages.metadata import MetadataRequest
-from support.asking import Asking
-from support.group_load import HEARTBEAT, HEARTBEAT_INTERVAL_S, Line, RawConsumer, RawMember
-from support.many_offsets import TOPIC, group_name, offset_of, write_offsets
-from support.our_broker import OurBroker, resident_bytes
-from support.processor_time import cpu_seconds
+from support.brokers.asking import Asking
+from support.brokers.many_offsets import TOPIC, group_name, offset_of, write_offsets
+from support.brokers.our_broker import OurBroker, resident_bytes
+from support.brokers.processor_time import cpu_seconds
+from support.groups.load import HEARTBEAT, HEARTBEAT_INTERVAL_S, Line, RawConsumer, RawMember
 
 pytestmark = pytest.mark.long
 

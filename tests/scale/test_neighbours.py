@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from support.heavy_background import BACKGROUND, SCRAPE
-from support.heavy_background import CONFIGS as BACKGROUND_CONFIGS
-from support.heavy_requests import ROWS, Scale
-from support.neighbour import Neighbour, Seen
-from support.our_broker import OurBroker
+from support.brokers.heavy_background import BACKGROUND, SCRAPE
+from support.brokers.heavy_background import CONFIGS as BACKGROUND_CONFIGS
+from support.brokers.heavy_requests import ROWS, Scale
+from support.brokers.neighbour import Neighbour, Seen
+from support.brokers.our_broker import OurBroker
 
 MB = 10**6
 LOOP_MS = 50.0

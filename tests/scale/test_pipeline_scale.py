@@ -18,9 +18,9 @@ import pytest
 
 import pyspark_odradek
 from odradek.pipeline.engine.engines import available_cores
-from support.large_directory import write_large_directory
-from support.spark_cluster import SparkCluster
-from support.spark_processes import SparkProcesses
+from support.brokers.large_directory import write_large_directory
+from support.pipeline.spark_cluster import SparkCluster
+from support.pipeline.spark_processes import SparkProcesses
 
 pytestmark = [pytest.mark.long, pytest.mark.java]
 
@@ -30,7 +30,7 @@ GIB = 1 << 30
 EXECUTOR_MEMORY = "512m"  # little more than the least that Spark takes
 EXECUTOR_OPTIONS = {"spark.executor.extraJavaOptions": "-XX:+UseSerialGC"}
 LEAST_SPEED_UP = 1.7
-COUNT_RECORDS = Path(__file__).parents[1] / "support" / "count_records.py"
+COUNT_RECORDS = Path(__file__).parents[1] / "support" / "pipeline" / "count_records.py"
 TREE = Path(pyspark_odradek.__file__).parent
 """On the path, so that Spark finds the data source: it lists modules, and an editable install is not listed."""
 

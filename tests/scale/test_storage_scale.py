@@ -26,9 +26,9 @@ from odradek.protocol.messages.structure import ZERO_UUID, Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
-from support.asking import Asking
-from support.our_broker import OurBroker, resident_bytes
-from support.processor_time import cpu_seconds
+from support.brokers.asking import Asking
+from support.brokers.our_broker import OurBroker, resident_bytes
+from support.brokers.processor_time import cpu_seconds
 
 pytestmark = pytest.mark.long
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.wheel import ROOT, build_wheel, run
+from support.pipeline.wheel import ROOT, build_wheel, run
 
 QUICKSTART_ADDRESS = "127.0.0.1:9092"
 START_TIMEOUT_S = 180.0

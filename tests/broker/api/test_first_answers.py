@@ -4,7 +4,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.topics import DeleteTopicsRequest
 from odradek.testing import InProcessBroker
-from support.asking import Asking
+from support.brokers.asking import Asking
 
 
 def asked_for(*names: str) -> list[MetadataRequest.MetadataRequestTopic]:

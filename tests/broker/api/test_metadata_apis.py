@@ -35,8 +35,8 @@ from odradek.protocol.messages.topics import (
     ListPartitionReassignmentsRequest,
 )
 from odradek.protocol.steps import run_to_end
-from support.metadata_images import ENDPOINT, Topic, apply
-from support.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_images import ENDPOINT, Topic, apply
+from support.brokers.metadata_service import NOW_MS, open_service
 
 Name = MetadataRequest.MetadataRequestTopic
 

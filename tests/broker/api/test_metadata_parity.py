@@ -33,9 +33,9 @@ from odradek.protocol.messages.topics import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
-from support.wire import Wire
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
+from support.kafka.wire import Wire
 
 pytestmark = pytest.mark.java
 

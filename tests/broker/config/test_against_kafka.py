@@ -19,8 +19,8 @@ from odradek.broker.config.topic_config import validate_topic_configs
 from odradek.broker.config.validators import violation
 from odradek.broker.config.values import format_value, parse_value
 from odradek.protocol.errors import KafkaError
-from support.config_oracle import ask
-from support.java import java_arguments, java_or_skip
+from support.kafka.config_oracle import ask
+from support.kafka.java import java_arguments, java_or_skip
 
 pytestmark = pytest.mark.java
 

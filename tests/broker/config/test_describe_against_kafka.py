@@ -19,8 +19,8 @@ from odradek.broker.config.own_keys import OWN_KEYS
 from odradek.broker.config.security import is_security
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.stored import READ_AT_START
-from support.config_oracle import ask
-from support.real_kafka import RealKafka
+from support.kafka.config_oracle import ask
+from support.kafka.real_kafka import RealKafka
 
 pytestmark = pytest.mark.java
 

@@ -16,7 +16,7 @@ from odradek.protocol.messages.groups import (
     OffsetFetchRequest,
 )
 from odradek.protocol.messages.structure import ZERO_UUID
-from support.group_harness import Harness
+from support.groups.harness import Harness
 
 TOPIC_ID = bytes(15) + b"\1"
 PARTITIONS = 2_000

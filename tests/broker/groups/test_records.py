@@ -22,8 +22,8 @@ from odradek.protocol.messages.group_records import (
     ShareGroupMetadataKey,
     ShareGroupMetadataValue,
 )
-from support.group_scripts import ScriptPlayer
-from support.java import java_or_skip, run_class
+from support.groups.scripts import ScriptPlayer
+from support.kafka.java import java_or_skip, run_class
 
 
 def test_round_trip_with_type_and_version_in_front() -> None:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from support.group_simulator import GroupSimulator
+from support.groups.simulator import GroupSimulator
 
 SEED_VARIABLE = "ODRADEK_GROUP_SEED"
 STEPS_VARIABLE = "ODRADEK_GROUP_STEPS"

@@ -10,7 +10,7 @@ from odradek.broker.groups.rebalance_watch import SLOW_AFTER_MS, RebalanceWatch
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages import groups as messages
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
-from support.group_harness import Harness
+from support.groups.harness import Harness
 
 REBALANCE_TIMEOUT_MS = 300_000
 SESSION_TIMEOUT_MS = 45_000

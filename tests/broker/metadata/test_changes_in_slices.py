@@ -17,8 +17,8 @@ from odradek.broker.timers.slices import Slices
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from odradek.protocol.steps import Steps, run_to_end
-from support.metadata_images import Topic
-from support.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_images import Topic
+from support.brokers.metadata_service import NOW_MS, open_service
 
 PARTITIONS = 5_000
 

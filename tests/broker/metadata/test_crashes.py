@@ -25,8 +25,8 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
-from support.metadata_images import ENDPOINT, Topic, numbered_uuids
-from support.simulated_disk import SimulatedDisk
+from support.brokers.metadata_images import ENDPOINT, Topic, numbered_uuids
+from support.disks.simulated_disk import SimulatedDisk
 
 NOW_MS = 1_795_000_000_000
 HISTORIES = 5

@@ -27,7 +27,8 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.log.read_result import FileRegion
-from support.kafka_directory import (
+from support.brokers.metadata_service import open_service
+from support.kafka.directory import (
     DIRECTORY_ID,
     EMPTY_LOG,
     FIRST_CHECKPOINT,
@@ -42,7 +43,6 @@ from support.kafka_directory import (
     partition,
     registration,
 )
-from support.metadata_service import open_service
 
 Change = Callable[[KafkaDirectory], object]
 

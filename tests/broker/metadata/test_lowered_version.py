@@ -13,8 +13,8 @@ from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, TopicRecord
 from odradek.protocol.messages.metadata_records import PartitionRecord as Partition
-from support.metadata_images import NODE_ID
-from support.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_images import NODE_ID
+from support.brokers.metadata_service import NOW_MS, open_service
 
 DIRECTORY = b"directory id 123"
 

@@ -20,7 +20,7 @@ from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import StorageError
-from support.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
 TINY = "internal.metadata.log.segment.bytes=2000"

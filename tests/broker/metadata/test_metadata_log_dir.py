@@ -14,9 +14,9 @@ from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import DirectoryLockedError
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import read_meta_properties
-from support.java import java_or_skip
-from support.metadata_images import Topic
-from support.real_kafka import RealKafka
+from support.brokers.metadata_images import Topic
+from support.kafka.java import java_or_skip
+from support.kafka.real_kafka import RealKafka
 
 METADATA = "__cluster_metadata-0"
 

@@ -13,11 +13,11 @@ from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLeve
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
-from support.door_metadata import metadata_records
-from support.metadata_images import Topic, numbered_uuids
-from support.metadata_service import open_service
-from support.our_broker import OurBroker
-from support.real_kafka import CLUSTER_ID, RealKafka
+from support.brokers.metadata_images import Topic, numbered_uuids
+from support.brokers.metadata_service import open_service
+from support.brokers.our_broker import OurBroker
+from support.door.metadata import metadata_records
+from support.kafka.real_kafka import CLUSTER_ID, RealKafka
 
 pytestmark = pytest.mark.java
 

@@ -11,7 +11,7 @@ from odradek.broker.metadata.image import (
 )
 from odradek.broker.metadata.replay import MetadataCorruption, replay
 from odradek.protocol.messages import metadata_records as records
-from support.metadata_images import apply, controller, started
+from support.brokers.metadata_images import apply, controller, started
 
 TOPIC_ID = b"t" * 16
 OTHER_ID = b"u" * 16

@@ -37,8 +37,8 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.control import ControlRecordType, encode_control_batch
 from odradek.protocol.records.record import Record
 from odradek.protocol.steps import run_to_end
-from support.metadata_images import ENDPOINT, Topic, apply, controller
-from support.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_images import ENDPOINT, Topic, apply, controller
+from support.brokers.metadata_service import NOW_MS, open_service
 
 METADATA = "__cluster_metadata-0"
 

@@ -16,7 +16,7 @@ from odradek.protocol.messages.metadata_records import (
     NoOpRecord,
 )
 from odradek.protocol.records.batch import iterate_headers
-from support.random_metadata import MetadataHistory
+from support.data.random_metadata import MetadataHistory
 
 NOW_MS = 1_795_000_000_000
 SEEDS = 40

@@ -9,8 +9,8 @@ from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.records import decode_record, encode_record
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.snapshot import encode_snapshot
-from support.java import java_or_skip, java_source, run_class
-from support.random_metadata import MetadataHistory
+from support.data.random_metadata import MetadataHistory
+from support.kafka.java import java_or_skip, java_source, run_class
 
 pytestmark = [pytest.mark.java, pytest.mark.ci]
 

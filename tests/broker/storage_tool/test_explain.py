@@ -20,7 +20,7 @@ from odradek.broker.storage_tool.explanation import (
     moment,
 )
 from odradek.storage.log.log_config import MAX_INT64, LogConfig
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
 
 NOW = 1_700_000_000_000
 MIB = 1 << 20

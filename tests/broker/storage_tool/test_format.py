@@ -16,8 +16,8 @@ from odradek.broker.storage_tool.release_versions import LEVELS, default_feature
 from odradek.broker.storage_tool.scram import scram_record
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import parse_uuid, read_meta_properties
-from support.our_broker import OurBroker
-from support.real_kafka import RealKafka
+from support.brokers.our_broker import OurBroker
+from support.kafka.real_kafka import RealKafka
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 ALICE = "SCRAM-SHA-256=[name=alice,password=alice-secret]"

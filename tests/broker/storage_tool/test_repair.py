@@ -12,8 +12,8 @@ from odradek.broker.storage_tool.repair import repair
 from odradek.storage.check.command import check
 from odradek.storage.files.files import Files
 from odradek.storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
-from support.log_directories import history_directory
-from support.our_broker import OurBroker
+from support.brokers.our_broker import OurBroker
+from support.data.log_directories import history_directory
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
-"""Exactly once, whatever happens: the seeded world of ``support.transaction_simulator``."""
+"""Exactly once, whatever happens: the seeded world of ``support.transactions.simulator``."""
 
 import os
 
 import pytest
 
-from support.transaction_simulator import World
+from support.transactions.simulator import World
 
 
 def run(seed: int, steps: int) -> World:

@@ -12,7 +12,7 @@ from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.records.record import iterate_records
 from odradek.protocol.transaction_states import TransactionState
-from support.transaction_harness import TransactionHarness
+from support.transactions.harness import TransactionHarness
 
 TIMEOUT_MS = 60_000
 Result = tuple[ErrorCode, int, int]

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.java import java_or_skip
-from support.record_batches import JavaRecordBatches
+from support.data.record_batches import JavaRecordBatches
+from support.kafka.java import java_or_skip
 
 
 @pytest.fixture(scope="session")

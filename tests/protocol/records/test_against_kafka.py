@@ -33,9 +33,9 @@ from odradek.protocol.steps import run_to_end
 from odradek.storage.log.append_plan import AppendOrigin, check_batch, plan_append
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.record_inspection import inspect_batch
-from support.random_records import random_compression, random_records
-from support.record_batches import JavaRecordBatches
-from support.refused_records import refused_records
+from support.data.random_records import random_compression, random_records
+from support.data.record_batches import JavaRecordBatches
+from support.data.refused_records import refused_records
 
 pytestmark = pytest.mark.java
 

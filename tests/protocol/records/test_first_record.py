@@ -11,7 +11,7 @@ from odradek.protocol.records.errors import InvalidRecordError
 from odradek.protocol.records.first_record import check_beginning, check_count
 from odradek.protocol.records.record import Record
 from odradek.protocol.records.validation import validate_client_batch
-from support.random_records import random_records
+from support.data.random_records import random_records
 
 
 def of_section(section: bytes, count: int, kind: CompressionType) -> bytes:

@@ -12,7 +12,7 @@ from odradek.protocol.records.control import control_record_type, end_transactio
 from odradek.protocol.records.errors import CorruptRecordError, InvalidRecordError, RecordTooLargeError
 from odradek.protocol.records.record import decode_records
 from odradek.protocol.records.validation import read_produced_header, validate_batch, validate_client_batch
-from support.random_records import random_compression, random_records
+from support.data.random_records import random_compression, random_records
 
 ROUNDS = 120
 

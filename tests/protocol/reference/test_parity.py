@@ -15,7 +15,7 @@ from odradek.protocol.codec import Message
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.structure import Structure
 from odradek.protocol.reference import wire
-from support.messages import every_version, random_message, seed_of, version_id
+from support.data.messages import every_version, random_message, seed_of, version_id
 
 SEED = 20261121
 INSTANCES, INSTANCES_LONG = 24, 2000

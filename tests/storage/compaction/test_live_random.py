@@ -20,7 +20,7 @@ from odradek.storage.compaction.pace import CleaningStoppedError, full_speed
 from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.log.log import FileRegion, Log
 from odradek.storage.log.log_config import LogConfig
-from support.unsynced_files import UnsyncedFiles
+from support.disks.unsynced_files import UnsyncedFiles
 
 HOUR_MS = 3_600_000
 

@@ -19,8 +19,8 @@ from odradek.storage.files.descriptors import DescriptorCache
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import FileRegion, Log
 from odradek.storage.log.log_config import LogConfig
-from support.faulty_files import FaultyFiles
-from support.unsynced_files import UnsyncedFiles
+from support.disks.faulty_files import FaultyFiles
+from support.disks.unsynced_files import UnsyncedFiles
 
 NOW_MS = 1_780_000_000_000
 DELETE_DELAY_MS = 1000

@@ -18,7 +18,7 @@ from odradek.storage.segment.offset_index import OffsetIndex
 from odradek.storage.segment.segment import MAX_RELATIVE_OFFSET
 from odradek.storage.segment.time_index import TimeIndex
 from odradek.storage.segment.transaction_index import AbortedTransaction, TransactionIndex
-from support.unsynced_files import UnsyncedFiles
+from support.disks.unsynced_files import UnsyncedFiles
 
 NEVER = 1 << 60
 INTERVAL = 100

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.dump_log import Dump, dump_in_process
+from support.data.dump_log import Dump, dump_in_process
 
 
 @pytest.fixture

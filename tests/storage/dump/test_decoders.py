@@ -15,7 +15,7 @@ from odradek.protocol.records.record import Record
 from odradek.storage.dump import decoders
 from odradek.storage.dump.decoders import Decoded, Tombstone, Typed
 from odradek.storage.dump.embedded import data_document
-from support.messages import random_message, seed_of
+from support.data.messages import random_message, seed_of
 
 COORDINATORS = {
     "group_records": decoders.group_record,

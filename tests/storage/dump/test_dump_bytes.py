@@ -19,8 +19,8 @@ from odradek.protocol.records.record import Record
 from odradek.storage.dump.command import command
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from support.dump_log import Dump, kafka_dump
-from support.java import java_or_skip
+from support.data.dump_log import Dump, kafka_dump
+from support.kafka.java import java_or_skip
 
 NUMBERS = [b"\0\0\0\7", b"\xff\xff\xff\xff", b"\0\0\0\0\0\0\0\7", b"\xff" * 8]
 

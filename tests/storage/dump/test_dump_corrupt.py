@@ -14,7 +14,7 @@ from odradek.storage.dump.events import Finding
 from odradek.storage.dump.log_dump import LogOptions, dump_log
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
-from support.dump_log import Dump
+from support.data.dump_log import Dump
 
 NOW = 1_700_000_000_000
 NAME = f"{0:020d}"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from support.dump_log import Dump, comma_separated, kafka_dump
-from support.java import java_or_skip
-from support.kafka_workload import SMALL, consume, produce
-from support.real_kafka import RealKafka
+from support.data.dump_log import Dump, comma_separated, kafka_dump
+from support.kafka.java import java_or_skip
+from support.kafka.real_kafka import RealKafka
+from support.kafka.workload import SMALL, consume, produce
 
 pytestmark = pytest.mark.java
 

@@ -10,10 +10,10 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
-from support.dump_log import Dump, comma_separated, kafka_dump
-from support.java import java_or_skip
-from support.log_histories import HistoryWriter
-from support.log_model import records_of
+from support.data.dump_log import Dump, comma_separated, kafka_dump
+from support.data.log_histories import HistoryWriter
+from support.data.log_model import records_of
+from support.kafka.java import java_or_skip
 
 SEED = 20261121
 KINDS = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")

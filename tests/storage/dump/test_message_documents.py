@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from odradek.protocol.message_documents import document, java_double, kafka_json
 from odradek.protocol.messages.group_records import ConsumerProtocolSubscription, OffsetCommitValue
 from odradek.protocol.messages.metadata_records import BrokerRegistrationChangeRecord, TopicRecord
-from support.messages import every_version, random_message, seed_of, to_json
+from support.data.messages import every_version, random_message, seed_of, to_json
 
 
 def test_a_tagged_field_is_shown_only_when_it_is_not_the_default() -> None:

@@ -1,0 +1,394 @@
+"""Every broker key that a request may set takes effect, now and after a restart, or is refused, or is named as idle.
+
+One table for all keys that Kafka calls dynamic: what has its effect is looked at where the broker uses it, not where
+it is kept.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.config.definition import dynamic_only_keys, server_keys, topic_keys
+from odradek.broker.config.describe import describe_broker
+from odradek.broker.config.effective import DYNAMIC_EFFECTIVE, EFFECTIVE
+from odradek.broker.config.security import is_security
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.config.stored import READ_AT_START
+from odradek.broker.controller.configs import alter_configs, incremental_alter_configs
+from odradek.broker.controller.elections import allows_unclean
+from odradek.broker.controller.topics import create_topics
+from odradek.broker.metadata.image import ResourceType
+from odradek.broker.server.broker_server import Daemon
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
+from odradek.protocol.messages.topics import CreateTopicsRequest
+from odradek.protocol.steps import run_to_end
+from support.brokers.metadata_images import Topic
+
+Resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+Change = IncrementalAlterConfigsRequest.AlterableConfig
+NOW_MS = 1_795_000_000_000
+SET = 0
+
+
+def of_log(field: str) -> Callable[[Daemon], object]:
+    """What the log of a topic that sets nothing itself goes by."""
+    return lambda daemon: getattr(daemon.broker.partitions.get("t", 0).log.config, field)
+
+
+def of_cleaner(field: str) -> Callable[[Daemon], object]:
+    """What the next round of the cleaner goes by."""
+
+    def limit(daemon: Daemon) -> object:
+        assert daemon._background is not None
+        assert daemon._background.cleaner is not None
+        return getattr(daemon._background.cleaner._limits(), field)
+
+    return limit
+
+
+def of_config(key: str) -> Callable[[Daemon], object]:
+    """For what is read from the configuration in use each time."""
+    return lambda daemon: daemon.broker.config[key]
+
+
+def of_connections(field: str) -> Callable[[Daemon], object]:
+    return lambda daemon: getattr(daemon.broker.connections, field)
+
+
+def cordoned(daemon: Daemon) -> object:
+    assert daemon._log_dirs is not None
+    return {path.name for path in daemon._log_dirs.cordoned}
+
+
+def unclean(daemon: Daemon) -> object:
+    metadata = daemon.broker.metadata
+    return allows_unclean(metadata.image, "t", metadata.controller)
+
+
+def assignment_interval(daemon: Daemon) -> object:
+    return daemon.broker.group_coordinator.config.group_consumer_assignment_interval_ms
+
+
+EFFECTS: dict[str, tuple[str, Callable[[Daemon], object], object]] = {
+    "compression.gzip.level": ("5", of_log("compression_gzip_level"), 5),
+    "compression.lz4.level": ("5", of_log("compression_lz4_level"), 5),
+    "compression.type": ("zstd", of_log("compression_type"), "zstd"),
+    "compression.zstd.level": ("5", of_log("compression_zstd_level"), 5),
+    "cordoned.log.dirs": ("*", cordoned, {"logs"}),
+    "group.consumer.assignment.interval.ms": ("77", assignment_interval, 77),
+    "log.cleaner.backoff.ms": ("7777", of_config("log.cleaner.backoff.ms"), 7777),
+    "log.cleaner.dedupe.buffer.size": ("48000000", of_cleaner("max_map_entries"), 48_000_000 // 2 // 24 // 2),
+    "log.cleaner.delete.retention.ms": ("77", of_log("delete_retention_ms"), 77),
+    "log.cleaner.io.buffer.load.factor": ("0.5", of_config("log.cleaner.io.buffer.load.factor"), 0.5),
+    "log.cleaner.io.buffer.size": ("400000", of_cleaner("buffer_bytes"), 100_000),
+    "log.cleaner.io.max.bytes.per.second": ("7000000", of_cleaner("bytes_per_second"), 3_500_000.0),
+    "log.cleaner.max.compaction.lag.ms": ("777777", of_log("max_compaction_lag_ms"), 777_777),
+    "log.cleaner.min.cleanable.ratio": ("0.25", of_log("min_cleanable_dirty_ratio"), 0.25),
+    "log.cleaner.min.compaction.lag.ms": ("77", of_log("min_compaction_lag_ms"), 77),
+    "log.cleaner.threads": ("2", of_config("log.cleaner.threads"), 2),
+    "log.cleanup.policy": ("compact,delete", of_log("cleanup_policy"), frozenset({"compact", "delete"})),
+    "log.flush.interval.messages": ("7777", of_log("flush_messages"), 7777),
+    "log.flush.interval.ms": ("7777", of_log("flush_ms"), 7777),
+    "log.index.interval.bytes": ("777", of_log("index_interval_bytes"), 777),
+    "log.index.size.max.bytes": ("77777", of_log("segment_index_bytes"), 77_777),
+    "log.message.timestamp.after.max.ms": ("777", of_log("message_timestamp_after_max_ms"), 777),
+    "log.message.timestamp.before.max.ms": ("777", of_log("message_timestamp_before_max_ms"), 777),
+    "log.message.timestamp.type": ("LogAppendTime", of_log("message_timestamp_type"), "LogAppendTime"),
+    "log.preallocate": ("true", of_log("preallocate"), True),
+    "log.retention.bytes": ("7777777", of_log("retention_bytes"), 7_777_777),
+    "log.retention.ms": ("7777777", of_log("retention_ms"), 7_777_777),
+    "log.roll.jitter.ms": ("777", of_log("segment_jitter_ms"), 777),
+    "log.roll.ms": ("7777777", of_log("segment_ms"), 7_777_777),
+    "log.segment.bytes": ("7777777", of_log("segment_bytes"), 7_777_777),
+    "log.segment.delete.delay.ms": ("777", of_log("file_delete_delay_ms"), 777),
+    "max.connections": ("777", of_connections("_max_connections"), 777),
+    "max.connections.per.ip": ("77", of_connections("_max_per_ip"), 77),
+    "max.connections.per.ip.overrides": ("10.0.0.9:7", of_connections("_max_per_ip_overrides"), {"10.0.0.9": 7}),
+    "message.max.bytes": ("777777", of_log("max_message_bytes"), 777_777),
+    # Kafka waits for as many replicas as there are at most: one. Another value would fail no Produce here either.
+    "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
+    "num.recovery.threads.per.data.dir": ("4", of_config("num.recovery.threads.per.data.dir"), 4),
+    "producer.id.expiration.ms": ("7777777", of_log("producer_id_expiration_ms"), 7_777_777),
+    "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", lambda daemon: daemon._move_throttle(), 77_777),
+    "transaction.partition.verification.enable": (
+        "false",
+        of_config("transaction.partition.verification.enable"),
+        False,
+    ),
+    "unclean.leader.election.enable": ("true", unclean, True),
+}
+"""Key -> a value, where the broker uses it, and what it is there."""
+
+DYNAMIC = {key for key, definition in server_keys().items() if definition.update_mode != "read-only"}
+DYNAMIC |= set(dynamic_only_keys())
+REFUSED = {key for key in DYNAMIC if key in READ_AT_START or is_security(key)}
+IDLE = DYNAMIC - REFUSED - EFFECTS.keys()
+"""What tunes parts that this broker does not have: threads, tiered storage, share groups, replication."""
+
+
+def run(tmp_path: Path, *works: Callable[[Daemon], Awaitable[None]], kill: bool = False) -> None:
+    """Starts a broker for each work, one after the other, on the same directory."""
+
+    async def body(work: Callable[[Daemon], Awaitable[None]]) -> None:
+        keys = ["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path / 'logs'}", "offsets.topic.num.partitions=1"]
+        daemon = Daemon(ServerConfig.load(None, keys, {}))
+        await daemon.start()
+        try:
+            await work(daemon)
+        finally:
+            await (daemon.crash() if kill else daemon.stop())
+
+    for work in works:
+        asyncio.run(body(work))
+
+
+def alter(
+    daemon: Daemon, configs: dict[str, str], name: str = "1", kind: ResourceType = ResourceType.BROKER
+) -> tuple[ErrorCode, str | None]:
+    """What IncrementalAlterConfigs answers."""
+    metadata = daemon.broker.metadata
+    changes = [Change(key, SET, text) for key, text in configs.items()]
+    request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
+    decision = run_to_end(incremental_alter_configs(metadata.image, request, metadata.controller))
+    (answer,) = run_to_end(metadata.carry_out(decision, NOW_MS)).responses
+    return ErrorCode(answer.error_code), answer.error_message
+
+
+def replace(daemon: Daemon, configs: dict[str, str]) -> tuple[ErrorCode, str | None]:
+    """What AlterConfigs answers, the older API."""
+    metadata = daemon.broker.metadata
+    resource = AlterConfigsRequest.AlterConfigsResource
+    changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]
+    request = AlterConfigsRequest([resource(ResourceType.BROKER, "1", changes)])
+    decision = run_to_end(alter_configs(metadata.image, request, metadata.controller))
+    (answer,) = run_to_end(metadata.carry_out(decision, NOW_MS)).responses
+    return ErrorCode(answer.error_code), answer.error_message
+
+
+async def create(daemon: Daemon) -> None:
+    metadata = daemon.broker.metadata
+    request = CreateTopicsRequest([Topic("t", 1, 1)])
+    run_to_end(metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1))
+
+
+async def cleaner_looks(daemon: Daemon) -> None:
+    """Waits until the cleaner has begun to look for work."""
+    assert daemon._background is not None
+    while daemon._background.cleaner is None:  # noqa: ASYNC110 (a timer of the broker starts it)
+        await asyncio.sleep(0.01)
+
+
+def seen(daemon: Daemon) -> dict[str, object]:
+    return {key: probe(daemon) for key, (_, probe, _) in EFFECTS.items()}
+
+
+def test_what_is_called_dynamic_is_in_the_table() -> None:
+    assert (EFFECTIVE.keys() & DYNAMIC) | DYNAMIC_EFFECTIVE.keys() == EFFECTS.keys() | READ_AT_START
+    assert REFUSED.isdisjoint(EFFECTS)
+
+
+@pytest.mark.parametrize("broker", ["1", ""], ids=["this broker", "all brokers"])
+def test_every_key_with_effect_has_it_at_once_and_after_a_restart(tmp_path: Path, broker: str) -> None:
+    texts = {key: text for key, (text, _, _) in EFFECTS.items()}
+    if broker:
+        texts.pop("min.insync.replicas")  # Kafka allows it for all brokers only, while replicas may be eligible
+    else:
+        texts.pop("cordoned.log.dirs")  # a broker's own
+    expected = {key: EFFECTS[key][2] for key in texts}
+
+    async def change(daemon: Daemon) -> None:
+        await create(daemon)
+        await cleaner_looks(daemon)
+        before = seen(daemon)
+        assert not [key for key in texts if before[key] == expected[key]], "the table must name other values"
+        assert alter(daemon, texts, broker) == (ErrorCode.NONE, None)
+        await asyncio.sleep(0)  # cordoned directories are written to the metadata in the next turn
+        now = seen(daemon)
+        assert {key: now[key] for key in texts} == expected
+
+    async def look(daemon: Daemon) -> None:
+        await cleaner_looks(daemon)
+        now = seen(daemon)
+        assert {key: now[key] for key in texts} == expected
+
+    run(tmp_path, change, look)
+
+
+TOPIC_EFFECTS = {
+    "cleanup.policy": ("compact,delete", "cleanup_policy", frozenset({"compact", "delete"})),
+    "compression.gzip.level": ("5", "compression_gzip_level", 5),
+    "compression.lz4.level": ("5", "compression_lz4_level", 5),
+    "compression.type": ("zstd", "compression_type", "zstd"),
+    "compression.zstd.level": ("5", "compression_zstd_level", 5),
+    "delete.retention.ms": ("77", "delete_retention_ms", 77),
+    "file.delete.delay.ms": ("777", "file_delete_delay_ms", 777),
+    "flush.messages": ("7777", "flush_messages", 7777),
+    "flush.ms": ("7777", "flush_ms", 7777),
+    "index.interval.bytes": ("777", "index_interval_bytes", 777),
+    "max.compaction.lag.ms": ("777777", "max_compaction_lag_ms", 777_777),
+    "max.message.bytes": ("777777", "max_message_bytes", 777_777),
+    "message.timestamp.after.max.ms": ("777", "message_timestamp_after_max_ms", 777),
+    "message.timestamp.before.max.ms": ("777", "message_timestamp_before_max_ms", 777),
+    "message.timestamp.type": ("LogAppendTime", "message_timestamp_type", "LogAppendTime"),
+    "min.cleanable.dirty.ratio": ("0.25", "min_cleanable_dirty_ratio", 0.25),
+    "min.compaction.lag.ms": ("77", "min_compaction_lag_ms", 77),
+    "min.insync.replicas": ("2", "min_insync_replicas", 2),
+    "preallocate": ("true", "preallocate", True),
+    "retention.bytes": ("7777777", "retention_bytes", 7_777_777),
+    "retention.ms": ("7777777", "retention_ms", 7_777_777),
+    "segment.bytes": ("7777777", "segment_bytes", 7_777_777),
+    "segment.index.bytes": ("77777", "segment_index_bytes", 77_777),
+    "segment.jitter.ms": ("777", "segment_jitter_ms", 777),
+    "segment.ms": ("7777777", "segment_ms", 7_777_777),
+    "unclean.leader.election.enable": ("true", "unclean_leader_election_enable", True),
+}
+"""Key -> a value, the field that the topic's log goes by, and what it is there."""
+TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE = {
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+    "local.retention.bytes",
+    "local.retention.ms",
+    "remote.log.copy.disable",
+    "remote.log.delete.on.disable",
+    "remote.storage.enable",
+}
+"""A Kafka with one broker and without tiered storage takes these too, and does nothing; the last one it refuses."""
+
+
+def test_every_topic_key_has_its_effect_at_once_and_after_a_restart(tmp_path: Path) -> None:
+    visible = {key for key, definition in topic_keys().items() if not definition.internal}
+    assert visible == TOPIC_EFFECTS.keys() | TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE
+    expected = {key: value for key, (_, _, value) in TOPIC_EFFECTS.items()}
+
+    def fields(daemon: Daemon) -> dict[str, object]:
+        config = daemon.broker.partitions.get("t", 0).log.config
+        return {key: getattr(config, field) for key, (_, field, _) in TOPIC_EFFECTS.items()}
+
+    async def change(daemon: Daemon) -> None:
+        await create(daemon)
+        before = fields(daemon)
+        assert not [key for key in expected if before[key] == expected[key]], "the table must name other values"
+        texts = {key: text for key, (text, _, _) in TOPIC_EFFECTS.items()}
+        assert alter(daemon, texts, "t", ResourceType.TOPIC) == (ErrorCode.NONE, None)
+        assert fields(daemon) == expected
+
+    async def look(daemon: Daemon) -> None:
+        assert fields(daemon) == expected
+
+    run(tmp_path, change, look)
+
+
+def test_recovery_uses_the_threads_that_were_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+
+    async def change(daemon: Daemon) -> None:
+        await create(daemon)
+        assert daemon.broker.partitions.get("t", 0).log.config
+        assert alter(daemon, {"num.recovery.threads.per.data.dir": "4"}) == (ErrorCode.NONE, None)
+
+    run(tmp_path, change, kill=True)
+    from odradek.broker.log_dirs import recovery as recovery_progress
+
+    real = recovery_progress.RecoveryProgress.recover
+
+    def recover(self: Any, *arguments: Any) -> None:
+        used.append(arguments[-1])
+        real(self, *arguments)
+
+    monkeypatch.setattr(recovery_progress.RecoveryProgress, "recover", recover)
+
+    async def nothing(daemon: Daemon) -> None:
+        pass
+
+    run(tmp_path, nothing)
+    assert used == [4]
+
+
+def test_max_connections_is_kept_from_the_next_connection_on(tmp_path: Path) -> None:
+    async def work(daemon: Daemon) -> None:
+        address = ("127.0.0.1", daemon.listeners[0].port)
+        loop = asyncio.get_running_loop()
+
+        async def is_open(one: socket.socket) -> bool:
+            """Whether the broker answers ApiVersions there."""
+            await loop.sock_sendall(one, b"\0\0\0\x0a\0\x12\0\0\0\0\0\7\xff\xff")
+            try:
+                return await loop.sock_recv(one, 1) != b""
+            except ConnectionError:
+                return False
+
+        with socket.socket() as first, socket.socket() as second:
+            for one in (first, second):
+                one.setblocking(False)
+            await loop.sock_connect(first, address)
+            assert await is_open(first)
+            assert alter(daemon, {"max.connections": "1"}) == (ErrorCode.NONE, None)
+            await loop.sock_connect(second, address)
+            waiting = asyncio.create_task(is_open(second))
+            assert await is_open(first)
+            assert not waiting.done(), "it waits in the backlog, as in Kafka"
+            first.close()
+            assert await waiting
+
+    run(tmp_path, work)
+
+
+def test_what_cannot_be_taken_over_is_refused_by_name(tmp_path: Path) -> None:
+    async def work(daemon: Daemon) -> None:
+        before = dict(daemon.broker.metadata.image.configs)
+        for key in sorted(REFUSED):
+            definition = server_keys()[key]
+            text = {"INT": "7", "LONG": "7", "SHORT": "7", "DOUBLE": "0.7"}.get(definition.type, "changed")
+            if key == "listeners":
+                text = "PLAINTEXT://127.0.0.1:1"
+            text = {"ssl.client.auth": "required", "ssl.endpoint.identification.algorithm": "none"}.get(key, text)
+            for answer in (alter(daemon, {key: text}), replace(daemon, {key: text})):
+                assert answer[0] is ErrorCode.INVALID_REQUEST, key
+                assert key in (answer[1] or ""), answer
+            if key not in READ_AT_START:
+                code, said = alter(daemon, {f"listener.name.plaintext.{key}": text})
+                assert (code, key in (said or "")) == (ErrorCode.INVALID_REQUEST, True), (key, said)
+        code, said = alter(daemon, {"listener.name.x.scram-sha-256.sasl.jaas.config": "a"})
+        assert code is ErrorCode.INVALID_REQUEST
+        assert daemon.broker.metadata.image.configs == before
+        assert daemon.broker.config["listeners"] == ("PLAINTEXT://127.0.0.1:0",)
+
+    run(tmp_path, work)
+
+
+def test_read_only_keys_are_refused_in_kafkas_words(tmp_path: Path) -> None:
+    async def work(daemon: Daemon) -> None:
+        for key, definition in server_keys().items():
+            if definition.update_mode == "read-only":
+                expected = ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]"
+                assert alter(daemon, {key: definition.default or "1"}) == expected
+
+    run(tmp_path, work)
+
+
+def test_keys_without_effect_are_accepted_as_by_kafka_and_named_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    definitions = {**dynamic_only_keys(), **server_keys()}
+    texts = {key: definitions[key].default or "x" for key in IDLE}
+    texts.pop("config.providers", None)
+
+    async def change(daemon: Daemon) -> None:
+        assert alter(daemon, texts) == (ErrorCode.NONE, None)
+        (line,) = (record.getMessage() for record in caplog.records if "without effect here" in record.getMessage())
+        assert line.rpartition(": ")[2].split(", ") == sorted(texts)
+        caplog.clear()
+        shown = {entry.name: entry for entry in describe_broker(daemon.broker.config, {}, texts)}
+        assert all("no effect" in (shown[key].documentation or "") for key in texts)
+
+    async def look(daemon: Daemon) -> None:
+        assert any("without effect here" in record.getMessage() for record in caplog.records)
+
+    run(tmp_path, change, look)

@@ -1,0 +1,30 @@
+"""What is answered, and that the documentation lists the rest."""
+
+import re
+from collections.abc import Set
+from pathlib import Path
+
+from odradek.broker.dispatch.served import ANNOUNCED, DISABLED, SERVED
+from odradek.protocol.show.show import apis
+
+DOCS = Path(__file__).parents[3] / "docs" / "differences.md"
+
+
+def names(keys: Set[int]) -> set[str]:
+    return {request.name.removesuffix("Request") for request, _ in apis() if request.api_key in keys}
+
+
+def listed(heading: str) -> set[str]:
+    """The APIs in the first column of the table with a heading."""
+    table = DOCS.read_text().partition(f"| {heading} |")[2].partition("\n\n")[0]
+    return {name for row in table.splitlines()[2:] for name in re.findall(r"\w+", row.split("|")[1])}
+
+
+def test_the_documentation_lists_what_is_not_served() -> None:
+    of_a_broker = {r.api_key for r, _ in apis() if r.versions and "broker" in r.listeners and r.api_key is not None}
+    assert listed("APIs not announced") == names(of_a_broker - ANNOUNCED)
+
+
+def test_the_documentation_lists_what_is_refused() -> None:
+    acls = {key for key, module in SERVED.items() if module.endswith("_acls")}
+    assert listed("APIs refused") == names(DISABLED | acls)

@@ -1,0 +1,19 @@
+"""Scripts of events with what they lead to: read the scripts. ODRADEK_REWRITE_SCRIPTS=1 writes what happens now."""
+
+from pathlib import Path
+
+import pytest
+
+from support.groups.scripts import run_script
+
+SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_script(path: Path) -> None:
+    expected, result = run_script(path)
+    assert result.splitlines() == expected.splitlines()
+
+
+def test_there_are_scripts() -> None:
+    assert len(SCRIPTS) >= 10

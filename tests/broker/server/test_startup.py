@@ -1,0 +1,184 @@
+"""What a start costs and says, how it stops, and what a second broker on the same directory is told."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.server.installed_version import installed_version
+from odradek.broker.server.random_ids import random_uuid, random_uuid_text
+from support.brokers.our_broker import OurBroker
+
+NEVER_AT_START = (
+    # the pipeline's
+    "pyspark",
+    "numpy",
+    "pyarrow",
+    "pandas",
+    "numba",
+    # on first use
+    "construct",
+    "rich",
+    "click",
+    "prometheus_client",
+    "scramp",
+    "cramjam",
+    "re2",
+    # other rooms
+    "pytest",
+    "odradek.client",
+    "odradek.pipeline",
+    "odradek.testing",
+)
+"""What start-up time and memory keep out of a broker that has said that it is ready and was asked nothing."""
+
+SERVE_AND_TELL = """
+import gc, os, pathlib, signal, sys
+from odradek.broker.server import commands, serve_options
+
+told = pathlib.Path(sys.argv[1])
+write_ready_file = commands.write_ready_file
+
+def write_and_tell(path, daemon):
+    write_ready_file(path, daemon)
+    assert gc.isenabled() and gc.get_freeze_count(), "garbage is looked for again, but not among what has started"
+    told.write_text(" ".join(sorted(sys.modules)))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+commands.write_ready_file = write_and_tell
+sys.exit(serve_options.serve(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("starts", [1, 2], ids=["a new directory", "one that was served before"])
+def test_a_started_broker_has_imported_only_what_serving_needs(tmp_path: Path, starts: int) -> None:
+    told = tmp_path / "modules"
+    overrides = ["--override", "listeners=PLAINTEXT://127.0.0.1:0", "--override", f"log.dirs={tmp_path / 'logs'}"]
+    command = [sys.executable, "-c", SERVE_AND_TELL, str(told), *overrides, "--ready-file", str(tmp_path / "ready")]
+    for _ in range(starts):
+        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert run.returncode == 0, run.stderr
+    modules = told.read_text().split()
+    assert "odradek.broker.server.broker_server" in modules
+    assert "odradek.storage.log.log" in modules
+    too_much = [m for m in modules if any(m == never or m.startswith(never + ".") for never in NEVER_AT_START)]
+    assert not too_much
+
+
+def test_the_version_is_that_of_the_installation() -> None:
+    assert installed_version() == version("odradek")
+
+
+def test_random_ids_are_those_of_version_4() -> None:
+    for value in (uuid.UUID(bytes=random_uuid()), uuid.UUID(random_uuid_text())):
+        assert (value.version, value.variant) == (4, uuid.RFC_4122)
+    assert str(uuid.UUID(text := random_uuid_text())) == text
+    assert len({random_uuid_text() for _ in range(1000)}) == 1000
+
+
+def test_help_imports_no_broker() -> None:
+    code = "import sys, odradek.broker.server.serve_options as m; m.parser(); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert not loaded & {
+        "asyncio",
+        "uvloop",
+        "importlib.metadata",
+        "odradek.broker.server.broker_server",
+        "odradek.protocol.codec",
+    }
+
+
+def test_it_says_where_it_listens_where_the_data_is_and_how_to_stop_it(tmp_path: Path) -> None:
+    with OurBroker(tmp_path) as broker:
+        line = next(line for line in broker.log().splitlines() if "listens on" in line)
+        assert f"PLAINTEXT://127.0.0.1:{broker.port}" in line
+        assert f"data in {broker.log_dir.resolve()}" in line
+        assert "SIGTERM" in line
+        ready = json.loads((tmp_path / "ready.json").read_text())
+        assert ready["bootstrap.servers"] == broker.bootstrap_servers
+        assert ready["log.dirs"] == [str(broker.log_dir.resolve())]
+        assert ready["pid"] == broker.pid
+        assert len(ready["cluster.id"]) == 22
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    with OurBroker(tmp_path) as broker:
+        process = broker.process
+        # An idle client and one that is in the middle of a frame don't hold it up.
+        with (
+            socket.create_connection(("127.0.0.1", broker.port)),
+            socket.create_connection(("127.0.0.1", broker.port)) as half,
+        ):
+            half.sendall(b"\0\0\1\0half")
+            process.send_signal(number)
+            assert process.wait(60) == 0
+        assert (broker.log_dir / ".kafka_cleanshutdown").exists()
+        assert not (tmp_path / "ready.json").exists(), "what the ready file says is no longer true"
+        assert "stopped cleanly" in broker.log()
+        assert "Traceback" not in broker.log()
+
+
+def test_a_kill_leaves_the_directory_to_the_next_start(tmp_path: Path) -> None:
+    with OurBroker(tmp_path) as broker:
+        cluster = json.loads((tmp_path / "ready.json").read_text())["cluster.id"]
+        broker.kill()
+        assert not (broker.log_dir / ".kafka_cleanshutdown").exists()
+        broker.start()
+        assert json.loads((tmp_path / "ready.json").read_text())["cluster.id"] == cluster
+
+
+def serve_beside(log_dir: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
+    """A second ``odradek serve`` that is expected to end by itself."""
+    keys = ("listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={log_dir}", *overrides)
+    options = [part for key in keys for part in ("--override", key)]
+    command = [sys.executable, "-m", "odradek", "serve", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_second_broker_on_the_directory_is_refused(tmp_path: Path) -> None:
+    with OurBroker(tmp_path) as broker:
+        second = serve_beside(broker.log_dir)
+        assert second.returncode == 1
+        assert str(broker.log_dir) in second.stderr
+        assert "lock" in second.stderr
+        assert "Traceback" not in second.stderr
+        assert broker.stop() == 0, "the first one is not disturbed"
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+    with OurBroker(tmp_path) as broker:
+        listeners = f"listeners=PLAINTEXT://127.0.0.1:{broker.port}"
+        second = serve_beside(tmp_path / "other", listeners)
+        assert second.returncode == 1
+        assert str(broker.port) in second.stderr
+        assert "another process has this port" in second.stderr
+        assert "Traceback" not in second.stderr
+
+
+def test_a_directory_of_another_node_is_told(tmp_path: Path) -> None:
+    with OurBroker(tmp_path) as broker:
+        broker.stop()
+        other = serve_beside(broker.log_dir, "node.id=7")
+        assert other.returncode == 1
+        assert "node.id" in other.stderr
+        assert "Traceback" not in other.stderr
+
+
+@pytest.mark.parametrize(("text", "said"), [("version=1\nnode.id=one\n", "cluster.id"), ("", "version is missing")])
+def test_a_damaged_identity_is_told(tmp_path: Path, text: str, said: str) -> None:
+    with OurBroker(tmp_path) as broker:
+        broker.stop()
+        (broker.log_dir / "meta.properties").write_text(text)
+        other = serve_beside(broker.log_dir)
+        assert other.returncode == 1
+        assert "meta.properties" in other.stderr
+        assert said in other.stderr
+        assert "Traceback" not in other.stderr

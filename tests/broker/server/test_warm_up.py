@@ -1,0 +1,176 @@
+"""After the warm-up no request imports anything, and the cleaner's worker is of the broker's version."""
+
+import ast
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from odradek.broker.cleaner.worker_code import WorkerCode
+from odradek.broker.server.warm_up import modules
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.messages.metadata import MetadataRequest
+from support.brokers.our_broker import OurBroker
+
+LOADED = """
+import sys
+from importlib import import_module
+import odradek.broker.server.commands
+from odradek.broker.server.warm_up import modules
+for name in modules():
+    import_module(name)
+for name, module in list(sys.modules.items()):
+    print(name, getattr(module, "__file__", None) or "-")
+"""
+NOT_NEEDED = {
+    "uvloop": "imported before the loop runs",
+    "resource": "imported at the start",
+    "crc32c": "imported at the start",
+    "importlib.metadata": "the version, at the start",
+    "ctypes": "the worker's",
+    "odradek.broker.metrics.endpoint": "imported at the start if metrics are configured",
+    "odradek.broker.metrics.log_metrics": "the same",
+}
+SWAPPED_INSTALLATION = """
+import sys
+from odradek.broker.server import serve_options, warm_up
+
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("odradek", "construct", "cramjam", "re2"):
+            print("imported late:", name, file=sys.stderr, flush=True)
+            raise ImportError(name + " is of another version")
+
+def log_the_end():
+    sys.meta_path.insert(0, Gone())
+    print("warm", file=sys.stderr, flush=True)
+
+warm_up.log_the_end = log_the_end
+sys.exit(serve_options.serve(sys.argv[1:]))
+"""
+
+
+def late_imports(path: Path, package: str) -> Iterator[str]:
+    """The modules that functions of a file import, as absolute names."""
+    tree = ast.parse(path.read_text())
+    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = package.rsplit(".", node.level - 1)[0] if node.level else ""
+                if node.module is None:
+                    yield from (f"{base}.{alias.name}" for alias in node.names)
+                else:
+                    yield ".".join(part for part in (base, node.module) if part)
+
+
+def test_every_late_import_of_what_runs_is_done_in_advance() -> None:
+    run = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    loaded = dict(line.split(" ", 1) for line in run.stdout.splitlines())
+    missing = {}
+    for name, file in loaded.items():
+        if name.startswith(("odradek.broker", "odradek.protocol", "odradek.storage")) and file.endswith(".py"):
+            package = name if file.endswith("__init__.py") else name.rpartition(".")[0]
+            for imported in late_imports(Path(file), package):
+                if imported not in loaded and imported not in NOT_NEEDED:
+                    missing[imported] = name
+    assert not missing, "add these to warm_up.py"
+
+
+def test_all_modules_of_the_list_exist_once() -> None:
+    assert len(modules()) == len(set(modules()))
+
+
+class SwappedBroker(OurBroker):
+    """A broker beside which the installation is replaced as soon as it is warm."""
+
+    program = ("-c", SWAPPED_INSTALLATION)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[OurBroker]:
+    with SwappedBroker(tmp_path, {"log.cleaner.backoff.ms": "100"}) as started:
+        wait_until_logged(started, "warm")
+        yield started
+        assert started.stop() == 0
+        assert "imported late" not in started.log()
+        assert "Traceback" not in started.log()
+
+
+def wait_until_logged(broker: OurBroker, words: str) -> None:
+    tick = threading.Event()
+    while words not in broker.log():
+        assert broker.process.poll() is None, broker.log()
+        tick.wait(0.02)
+
+
+def test_requests_are_served_after_the_installation_was_replaced(broker: OurBroker) -> None:
+    servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
+    admin = AdminClient(servers)
+    admin.create_topics([NewTopic("spools", 2, config={"compression.type": "gzip"})])["spools"].result()
+    for codec in ("gzip", "snappy", "lz4", "zstd"):
+        producer = Producer({**servers, "compression.type": codec, "transactional.id": codec})
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.produce("spools", b"value" * 100)
+        producer.commit_transaction()
+    for protocol, topic in (("classic", "spools"), ("consumer", "spools"), ("consumer", "^spo.*")):
+        group = {"group.id": f"{protocol} {topic}", "group.protocol": protocol, "auto.offset.reset": "earliest"}
+        consumer = Consumer({**servers, **group})
+        consumer.subscribe([topic])
+        read = 0
+        while read < 4:
+            message = consumer.poll(1)
+            if message is not None:
+                assert message.error() is None
+                read += 1
+        consumer.commit(asynchronous=False)
+        consumer.close()
+    send_malformed(broker.port)
+    wait_until_logged(broker, "topics[0].name: ")
+
+
+def send_malformed(port: int) -> None:
+    import socket
+
+    request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name="spool")])
+    frame = encode_request(request, 8, 1, "c").replace(b"\x00\x05spool", b"\x70\x05spool")
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(frame)
+        assert connection.recv(1) == b""
+
+
+WORKER_WITHOUT_DISK = """
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+def find_spec(name, path=None, target=None):
+    if name.partition(".")[0] == "odradek":
+        raise ImportError(name + " was read from the disk")
+    return find(name, path, target)
+PathFinder.find_spec = find_spec
+exec(sys.argv[1])
+"""
+
+
+def test_the_worker_takes_all_of_its_modules_from_the_broker() -> None:
+    import odradek.storage.compaction.worker  # noqa: F401 - what the warm-up has imported
+
+    code = WorkerCode()
+    assert code.command()[0] == ["-m", "odradek.storage.compaction.worker"]
+    for _ in code.read():
+        pass
+    (_, bootstrap), sent = code.command()
+    assert len(sent) < 3_000_000
+    # Its input ends where the order should be: it gets as far as asking for it.
+    command = [sys.executable, "-c", WORKER_WITHOUT_DISK, bootstrap]
+    run = subprocess.run(command, input=sent, capture_output=True, check=False)
+    assert run.stderr.decode().splitlines()[-1] == "EOFError: Ran out of input", run.stderr.decode()
+    assert run.returncode not in (0, -signal.SIGSEGV)

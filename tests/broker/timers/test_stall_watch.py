@@ -1,0 +1,107 @@
+"""A stall of the event loop is named in the log with what ran."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.api import api_versions
+from odradek.broker.timers.stall_report import Place, RequestSeen, Stall, words
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.messages.metadata import ApiVersionsRequest
+from odradek.testing.in_process import InProcessBroker
+
+DISPATCH = Place("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
+TURN = Place("/x/broker/timers/slices.py", 150, "Slices._turn")
+ADVANCE = Place("/x/broker/timers/slices.py", 60, "SlicedWork.advance")
+APPEND = Place("/x/storage/log/log.py", 12, "Log.append")
+REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("stall", "said"),
+    [
+        (Stall(8_400, 10, 0, (), REQUEST), "the process did not run: it was stopped, or no processor was free"),
+        (Stall(8_400, 10, 8_000, (), REQUEST), "the machine was suspended"),
+        (
+            Stall(2_000, 1_900, 0, (DISPATCH, APPEND), REQUEST),
+            "it ran Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log/log.py:12)",
+        ),
+        (
+            Stall(2_000, 1_900, 0, (TURN, ADVANCE, APPEND), RequestSeen("Fetch", "other", "10.0.0.2"), REQUEST),
+            "it ran a slice of Produce of client 'evil\\n' at 10.0.0.1, Log.append (storage/log/log.py:12)",
+        ),
+        (
+            Stall(2_000, 1_900, 0, (DISPATCH, ADVANCE, APPEND), REQUEST, None),
+            "it ran background work, Log.append (storage/log/log.py:12)",
+        ),
+        (Stall(2_000, 5, 0, (APPEND,), REQUEST), "it waited in background work, Log.append (storage/log/log.py:12)"),
+        (
+            Stall(2_000, 2_000, 0, (), REQUEST),
+            "one call held the interpreter; the last request was Produce of client 'evil\\n' at 10.0.0.1",
+        ),
+    ],
+)
+def test_the_words_name_what_ran(stall: Stall, said: str) -> None:
+    assert words(stall) == said
+
+
+class Lines(logging.Handler):
+    """Hands the warnings of the watch to the test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.get_running_loop()
+        self.lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.loop.call_soon_threadsafe(self.lines.put_nowait, record.getMessage())
+
+
+def hold_up(seconds: float) -> None:
+    """What a stall is made of here: a call that does not return for a while."""
+    time.sleep(seconds)
+
+
+async def ask(broker: InProcessBroker) -> None:
+    reader, writer = await asyncio.open_connection(broker.host, broker.port)
+    writer.write(encode_request(ApiVersionsRequest(), 0, 1, "slow"))
+    await reader.readexactly(4)
+    writer.close()
+
+
+@pytest.mark.parametrize("in_slices", [False, True])
+async def test_a_request_that_holds_the_loop_up_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_slices: bool
+) -> None:
+    answer = api_versions.handle
+
+    def handle(*arguments: Any) -> Any:
+        hold_up(2.5)
+        return answer(*arguments)
+
+    def handle_in_slices(broker: Any, request: Any, context: Any, reply: Any) -> Iterator[object]:
+        end_s = time.monotonic() + 0.1
+        while time.monotonic() < end_s:  # the slices that follow are no part of the request's dispatch
+            yield None
+        hold_up(2.5)
+        answer(broker, request, context, reply)
+
+    monkeypatch.setattr(api_versions, "handle", handle_in_slices if in_slices else handle)
+    logger = logging.getLogger("odradek.broker.timers.stall_watch")
+    handler = Lines()
+    logger.addHandler(handler)
+    try:
+        with InProcessBroker(tmp_path) as broker:
+            await ask(broker)
+            line = await handler.lines.get()
+    finally:
+        logger.removeHandler(handler)
+    what = "a slice of ApiVersions" if in_slices else "ApiVersions"
+    assert (
+        f"it waited in {what} of client 'slow' at 127.0.0.1, hold_up (tests/broker/timers/test_stall_watch.py:" in line
+    )

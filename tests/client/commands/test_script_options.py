@@ -1,0 +1,77 @@
+"""Every option of Kafka 4.3's scripts is one of ours, or is named with the reason; those of ours alone are listed.
+
+The options come from the help of Kafka's own classes.
+"""
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from odradek.__main__ import COMMANDS
+from odradek.client.commands.running import NOT_SERVED
+from support.kafka.tools import KafkaTools
+
+pytestmark = pytest.mark.java
+
+SCRIPTS = {
+    "topics": "org.apache.kafka.tools.TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "produce": "org.apache.kafka.tools.ConsoleProducer",
+    "consume": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+}
+OPTION = re.compile(r"^(--[a-z][\w.-]*)", re.MULTILINE)
+OF_EVERY_COMMAND = {"--help", "--version"}
+OURS_ALONE = {
+    "topics": {"--json", "--output", "--timeout"},
+    "configs": {"--json", "--output", "--timeout"},
+    "produce": {
+        "--acks", "--compression-type", "--file", "--header", "--json", "--key", "--linger-ms", "--output",
+        "--partition", "--tombstone",
+    },
+    "consume": {"--json", "--output", "--until-end", "--until-offset", "--until-time"},
+}  # fmt: skip
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "commands.md"
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[KafkaTools]:
+    with KafkaTools() as tools:
+        yield tools
+
+
+def ours(command: str) -> set[str]:
+    module = import_module(COMMANDS[command][0].partition(":")[0])
+    assert isinstance(module.command, click.Command)
+    return {flag for parameter in module.command.params for flag in parameter.opts}
+
+
+@pytest.mark.parametrize("command", SCRIPTS)
+def test_every_option_of_kafkas_script_is_served_or_named_with_the_reason(tools: KafkaTools, command: str) -> None:
+    theirs = set(OPTION.findall(tools.help(SCRIPTS[command]))) - OF_EVERY_COMMAND
+    assert {"--bootstrap-server", "--command-config"} <= theirs, "the help was read"
+    served = ours(command)
+    assert theirs - served - NOT_SERVED.keys() == set()
+    of_topics_only = {"--delete-config"}  # kafka-topics has it and refuses it, kafka-configs serves it
+    assert theirs & served & NOT_SERVED.keys() <= of_topics_only, "what is served is not named as missing"
+    assert served - theirs == OURS_ALONE[command]
+
+
+def test_what_is_not_served_is_documented_with_the_reason() -> None:
+    page = DOCUMENTATION.read_text()
+    missing = [flag for flag in NOT_SERVED if f"`{flag}`" not in page]
+    assert not missing
+
+
+@pytest.mark.parametrize("command", SCRIPTS)
+def test_what_is_not_served_is_said_on_the_command_line(
+    tools: KafkaTools, command: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    theirs = set(OPTION.findall(tools.help(SCRIPTS[command])))
+    module, _, function = COMMANDS[command][0].partition(":")
+    for flag in sorted((theirs & NOT_SERVED.keys()) - ours(command)):
+        assert getattr(import_module(module), function)([flag, "x"]) == 2
+        assert f"'{flag}' of Kafka's script is not served here: {NOT_SERVED[flag]}." in capfd.readouterr().err

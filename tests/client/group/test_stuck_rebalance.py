@@ -1,0 +1,56 @@
+"""A rebalance that a member holds up: what the command says, and the broker's log."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+
+from odradek.client.admin import Admin, NewTopic
+from odradek.client.commands.groups.command import groups
+from support.brokers.our_broker import OurBroker
+
+pytestmark = pytest.mark.ci
+
+PATIENCE_S = 120
+
+
+def consumer(servers: str, client_id: str) -> confluent_kafka.Consumer:
+    """A member of group g, which takes part in rebalances only while it is polled."""
+    made = confluent_kafka.Consumer({"bootstrap.servers": servers, "group.id": "g", "client.id": client_id})
+    made.subscribe(["t"])
+    return made
+
+
+async def poll_until(condition: Callable[[], object], *members: confluent_kafka.Consumer) -> None:
+    """Polls the members until the condition holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        for member in members:
+            await asyncio.to_thread(member.poll, 0.1)
+
+
+async def test_who_holds_a_rebalance_up_is_in_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with OurBroker(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as broker:
+        servers = broker.bootstrap_servers
+        async with Admin(servers) as admin:
+            await admin.create_topics([NewTopic("t", 2, 1)])
+        idle = consumer(servers, "idle")
+        await poll_until(idle.assignment, idle)
+        # Not before: two that come together are one generation, and nobody waits.
+        eager = consumer(servers, "eager")
+        await poll_until(lambda: "waits for" in broker.log(), eager)
+        [line] = [line for line in broker.log().splitlines() if "waits for" in line]
+        assert "group 'g' is in PreparingRebalance since 1" in line
+        assert "waits for 'idle-" in line
+        assert "(client.id 'idle' at 127.0.0.1) to join again" in line
+        assert await asyncio.to_thread(groups, ["--bootstrap-server", servers, "--describe", "--group", "g"]) == 0
+        said = capfd.readouterr().err
+        assert "Warning: Consumer group 'g' is rebalancing." in said
+        assert "the log of an Odradek broker does" in said
+        await poll_until(lambda: "waits no longer" in broker.log(), idle, eager)
+        for member in (idle, eager):
+            await asyncio.to_thread(member.close)

@@ -1,0 +1,198 @@
+"""The tables of an audit, whose rows workers write: the same rows whichever engine ran, once, or not at all."""
+
+import errno
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from pyspark.sql import SparkSession
+
+from odradek.pipeline.audit import portions
+from odradek.pipeline.audit.command import audit
+from odradek.pipeline.audit.findings import first_of_each_name
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.plan import AuditOptions, plan_audit
+from odradek.pipeline.audit.portions import MOST_PORTIONS, audit_portion, portions_of
+from odradek.pipeline.audit.report.table_files import parts_of, tables_of_a_run, write_partition_rows
+from odradek.pipeline.audit.report.tables import FINDINGS, PARTITIONS, TABLES, VOLUME
+from odradek.pipeline.audit.result import AuditResult
+from odradek.pipeline.audit.tasks import BATCHES, RECORDS
+from odradek.pipeline.directories import file_access
+from odradek.pipeline.directories.file_access import path_of
+from odradek.pipeline.directories.log_directories import PartitionDirectory, SegmentFile
+from odradek.pipeline.engine import engines
+from odradek.pipeline.engine.engines import LOCAL, SPARK, run_tasks
+from odradek.pipeline.engine.job import TaskError
+from odradek.storage.files.regular_files import open_regular
+from support.data.log_directories import flip_a_byte
+from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> list[Path]:
+    """Two directories of three partitions with the same names and other bytes, one of them damaged."""
+    found = [
+        AuditedDirectory(tmp_path / str(seed), {"cleanup.policy": "compact"}, seed=seed, partitions=(0, 1, 2)).root
+        for seed in range(2)
+    ]
+    flip_a_byte(found[0])
+    return found
+
+
+@pytest.fixture
+def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Portions of two replicas, and a pool for any size."""
+    monkeypatch.setattr(portions, "PORTION_REPLICAS", 2)
+    monkeypatch.setattr(engines, "SMALL_BYTES", 0)
+
+
+def rows_in(output: Path) -> Rows:
+    return {table: parquet.read_table(output / f"{table}.parquet").to_pylist() for table in TABLES}
+
+
+def whole_rows(result: AuditResult, scratch: Path) -> Rows:
+    """The rows of an audit that gave everything back to the driver."""
+    with tables_of_a_run(scratch) as directory:
+        write_partition_rows(directory, 0, result.partitions)
+        return {
+            table: [row for part in parts_of(directory, table, 1) for row in part.to_pylist()]
+            for table in (PARTITIONS, VOLUME)
+        }
+
+
+def check_rows(output: Path, expected: AuditResult, scratch: Path) -> None:
+    rows = rows_in(output)
+    for table, found in whole_rows(expected, scratch).items():
+        assert rows[table] == found
+        assert found
+    details = [(row["name"], row["file"], row["position"], row["detail"], row["occurrences"]) for row in rows[FINDINGS]]
+    assert details == [
+        (found.name, found.file, found.position, found.detail, found.occurrences) for found in expected.findings
+    ]
+    assert {"batch-crc-mismatch", "replicas-diverge"} <= {row["name"] for row in rows[FINDINGS]}
+    assert {row["severity"] for row in rows[FINDINGS]} >= {"ERROR"}
+
+
+def words(roots: list[Path], engine: str, output: Path) -> list[str]:
+    return [*map(str, roots), "--engine", engine, "--now", str(NOW_MS), "--output", str(output)]
+
+
+@pytest.mark.usefixtures("small_portions")
+def test_workers_of_a_pool_write_the_rows_that_one_process_finds(roots: list[Path], tmp_path: Path) -> None:
+    expected = audit_directories(roots, LOCAL, now_ms=NOW_MS)
+    assert expected.portions == 4, "three replicas of a directory in portions of two"
+    assert audit(words(roots, LOCAL, tmp_path / "pool")) == 2
+    check_rows(tmp_path / "pool", expected, tmp_path / "scratch")
+    parts = sorted(path.name for path in (tmp_path / "pool" / "partitions.parquet").iterdir())
+    assert parts == [f"part-{number:05d}.parquet" for number in range(4)]
+
+
+@pytest.mark.ci
+@pytest.mark.usefixtures("small_portions")
+def test_tasks_of_spark_write_them_too(roots: list[Path], tmp_path: Path, spark: SparkSession) -> None:
+    expected = audit_directories(roots, LOCAL, now_ms=NOW_MS)
+    assert audit(words(roots, SPARK, tmp_path / "spark")) == 2
+    check_rows(tmp_path / "spark", expected, tmp_path / "scratch")
+    read = spark.read.parquet(str(tmp_path / "spark" / "findings.parquet"))
+    assert read.count() == len(expected.findings)
+
+
+def test_a_task_that_runs_again_leaves_its_rows_once(roots: list[Path], tmp_path: Path) -> None:
+    plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
+    with tables_of_a_run(tmp_path / "out") as directory:
+        [portion, _] = portions_of(plan.tasks, directory, ())
+        first = audit_portion(portion)
+        again = audit_portion(portion)
+        assert again == first
+        [part] = (directory / "findings.parquet").iterdir()
+        rows = parquet.read_table(part).num_rows
+        assert parquet.read_table(directory / "partitions.parquet").num_rows == 3
+        assert parquet.read_table(directory / "findings.parquet").num_rows == rows > 0
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_comes_back_is_a_line_of_each_name(roots: list[Path], tmp_path: Path) -> None:
+    plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
+    with tables_of_a_run(tmp_path / "out") as directory:
+        [portion, _] = portions_of(plan.tasks, directory, ())
+        small = audit_portion(portion)
+    whole = audit_portion(replace(portion, tables=None))
+    assert small.volume == whole.volume
+    for report, complete in zip(small.partitions, whole.partitions, strict=True):
+        assert report.findings == first_of_each_name(complete.findings)
+        assert sum(found.occurrences for found in report.findings) == sum(
+            found.occurrences for found in complete.findings
+        )
+        assert (report.volume, report.group_facts) == ([], complete.group_facts)
+        assert (report.size, report.records) == (complete.size, complete.records)
+
+
+def test_a_worker_that_does_not_see_the_output_says_so_before_it_reads(roots: list[Path], tmp_path: Path) -> None:
+    plan = plan_audit(roots, AuditOptions(now_ms=NOW_MS))
+    with tables_of_a_run(tmp_path / "out") as directory:
+        found = portions_of(plan.tasks, directory, ())
+    with pytest.raises(TaskError, match=rf"^{tmp_path / 'out'} can't be reached from .*--engine local runs on this"):
+        list(run_tasks(LOCAL, found, audit_portion, "odradek audit"))
+
+
+def test_an_error_names_the_replica_and_leaves_no_output(
+    roots: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = sorted((roots[0] / "t-1").glob("*.log"))[0]
+
+    def too_many_open_files(path: Path, *, follows_links: bool) -> int:
+        if path == log:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return open_regular(path, follows_links=follows_links)
+
+    monkeypatch.setattr(file_access, "open_regular", too_many_open_files)
+    assert audit(words(roots[:1], LOCAL, tmp_path / "out")) == 3
+    assert f"odradek audit: {roots[0] / 't-1'}: OSError: [Errno {errno.EMFILE}]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_audit_leaves_nothing_of_the_first(roots: list[Path], tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    (output / "findings.parquet").mkdir(parents=True)
+    (output / "findings.parquet" / "part-00099.parquet").write_bytes(b"of another audit")
+    (output / "growth.parquet").write_bytes(b"a file")
+    assert audit([*words(roots, LOCAL, output), "--ignore", "batch-crc-mismatch"]) == 2
+    assert sorted(path.name for path in output.iterdir()) == sorted(["index.html", *(f"{t}.parquet" for t in TABLES)])
+    rows = rows_in(output)
+    assert "replicas-diverge" in {row["name"] for row in rows[FINDINGS]}
+    assert "batch-crc-mismatch" not in {row["name"] for row in rows[FINDINGS]}
+    assert "batch-crc-mismatch" not in (output / "index.html").read_text("utf-8").partition("<script")[0]
+
+
+@pytest.mark.parametrize("size", [0, 1 << 20, 1 << 30])
+def test_ten_thousand_partitions_are_no_ten_thousand_files(roots: list[Path], size: int) -> None:
+    task = plan_audit(roots, AuditOptions(now_ms=NOW_MS)).tasks[0]
+    tasks = []
+    for number in range(10_000):
+        path = Path(f"/data/t-{number}")
+        replica = PartitionDirectory("t", number, path, (SegmentFile(0, path / "0.log", size),))
+        tasks.append(replace(task, directory=Path(f"/data-{number // 5000}"), replica=replica))
+    found = portions_of(tasks, None, ())
+    assert [task for portion in found for task in portion.tasks] == tasks
+    assert [portion.number for portion in found] == list(range(len(found)))
+    assert len(found) <= MOST_PORTIONS + 2
+    assert all(len({task.directory for task in portion.tasks}) == 1 for portion in found)
+
+
+def test_what_is_read_by_headers_alone_is_less_work(roots: list[Path]) -> None:
+    def work(topic: str, level: str, directory: Path = roots[0]) -> int:
+        replica = PartitionDirectory(
+            topic, 0, directory / f"{topic}-0", (SegmentFile(0, directory / "0.log", 1 << 30),)
+        )
+        task = plan_audit(roots, AuditOptions(now_ms=NOW_MS, level=level)).tasks[0]
+        [portion] = portions_of([replace(task, directory=directory, replica=replica)], None, ())
+        return portion.work
+
+    assert work("t", RECORDS) == work("__consumer_offsets", BATCHES) == 1 << 30
+    assert work("t", BATCHES) == (1 << 30) // portions.BATCHES_ARE_LIGHTER
+    assert work("t", BATCHES, path_of("memory://data")) == 1 << 30, "its bytes come over the network"

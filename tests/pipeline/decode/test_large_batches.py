@@ -1,0 +1,83 @@
+"""A batch that is walked in parts gives the records that it gives when it is walked whole, or the same damage."""
+
+import random
+
+import numpy
+import pytest
+
+from odradek.pipeline.decode import large_batches, records
+from odradek.pipeline.decode.batch_table import BatchTable
+from odradek.pipeline.decode.damage import Damage, DamageKind
+from odradek.pipeline.decode.records import decode_chunk
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.compression import CompressionType
+from support.data.bombs import batch_of, record
+
+
+def decoded(batch: bytes, *, is_compiled: bool) -> tuple[list[object], list[DamageKind]]:
+    chunk = BatchTable(batch)
+    items = list(decode_chunk(chunk, numpy.ones(len(chunk), dtype=numpy.bool_), is_compiled=is_compiled))
+    rows: list[object] = []
+    for item in items:
+        if not isinstance(item, Damage):
+            rows += item.columns.to_pylist()
+    return rows, [item.kind for item in items if isinstance(item, Damage)]
+
+
+def three_batches(seed: int, codec: CompressionType) -> bytes:
+    chance = random.Random(seed)
+    parts = []
+    for number in range(3):
+        builder = BatchBuilder(base_offset=1000 * number, compression=codec)
+        for offset in range(chance.randrange(1, 300)):
+            value = None if chance.random() < 0.1 else chance.randbytes(chance.choice((0, 5, 300)))
+            builder.append(offset, chance.randbytes(chance.randrange(4)), value, [("h", b"x")] * chance.randrange(3))
+        parts.append(builder.build())
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("codec", list(CompressionType), ids=lambda codec: codec.name.lower())
+@pytest.mark.parametrize("is_compiled", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_are_the_whole(
+    monkeypatch: pytest.MonkeyPatch, codec: CompressionType, seed: int, *, is_compiled: bool
+) -> None:
+    batch = three_batches(seed, codec)
+    whole = decoded(batch, is_compiled=is_compiled)
+    assert whole[0]
+    monkeypatch.setattr(records, "LARGE_BYTES", 2000)
+    monkeypatch.setattr(large_batches, "PIECE_BYTES", 700)
+    assert decoded(batch, is_compiled=is_compiled) == whole
+
+
+@pytest.mark.parametrize("codec", list(CompressionType), ids=lambda codec: codec.name.lower())
+@pytest.mark.parametrize(
+    ("section", "count"),
+    [
+        (record(0, b"k", bytes(5000)) + record(1, b"k", b"v"), 3),
+        (record(0, b"k", bytes(5000)) + record(1, b"k", b"v"), 1),
+        (record(0, b"k", bytes(5000)) + record(1, b"k", b"v")[:-2], 2),
+        (record(0, b"k", bytes(5000)) + b"\xff" * 8, 2),
+        (record(0, b"k", bytes(5000)) + b"\x01", 2),
+        (bytes(9000), 1200),
+        (record(0, b"k", bytes(5000)), 1 << 30),
+    ],
+)
+def test_damage_is_damage_in_parts_too(
+    monkeypatch: pytest.MonkeyPatch, codec: CompressionType, section: bytes, count: int
+) -> None:
+    batch = batch_of(section, count, codec)
+    assert decoded(batch, is_compiled=True) == ([], [DamageKind.RECORDS])
+    monkeypatch.setattr(records, "LARGE_BYTES", 2000)
+    monkeypatch.setattr(large_batches, "PIECE_BYTES", 700)
+    assert decoded(batch, is_compiled=True) == ([], [DamageKind.RECORDS])
+    assert decoded(batch, is_compiled=False) == ([], [DamageKind.RECORDS])
+
+
+@pytest.mark.parametrize("codec", list(CompressionType), ids=lambda codec: codec.name.lower())
+def test_a_record_may_be_too_large(monkeypatch: pytest.MonkeyPatch, codec: CompressionType) -> None:
+    monkeypatch.setattr(records, "LARGE_BYTES", 2000)
+    monkeypatch.setattr(large_batches, "MOST_RECORD_BYTES", 3000)
+    monkeypatch.setattr(large_batches, "PIECE_BYTES", 700)
+    batch = batch_of(record(0, b"k", bytes(5000)), 1, codec)
+    assert decoded(batch, is_compiled=True) == ([], [DamageKind.TOO_LARGE])

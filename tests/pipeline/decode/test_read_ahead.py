@@ -1,0 +1,78 @@
+"""Reading ahead on threads: the same items in the same order, errors where they belong, and no thread left behind."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.audit import partition_audit
+from odradek.pipeline.audit.job import audit_directories
+from odradek.pipeline.audit.result import AuditResult
+from odradek.pipeline.audit.tasks import BATCHES
+from odradek.pipeline.decode.read_ahead import AHEAD, read_ahead
+from odradek.pipeline.engine.engines import LOCAL
+from support.data.log_directories import flip_a_byte, history_directory
+from support.pipeline.audited_directory import NOW_MS
+
+ITEMS = 3 * AHEAD
+
+
+def numbers(source: int) -> Iterator[int]:
+    """More than may lie ready."""
+    yield from range(100_000 * source, 100_000 * source + ITEMS)
+
+
+def test_everything_comes_in_order() -> None:
+    found = [(source, list(items)) for source, items in read_ahead(range(5), numbers)]
+    assert found == [(source, list(numbers(source))) for source in range(5)]
+    assert list(read_ahead([], numbers)) == []
+
+
+def test_an_error_comes_where_its_item_would_have_come() -> None:
+    def torn(source: int) -> Iterator[int]:
+        yield 10 * source
+        if source == 1:
+            raise OSError("torn")
+        yield 10 * source + 1
+
+    with closing(read_ahead(range(3), torn)) as sources:
+        everything = (item for _, items in sources for item in items)
+        assert [next(everything) for _ in range(3)] == [0, 1, 10]
+        with pytest.raises(OSError, match="torn"):
+            next(everything)
+
+
+@pytest.mark.parametrize("taken", [0, 1, AHEAD + 1])
+def test_who_takes_no_more_leaves_no_thread_behind(taken: int) -> None:
+    before = threading.active_count()
+    read: list[int] = []
+
+    def counted(source: int) -> Iterator[int]:
+        for item in numbers(source):
+            read.append(item)
+            yield item
+
+    with closing(read_ahead(range(9), counted)) as sources:
+        _, items = next(sources)
+        for _ in range(taken):
+            next(items)
+    assert threading.active_count() == before
+    assert len(read) <= taken + 2 * (AHEAD + 2), "no more than what may lie ready, of two sources"
+
+
+def found(directory: Path) -> tuple[object, ...]:
+    """What an audit of batches says."""
+    result: AuditResult = audit_directories([directory], LOCAL, now_ms=NOW_MS, level=BATCHES)
+    return result.partitions, result.findings, result.volume
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_audit_finds_the_same(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = history_directory(tmp_path, seed, is_clean=True)
+    if seed % 2:
+        flip_a_byte(directory)
+    plain = found(directory)
+    monkeypatch.setattr(partition_audit, "_READ_AHEAD_BYTES", 0)
+    assert found(directory) == plain

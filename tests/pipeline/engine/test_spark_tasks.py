@@ -1,0 +1,159 @@
+"""run_tasks on both engines: order, progress, errors that name the task; a worker ends with its parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from odradek.pipeline.engine.engines import LOCAL, SMALL_BYTES, SPARK, available_cores, finished_tasks, run_tasks
+from odradek.pipeline.engine.job import EngineError, EngineMissingError, Job, TaskError
+from support.pipeline.engine_tasks import die, double, fail_at_three, meet, name_of, process_id, wait_for
+
+needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: there is no pool")
+
+
+def test_results_come_in_the_order_of_the_tasks_with_progress() -> None:
+    progress: list[tuple[int, int]] = []
+    assert list(run_tasks(LOCAL, range(20), double, "doubling", progress=lambda *done: progress.append(done))) == [
+        2 * number for number in range(20)
+    ]
+    assert progress == [(done, 20) for done in range(1, 21)]
+    assert list(run_tasks(LOCAL, [], double, "nothing")) == []
+
+
+def test_one_task_and_small_ones_need_no_pool() -> None:
+    assert list(run_tasks(LOCAL, [0], process_id, "here")) == [os.getpid()]
+    assert list(run_tasks(LOCAL, [0, 0], process_id, "here", sizes=[5, 6])) == [os.getpid()] * 2
+    assert list(run_tasks(LOCAL, [0, 0], process_id, "here", max_workers=1)) == [os.getpid()] * 2
+
+
+@needs_two_cores
+def test_tasks_run_at_once_in_other_processes(tmp_path: Path) -> None:
+    tasks = [(tmp_path, number, 2) for number in range(2)]
+    assert list(run_tasks(LOCAL, tasks, meet, "meeting", sizes=[SMALL_BYTES, 1])) == [0, 1]
+    assert os.getpid() not in list(run_tasks(LOCAL, range(4), process_id, "elsewhere"))
+
+
+@needs_two_cores
+def test_what_finishes_first_is_handed_out_first(tmp_path: Path) -> None:
+    """The first task ends only when the test has the second one's result."""
+    released = tmp_path / "released"
+    tasks = [(tmp_path / "first", released), (tmp_path / "second", None)]
+    results = finished_tasks(LOCAL, Job(tasks, wait_for, "waiting"))
+    assert next(results) == (1, "second")
+    released.touch()
+    assert list(results) == [(0, "first")]
+
+
+def test_an_error_names_the_task() -> None:
+    for tasks in ([3], range(6)):
+        with pytest.raises(TaskError, match=r"/data/t-3: ValueError: 3 is not wanted"):
+            list(run_tasks(LOCAL, tasks, fail_at_three, "failing", place="/data/t-{}".format))
+    with pytest.raises(TaskError, match="task 4 of 6: ValueError"):
+        list(run_tasks(LOCAL, range(6), fail_at_three, "failing"))
+
+
+@needs_two_cores
+def test_a_worker_that_is_killed_ends_the_job_with_a_clear_error() -> None:
+    with pytest.raises(TaskError, match="odradek audit: a worker process was ended from outside"):
+        list(run_tasks(LOCAL, range(4), die, "odradek audit"))
+
+
+@needs_two_cores
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    """A compaction that is killed must not go on writing in its workers."""
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import os, sys\nfrom pathlib import Path\n"
+        "from odradek.pipeline.engine.engines import Job, finished_tasks\n"
+        "from support.pipeline.engine_tasks import process_id, wait_for\n"
+        "if __name__ == '__main__':\n"
+        "    here = Path(sys.argv[1])\n"
+        "    list(finished_tasks('local', Job([(here / 'one', here / 'never'), (here / 'two', here / 'never')],"
+        " wait_for, 'job')))\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
+    deadline = time.monotonic() + 60
+    while not ((tmp_path / "one").exists() and (tmp_path / "two").exists()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    workers = children_of_children(process.pid)
+    assert len(workers) == 2
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while any(is_running(worker) for worker in workers):
+        assert time.monotonic() < deadline, "workers live on"
+        time.sleep(0.01)
+
+
+def children_of_children(pid: int) -> list[int]:
+    """Workers are children of the fork server, which is a child of the job."""
+    parents = {
+        int(entry.name): int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and (entry / "stat").exists()
+    }
+    return [child for child, parent in parents.items() if parents.get(parent) == pid]
+
+
+def is_running(pid: int) -> bool:
+    path = Path(f"/proc/{pid}/stat")
+    return path.exists() and path.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.mark.ci
+def test_spark_gives_the_same_results_in_the_same_order(spark: SparkSession) -> None:
+    progress: list[tuple[int, int]] = []
+    results = run_tasks(SPARK, range(20), double, "doubling", progress=lambda *done: progress.append(done))
+    assert list(results) == [2 * number for number in range(20)]
+    assert progress == [(done, 20) for done in range(1, 21)]
+
+
+@pytest.mark.ci
+def test_spark_hands_out_what_finishes_first(spark: SparkSession, tmp_path: Path) -> None:
+    released = tmp_path / "released"
+    tasks = [(tmp_path / "first", released), (tmp_path / "second", None)]
+    results = finished_tasks(SPARK, Job(tasks, wait_for, "waiting"))
+    assert next(results) == (1, "second")
+    released.touch()
+    assert list(results) == [(0, "first")]
+
+
+@pytest.mark.ci
+def test_spark_names_the_task_that_failed_and_what_an_executor_cannot_see(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match=r"^t-3: ValueError: 3 is not wanted$"):
+        list(run_tasks(SPARK, range(6), fail_at_three, "failing", place="t-{}".format))
+    missing = tmp_path / "t-0"
+    with pytest.raises(TaskError, match=rf"^{missing}: the executor on .* can't see it: .* the driver has"):
+        list(run_tasks(SPARK, [missing], name_of, "far away", place=str))
+    assert list(run_tasks(SPARK, [tmp_path], name_of, "near", place=str)) == [tmp_path.name]
+
+
+def test_spark_without_pyspark_or_java_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.errors", None)
+    with pytest.raises(EngineMissingError, match="needs Java 17 and pyspark: install odradek with the extra 'spark'"):
+        list(run_tasks(SPARK, [1], double, "doubling"))
+    assert issubclass(EngineMissingError, EngineError)
+
+
+@pytest.mark.ci
+def test_spark_without_java_says_so(tmp_path: Path) -> None:
+    """In a process of its own, since a JVM may run here already."""
+    code = (
+        "from odradek.pipeline.engine.engines import *\n"
+        "from support.pipeline.engine_tasks import double\n"
+        "try:\n    list(run_tasks('spark', [1], double, 'doubling'))\n"
+        "except EngineMissingError as error:\n    print('said:', error)\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "JAVA_HOME"}
+    environment |= {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert "said: --engine spark needs Java 17 or newer" in result.stdout, result.stderr[-2000:]

@@ -1,0 +1,62 @@
+"""A real standalone cluster, a master and two workers, with the wheel: the data source and an audit."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.audit.command import audit
+from support.data.log_directories import history_directory
+from support.pipeline.kafkalog_reading import offsets_of, read_rows
+from support.pipeline.spark_cluster import SparkCluster
+from support.pipeline.wheel import build_wheel, run
+
+# Three JVMs and two drivers: on a machine that does much else a test takes minutes.
+pytestmark = [pytest.mark.ci, pytest.mark.java, pytest.mark.timeout(1800)]
+COUNT_RECORDS = Path(__file__).parents[2] / "support" / "pipeline" / "count_records.py"
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the wheel is installed, and nothing else."""
+    directory = tmp_path_factory.mktemp("wheel")
+    wheel = build_wheel(directory)
+    target = directory / "package"
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target, wheel, directory=directory)
+    return target
+
+
+@pytest.fixture(scope="module")
+def cluster(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with SparkCluster(tmp_path_factory.mktemp("cluster"), python_path=package) as running:
+        yield running
+
+
+def test_the_data_source_is_found_on_driver_and_executors(cluster: SparkCluster, package: Path, tmp_path: Path) -> None:
+    directory = history_directory(tmp_path / "logs")
+    result = cluster.submit(COUNT_RECORDS, directory, tmp_path / "result.json")
+    assert result.returncode == 0, cluster.what_was_said(result)
+    found = json.loads((tmp_path / "result.json").read_text())
+    rows = read_rows(directory)
+    sums = [len(rows), sum(offsets_of(rows)), sum(len(row["value"] or b"") for row in rows)]
+    assert found["partitions"] == {"t-0": sums}
+    assert found["executors"] == 2
+    [place] = found["packages"]
+    assert place.startswith(str(package)), "not the working tree"
+
+
+def test_an_audit_on_the_cluster_equals_the_local_one(cluster: SparkCluster, package: Path, tmp_path: Path) -> None:
+    directories = [history_directory(tmp_path / name, seed) for seed, name in enumerate(("one", "two"))]
+    arguments = ["--format", "jsonl"]
+    local = audit([*map(str, directories), "--engine", "local", "--output", str(tmp_path / "local"), *arguments])
+    job = package / "pyspark_odradek.py"
+    before = cluster.applications
+    result = cluster.submit(job, "audit", *directories, "--output", tmp_path / "spark", *arguments)
+    assert result.returncode == local, cluster.what_was_said(result)
+    assert len(cluster.applications - before) == 1, "its partitions and its replicas in one application"
+    tables = sorted(path.name for path in (tmp_path / "local").iterdir())
+    assert tables == sorted(path.name for path in (tmp_path / "spark").iterdir())
+    for name in tables:
+        assert (tmp_path / "spark" / name).read_bytes() == (tmp_path / "local" / name).read_bytes(), name

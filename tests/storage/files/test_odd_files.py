@@ -1,0 +1,40 @@
+"""What is no file in a log directory is never opened blindly: by the check, by dump-log, by the broker's file layer."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from odradek.storage.check.partition_check import PartitionTask, check_partition
+from odradek.storage.dump.log_dump import LogOptions, dump_log
+from odradek.storage.files.files import CREATE, Files
+from odradek.storage.files.regular_files import NotRegularFileError
+from support.data.log_directories import history_directory
+
+ODD: list[Callable[[Path], None]] = [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")]
+
+
+@pytest.mark.parametrize("make", ODD)
+@pytest.mark.parametrize("suffix", [".log", ".index", ".snapshot"])
+def test_the_check_names_it_and_goes_on(tmp_path: Path, make: Callable[[Path], None], suffix: str) -> None:
+    partition = history_directory(tmp_path, 3) / "t-0"
+    path = sorted(partition.glob(f"*{suffix}"))[0]
+    path.unlink()
+    make(path)
+    checked = check_partition(PartitionTask(partition, "t", True, False, True))
+    assert str(path) in [problem.file for problem in checked.problems]
+    assert any("in the place of a file" in problem.what for problem in checked.problems)
+    assert checked.files
+
+
+@pytest.mark.parametrize("make", ODD)
+def test_the_file_layer_and_dump_log_refuse_it(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / f"{0:020d}.log"
+    make(path)
+    with pytest.raises(NotRegularFileError):
+        Files().open(path, CREATE)
+    with pytest.raises(NotRegularFileError):
+        Files().read_file(path)
+    with pytest.raises(NotRegularFileError):
+        list(dump_log(path, LogOptions()))

@@ -1,0 +1,71 @@
+"""Crashes at every write point of everything that a log directory does: what was promised is there afterwards."""
+
+import errno
+import random
+from pathlib import Path
+
+import pytest
+
+from support.crashes.moves import MoveRun
+from support.crashes.run import CrashRun
+from support.disks.simulated_disk import StrictDisk
+
+
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(6, 20))])
+def test_nothing_promised_is_lost_at_any_write_point(tmp_path: Path, seed: int) -> None:
+    run = CrashRun(tmp_path, seed, often=0.35)
+    run.run()
+    assert run.points > 20
+
+
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(3, 16))])
+def test_nothing_promised_is_lost_while_replicas_move_between_directories(tmp_path: Path, seed: int) -> None:
+    """A copy, its exchange with the replica, and a start that goes on or ends a move: beside everything else."""
+    run = MoveRun(tmp_path, seed, often=0.3)
+    run.run()
+    assert run.points > 20
+
+
+@pytest.mark.ci
+def test_the_histories_have_what_they_are_about(tmp_path: Path) -> None:
+    """Rounds of the cleaner whose groups were swapped in, rounds that a move has ended, and moves."""
+    runs = [MoveRun(tmp_path / str(seed), seed, often=0) for seed in range(20, 30)]
+    for run in runs:
+        run.run()
+    assert sum(run.moved for run in runs) > 10
+    assert sum(run.cleaning.groups for run in runs) > 5
+    assert sum(run.cleaning.interrupted for run in runs) > 0
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("seed", range(400, 410))
+@pytest.mark.parametrize("kind", [CrashRun, pytest.param(MoveRun, marks=pytest.mark.ci)])
+def test_a_disk_that_refuses_anything_once_costs_nothing_acknowledged(
+    tmp_path: Path, seed: int, error: int, kind: type[CrashRun]
+) -> None:
+    """One operation of the disk fails, whichever it is, a write after half of its bytes; what was answered is there."""
+    run = kind(tmp_path, seed, often=0)
+    run.disk.faults = {run.disk.operations + 20 + random.Random(seed).randrange(250): error}
+    run.run(40)
+
+
+@pytest.mark.parametrize("seed", range(200, 215))
+@pytest.mark.parametrize("kind", [CrashRun, MoveRun])
+def test_no_open_file_is_renamed_or_removed(tmp_path: Path, seed: int, kind: type[CrashRun]) -> None:
+    """Append, roll, retention, truncation, cleaning, moves, deletion, stop and start, as Windows would have them."""
+    run = kind(tmp_path, seed, often=0, disk=StrictDisk)
+    run.run(60)
+    assert isinstance(run.disk, StrictDisk)
+    assert not run.disk.refused
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5000, 5100))
+def test_nothing_promised_is_lost_at_any_write_point_many_seeds(tmp_path: Path, seed: int) -> None:
+    CrashRun(tmp_path, seed).run()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6000, 6050))
+def test_nothing_promised_is_lost_while_replicas_move_many_seeds(tmp_path: Path, seed: int) -> None:
+    MoveRun(tmp_path, seed).run()

@@ -1,0 +1,146 @@
+"""Heavy things that a broker does by itself, or that happen beside it on the same directory.
+
+Each of :data:`BACKGROUND` is one line of the second table in docs/limits.md.
+"""
+
+import re
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable
+
+from odradek.protocol.codec.header import encode_request
+from odradek.protocol.records.builder import BatchBuilder, encode_batch
+from odradek.protocol.records.record import Record
+from support.brokers.heavy_requests import Heavy, Prepared, Scale, create, delete, now_ms, produce
+from support.brokers.our_broker import OurBroker
+
+BATCH_BYTES = 10_000_000
+GB = 10**9
+POLL_S = 0.05
+
+CONFIGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.backoff.ms": "100",
+    "metadata.log.max.record.bytes.between.snapshots": "10000",
+    "odradek.metrics.listener": "127.0.0.1:0",
+}
+
+Background = Callable[[OurBroker, Scale], Prepared]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Looks again and again; the event is in another process, which tells only its files."""
+    pause = threading.Event()
+    while not condition():
+        pause.wait(POLL_S)
+
+
+def _fill(heavy: Heavy, topic: str, size: int) -> None:
+    """Appends batches of 10 MB each, whose records are 100 kB."""
+    value = bytes(100_000)
+    batch = encode_batch([Record(n, now_ms(), b"%d" % n, value, []) for n in range(BATCH_BYTES // len(value))])
+    frame = encode_request(produce(topic, batch), 8, 7, "heavy")
+    for _ in range(max(1, size // BATCH_BYTES)):
+        heavy.send(frame)
+
+
+def _deletion(broker: OurBroker, scale: Scale) -> Prepared:
+    heavy = Heavy(broker.port)
+    heavy.ask(create(["large"], max_message_bytes="20000000", file_delete_delay_ms="0"), 5)
+    _fill(heavy, "large", scale.of(20 * GB))
+
+    def remove() -> None:
+        heavy.ask(delete(["large"]), 6)
+        wait_until(lambda: not list(broker.log_dir.glob("large-0*")))
+
+    return remove
+
+
+def _retention(broker: OurBroker, scale: Scale) -> Prepared:
+    """Retention takes all but the active segment at once, through DeleteRecords' sibling: a lower retention.bytes."""
+    heavy = Heavy(broker.port)
+    configs = {"max_message_bytes": "20000000", "file_delete_delay_ms": "0", "segment_bytes": "100000000"}
+    heavy.ask(create(["aging"], 1, retention_bytes="1", **configs), 5)
+
+    def grow() -> None:
+        _fill(heavy, "aging", scale.of(5 * GB))
+
+    return grow
+
+
+def _compaction(broker: OurBroker, scale: Scale) -> Prepared:
+    """The cleaner finds its work done: a key for each ten records, of 100 bytes, in segments of 20 MB."""
+    heavy = Heavy(broker.port)
+    configs = {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "0.01", "segment_bytes": "20000000"}
+    heavy.ask(create(["keyed"], 1, **configs), 5)
+    frames = []
+    for number in range(10):
+        builder = BatchBuilder()
+        for record in range(5_000):
+            builder.append(now_ms(), b"key-%d" % ((number * 5_000 + record) // 10), bytes(100))
+        frames.append(encode_request(produce("keyed", builder.build()), 8, 7, "heavy"))
+
+    def write_and_clean() -> None:
+        for number in range(scale.of(2_000)):
+            heavy.send(frames[number % len(frames)])
+        checkpoint = broker.log_dir / "cleaner-offset-checkpoint"
+        wait_until(lambda: checkpoint.exists() and "keyed" in checkpoint.read_text())
+
+    return write_and_clean
+
+
+def _snapshot(broker: OurBroker, scale: Scale) -> Prepared:
+    """A change after which the metadata has grown enough for a snapshot of 15,000 partitions."""
+    heavy = Heavy(broker.port)
+    metadata = broker.log_dir / "__cluster_metadata-0"
+    seen = set(metadata.glob("*.checkpoint"))
+
+    def change() -> None:
+        for number in range(3):
+            heavy.ask(create([f"wide-{number}"], scale.of(5_000)), 5)
+            wait_until(lambda: bool(set(metadata.glob("*.checkpoint")) - seen))
+            seen.update(metadata.glob("*.checkpoint"))
+
+    return change
+
+
+def _audit(broker: OurBroker, scale: Scale) -> Prepared:
+    heavy = Heavy(broker.port)
+    heavy.ask(create(["audited"], max_message_bytes="20000000"), 5)
+    _fill(heavy, "audited", scale.of(2 * GB))
+    command = [sys.executable, "-m", "odradek", "audit", str(broker.log_dir)]
+
+    def audit() -> None:
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ended.returncode in (0, 1), ended.stderr
+
+    return audit
+
+
+def _scrape(broker: OurBroker, scale: Scale) -> Prepared:
+    heavy = Heavy(broker.port)
+    for number in range(4):
+        heavy.ask(create([f"measured-{number}"], scale.of(5_000)), 5)
+    found = re.search(r"metrics at (http\S+)", broker.log())
+    assert found is not None, "the broker says where its metrics are"
+    url = found[1]
+
+    def scrape() -> None:
+        for _ in range(3):
+            with urllib.request.urlopen(url) as answer:
+                assert answer.read().count(b"kafka_log_log_size{") >= 4 * scale.of(5_000)
+
+    return scrape
+
+
+SCRAPE = "three scrapes of the metrics of 20,000 partitions"
+BACKGROUND: dict[str, Background] = {
+    "deletion of a topic of 20 GB": _deletion,
+    "retention of 5 GB while it is written": _retention,
+    "writing and compacting 1.2 GB": _compaction,
+    "creation of 15,000 partitions with metadata snapshots": _snapshot,
+    "an audit of the same directory, 2 GB": _audit,
+    SCRAPE: _scrape,
+}

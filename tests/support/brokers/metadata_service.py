@@ -1,0 +1,39 @@
+"""A metadata service on a directory, without the rest of a broker, for tests."""
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.config.topic_config import log_config_for
+from odradek.broker.metadata.service import MetadataService
+from odradek.storage.directory.log_directory import LogDirectory
+from support.brokers.metadata_images import ENDPOINT, NODE_ID
+
+NOW_MS = 1_795_000_000_000
+
+
+@contextlib.contextmanager
+def open_service(
+    path: Path, *overrides: str, now_ms: int = NOW_MS, node_id: int = NODE_ID, crash: bool = False
+) -> Iterator[MetadataService]:
+    """A service that was started and is stopped (or, with ``crash``, killed) at the end."""
+    config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
+    directory = LogDirectory.open(path)
+    try:
+        service = MetadataService.open(
+            directory,
+            config,
+            directory_ids=[directory.meta.directory_id if directory.meta else b"directory id 123"],
+            now_ms=now_ms,
+            random_uuid=lambda: uuid.uuid4().bytes,
+        )
+        directory.load_logs(lambda topic: log_config_for(config, {}), now_ms)
+        service.start([ENDPOINT], now_ms)
+        yield service
+        if not crash:
+            service.stop(now_ms)
+            directory.close(service.broker_epoch)
+    finally:
+        directory.abandon()

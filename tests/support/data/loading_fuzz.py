@@ -1,0 +1,401 @@
+"""Loads logs of mutated records and then asks about everything in them, in memory and in virtual time.
+
+    GroupLives(seed).run(life)            # one coordinator's life, by the numbers that a failure prints
+
+A life: some hundred mutated records are loaded by the coordinators' own loader; those that it refuses are left out, and
+each refusal must be a ProtocolError or a KafkaError (anything else is a check that is missing). What is left is a log
+that loads. Then clients ask about every group (every transactional id), and time passes. Nothing may raise, and every
+answer must have bytes. In the end the broker is killed: what it has written over the mutated records must load again.
+"""
+
+import contextlib
+import logging
+import random
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
+from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.metadata.features import levels_problem
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.records import decode_record as decode_metadata
+from odradek.broker.metadata.records import encode_record
+from odradek.broker.metadata.replay import MetadataCorruption, replay
+from odradek.broker.metadata.snapshot import encode_snapshot
+from odradek.broker.server.commands import START_ERRORS
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.codec import encode
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.internal_topics import TRANSACTION_STATE_TOPIC
+from odradek.protocol.messages import consumer_groups, groups, transactions
+from odradek.protocol.messages.structure import Message
+from odradek.protocol.records.builder import BatchBuilder
+from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
+from support.groups.harness import Harness
+from support.kafka.directory import KafkaDirectory
+from support.brokers.metadata_service import open_service
+from support.data.mutated_records import (
+    GROUPS,
+    INT32S,
+    MEMBERS,
+    TOPICS,
+    TRANSACTIONAL_IDS,
+    MutatedRecords,
+    damaged_bytes,
+    group_types,
+    subscription,
+    transaction_types,
+)
+from support.data.random_metadata import MetadataHistory
+from support.transactions.harness import TransactionHarness
+
+RECORDS_PER_LIFE = 250
+PRODUCERS = 3
+STARTS = 0.25
+"""The part of the lives of metadata in which it is also started twice, which takes most of their time."""
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+NOW_MS = 1_700_000_000_000
+
+
+def failure(kind: str, seed: int, life: int, error: Exception) -> str:
+    """What was found, and the line that replays it."""
+    line = f"(cd tests && python -m support.data.loading_fuzz {kind} {seed} {life})"
+    return f"{type(error).__name__}: {error}; to replay: {line}"
+
+
+class Batches:
+    """A log of single batches that is read once, from a place on."""
+
+    def __init__(self, batches: list[bytes]) -> None:
+        self._batches = iter(batches)
+
+    def read_batches(self) -> Iterator[bytes]:
+        yield from self._batches
+
+    def place_of(self, offset: int) -> str:
+        return "memory"
+
+
+def loadable(core: Any, batches: list[bytes], now_ms: int) -> list[bytes]:
+    """The batches that a core takes in, one after the other. Raises what is no refusal."""
+    kept = []
+    for batch in batches:
+        try:
+            for _ in load_steps(Batches([batch]), core, now_ms):  # type: ignore[arg-type]
+                pass
+        except UnloadableRecordError as refusal:
+            if not isinstance(refusal.__cause__, (ProtocolError, KafkaError)):
+                raise
+        else:
+            kept.append(batch)
+    return kept
+
+
+class Lives(ABC):
+    """Lives of one seed."""
+
+    NAME: str
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.records = self._mutated()
+        self.asked = 0
+
+    def run(self, life: int) -> None:
+        """One life. Raises AssertionError with the line that replays it."""
+        self.random.seed(f"{self.seed} {life}")
+        try:
+            self._live()
+        except Exception as error:
+            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
+
+    def _live(self) -> None:
+        fresh = self._start([])
+        batches = loadable(fresh, [self._batch() for _ in range(RECORDS_PER_LIFE)], NOW_MS)
+        self._start(batches)
+        self._expect_active("after mutated records")
+        self._use()
+        self._restart()
+        self._expect_active("after what was written over mutated records")
+
+    def _batch(self) -> bytes:
+        rng = self.random
+        producer_id = rng.randrange(PRODUCERS) if rng.random() < 0.1 else -1
+        if producer_id >= 0 and rng.random() < 0.3:
+            kind = rng.choice((ControlRecordType.COMMIT, ControlRecordType.ABORT))
+            return encode_end_transaction_batch(
+                EndTransactionMarker(kind, 0), timestamp=NOW_MS, producer_id=producer_id, producer_epoch=0
+            )
+        if producer_id >= 0:
+            builder = BatchBuilder(producer_id=producer_id, producer_epoch=0, base_sequence=0, is_transactional=True)
+        else:
+            builder = BatchBuilder()
+        builder.append(rng.choice((NOW_MS, -1, 0, 2**63 - 1)), *self.records.next())
+        return builder.build()
+
+    def _answered(self, version: int) -> Callable[[Any], None]:
+        """Takes an answer, whenever it comes: it must have bytes."""
+        self.asked += 1
+
+        def take(response: Message) -> None:
+            encode(response, version)
+
+        return take
+
+    @abstractmethod
+    def _mutated(self) -> MutatedRecords: ...
+
+    @abstractmethod
+    def _start(self, batches: list[bytes]) -> Any:
+        """A new broker over a log; its core."""
+
+    @abstractmethod
+    def _restart(self) -> None:
+        """Kills the broker and starts it on what is stored."""
+
+    @abstractmethod
+    def _expect_active(self, when: str) -> None: ...
+
+    @abstractmethod
+    def _use(self) -> None:
+        """Asks about everything, and lets time pass."""
+
+
+class GroupLives(Lives):
+    """Lives of a partition of ``__consumer_offsets``."""
+
+    NAME = "groups"
+
+    def _mutated(self) -> MutatedRecords:
+        return MutatedRecords(self.random, group_types)
+
+    def _start(self, batches: list[bytes]) -> Any:
+        self.harness = harness = Harness()
+        harness.timers.now_ms = NOW_MS
+        for batch in batches:
+            harness.log.append(batch, NOW_MS)
+        self._restart()
+        return harness.coordinator.shard_of("").core
+
+    def _restart(self) -> None:
+        self.harness.start()
+        log = SimpleNamespace(producer_state=SimpleNamespace(has_open_transaction=lambda *_: True))
+        self.harness.broker.partitions = SimpleNamespace(get=lambda *_: SimpleNamespace(log=log))
+
+    def _expect_active(self, when: str) -> None:
+        assert self.harness.coordinator.shard_of("").state is ShardState.ACTIVE, f"the partition does not load {when}"
+
+    def _use(self) -> None:
+        self._look()
+        for _ in range(60):
+            self._ask(*self._request(self.random.choice(GROUPS)))
+            if self.random.random() < 0.1:
+                self.harness.timers.advance(self.random.choice((100, 5_000, 60_000)))
+        self.harness.coordinator.topics_changed({"t"}, True)
+        self.harness.timers.advance(8 * DAY_MS if self.random.random() < 0.01 else HOUR_MS // 6)
+        self.harness.coordinator.topics_deleted({"u"})
+        self._look()
+
+    def _look(self) -> None:
+        self._ask(ApiKey.LIST_GROUPS, 5, groups.ListGroupsRequest())
+        for group in GROUPS:
+            self._ask(ApiKey.DESCRIBE_GROUPS, 6, groups.DescribeGroupsRequest([group]))
+            describe = consumer_groups.ConsumerGroupDescribeRequest([group])
+            self._ask(ApiKey.CONSUMER_GROUP_DESCRIBE, 1, describe)
+            wanted = [groups.OffsetFetchRequest.OffsetFetchRequestTopics(name, bytes(16), [*INT32S]) for name in TOPICS]
+            for topics in (wanted, None):
+                one = groups.OffsetFetchRequest.OffsetFetchRequestGroup(group, topics=topics)
+                self._ask(ApiKey.OFFSET_FETCH, 9, groups.OffsetFetchRequest(groups=[one]))
+
+    def _ask(self, api: ApiKey, version: int, request: Any) -> None:
+        self.harness.send("fuzz", api, version, request, self._answered(version))
+
+    def _request(self, group: str) -> tuple[ApiKey, int, Any]:
+        rng = self.random
+        member = rng.choice((*MEMBERS, ""))
+        epoch = rng.choice((-2, -1, 0, 1, 2, 3))
+        instance = rng.choice((None, None, "i"))
+        topic, partition = rng.choice(TOPICS), rng.choice(INT32S)
+        match rng.randrange(9):
+            case 0:
+                protocols = [groups.JoinGroupRequest.JoinGroupRequestProtocol("range", subscription(rng))]
+                join = groups.JoinGroupRequest(group, 10_000, 20_000, member, instance, "consumer", protocols)
+                return ApiKey.JOIN_GROUP, rng.choice((3, 9)), join
+            case 1:
+                sync = groups.SyncGroupRequest(group, epoch, member, instance)
+                return ApiKey.SYNC_GROUP, 4, sync
+            case 2:
+                return ApiKey.HEARTBEAT, 4, groups.HeartbeatRequest(group, epoch, member, instance)
+            case 3:
+                leaving = [groups.LeaveGroupRequest.MemberIdentity(member, instance)]
+                return ApiKey.LEAVE_GROUP, 5, groups.LeaveGroupRequest(group, members=leaving)
+            case 4:
+                committed = groups.OffsetCommitRequest.OffsetCommitRequestPartition(partition, 5)
+                topics = [groups.OffsetCommitRequest.OffsetCommitRequestTopic(topic, partitions=[committed])]
+                return ApiKey.OFFSET_COMMIT, 9, groups.OffsetCommitRequest(group, epoch, member, instance, -1, topics)
+            case 5:
+                doomed = groups.OffsetDeleteRequest.OffsetDeleteRequestPartition(partition)
+                deleted = [groups.OffsetDeleteRequest.OffsetDeleteRequestTopic(topic, [doomed])]
+                return ApiKey.OFFSET_DELETE, 0, groups.OffsetDeleteRequest(group, deleted)
+            case 6:
+                return ApiKey.DELETE_GROUPS, 2, groups.DeleteGroupsRequest([group])
+            case 7:
+                pending = transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition(partition, 5)
+                commits = [transactions.TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic(topic, [pending])]
+                commit = transactions.TxnOffsetCommitRequest("x", group, rng.randrange(PRODUCERS), 0, epoch, member)
+                commit.topics = commits
+                return ApiKey.TXN_OFFSET_COMMIT, 3, commit
+            case _:
+                beat = consumer_groups.ConsumerGroupHeartbeatRequest(group, member or "m9", epoch, instance)
+                if epoch == 0:
+                    beat.rebalance_timeout_ms, beat.topic_partitions = 10_000, []
+                    beat.subscribed_topic_names = rng.sample(TOPICS, 2)
+                    beat.subscribed_topic_regex = rng.choice((None, "t.*"))
+                return ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, beat
+
+
+class TransactionLives(Lives):
+    """Lives of a partition of ``__transaction_state``."""
+
+    NAME = "transactions"
+
+    def _mutated(self) -> MutatedRecords:
+        return MutatedRecords(self.random, transaction_types)
+
+    def _start(self, batches: list[bytes]) -> Any:
+        self.harness = harness = TransactionHarness(transaction_version=self.random.choice((1, 2)))
+        harness.timers.now_ms = NOW_MS
+        for batch in batches:
+            harness.partitions[TRANSACTION_STATE_TOPIC, 0].append(batch, NOW_MS)
+        harness.start()
+        return harness.coordinator.shard_of("").core
+
+    def _restart(self) -> None:
+        self.harness.start()
+
+    def _expect_active(self, when: str) -> None:
+        for coordinator in (self.harness.coordinator, self.harness.broker.group_coordinator):
+            assert coordinator.shard_of("").state is ShardState.ACTIVE, f"the partition does not load {when}"
+
+    def _use(self) -> None:
+        self._look()
+        for _ in range(60):
+            self._ask(*self._request(self.random.choice(TRANSACTIONAL_IDS)))
+            if self.random.random() < 0.1:
+                self.harness.timers.advance(self.random.choice((100, 5_000, 60_000)))
+        self.harness.timers.advance(8 * DAY_MS if self.random.random() < 0.01 else HOUR_MS // 6)
+        self._look()
+
+    def _look(self) -> None:
+        self._ask(ApiKey.LIST_TRANSACTIONS, 1, transactions.ListTransactionsRequest())
+        described = transactions.DescribeTransactionsRequest([*TRANSACTIONAL_IDS])
+        self._ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, described)
+
+    def _ask(self, api: ApiKey, version: int, request: Any) -> None:
+        self.harness.send(api, version, request, self._answered(version))
+
+    def _request(self, name: str) -> tuple[ApiKey, int, Any]:
+        rng = self.random
+        known = self.harness.core.transactions.get(name)
+        producer = (rng.randrange(5), rng.choice((0, 1, 32766, 32767)))
+        if known is not None and rng.random() < 0.7:
+            producer = (known.producer_id, known.producer_epoch)
+        match rng.randrange(4):
+            case 0:
+                return ApiKey.INIT_PRODUCER_ID, 5, transactions.InitProducerIdRequest(name, 60_000, *producer)
+            case 1:
+                return ApiKey.INIT_PRODUCER_ID, 5, transactions.InitProducerIdRequest(name, 60_000)
+            case 2:
+                topics = [transactions.AddPartitionsToTxnRequest.AddPartitionsToTxnTopic("t", [rng.choice(INT32S)])]
+                added = transactions.AddPartitionsToTxnRequest(
+                    v3_and_below_transactional_id=name,
+                    v3_and_below_producer_id=producer[0],
+                    v3_and_below_producer_epoch=producer[1],
+                    v3_and_below_topics=topics,
+                )
+                return ApiKey.ADD_PARTITIONS_TO_TXN, 3, added
+            case _:
+                return (
+                    ApiKey.END_TXN,
+                    rng.choice((3, 5)),
+                    transactions.EndTxnRequest(name, *producer, rng.random() < 0.5),
+                )
+
+
+class MetadataLives:
+    """Lives of ``__cluster_metadata-0``: a history of a cluster with mutated records among its own."""
+
+    NAME = "metadata"
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.asked = 0
+
+    def run(self, life: int) -> None:
+        """One life. Raises AssertionError with the line that replays it."""
+        self.random.seed(f"{self.seed} {life}")
+        try:
+            self._live()
+        except Exception as error:
+            raise AssertionError(failure(self.NAME, self.seed, life, error)) from error
+
+    def _live(self) -> None:
+        image = MetadataImage()
+        kept = []
+        for record, version in MetadataHistory(self.random).records(RECORDS_PER_LIFE):
+            value = encode_record(record, version)
+            if self.random.random() < 0.5:
+                value = damaged_bytes(self.random, value)
+            accepted = self._accepted(image, value)
+            if accepted is not None:
+                kept.append(accepted)
+        if levels_problem(image.features) is None:
+            # A record may lower metadata.version below what the image holds, which no snapshot of that version carries.
+            with contextlib.suppress(ProtocolError):
+                for batch in encode_snapshot(image, 1, None, 1, NOW_MS):
+                    assert batch
+        self.asked += 2
+        if self.random.random() < STARTS:
+            with tempfile.TemporaryDirectory() as path:
+                self._start_on(Path(path), kept)
+
+    def _accepted(self, image: MetadataImage, value: bytes) -> tuple[Message, int] | None:
+        """The record, if the image takes it. Raises what is no refusal."""
+        try:
+            message, version = decode_metadata(value)
+            replay(image, message, MetadataDelta(), version)
+        except (ProtocolError, MetadataCorruption, ValueError):  # ValueError: no member of an enumeration
+            return None
+        return message, version
+
+    def _start_on(self, path: Path, kept: list[tuple[Message, int]]) -> None:
+        """Starts the metadata twice on a log of these records: it serves, or ends with one of the errors of a start."""
+        directory = KafkaDirectory(metadata=[[one] for one in kept], clean_epoch=None)
+        directory.write(path)
+        with contextlib.suppress(*START_ERRORS):
+            for _ in range(2):
+                with open_service(path, node_id=directory.node_id):
+                    pass
+
+
+KINDS: dict[str, type[Lives] | type[MetadataLives]] = {
+    one.NAME: one for one in (GroupLives, TransactionLives, MetadataLives)
+}
+
+
+def main(kind: str, seed: str, life: str) -> None:
+    """Replays one life."""
+    logging.basicConfig(level=logging.INFO)
+    KINDS[kind](int(seed)).run(int(life))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,267 @@
+"""What must hold of a history under faults: pure functions, named as Jepsen's checks for Kafka name the anomaly.
+
+Each gets a :class:`History` and gives the anomalies in words; none is a clean history. What each kind of writer is
+promised:
+
+| writer | settings | promise |
+|---|---|---|
+| plain | acks=1, idempotence off | what was acknowledged is there; retries may repeat and reorder it |
+| idempotent | acks=all, idempotence on | the same, once, and in the order of sending |
+| transactional | transactional.id | the same for committed transactions, all or nothing; aborted ones are never seen |
+
+Readers read committed records. Source of the names: ``jepsen/tests/kafka.clj``; torn transactions and zombies' commits
+are ours.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from support.fire.history import GROUP_READER, PLAIN, History, Place, Poll, Started
+
+Check = Callable[[History], list[str]]
+
+
+def lost_write(history: History) -> list[str]:
+    """A promised record is missing though a later one of its partition is there."""
+    return [f"{value} at {place}" for value, place, is_passed in _missing(history) if is_passed]
+
+
+def unseen(history: History) -> list[str]:
+    """A promised record is missing at the end of its partition."""
+    return [f"{value} at {place}" for value, place, is_passed in _missing(history) if not is_passed]
+
+
+def _missing(history: History) -> Iterator[tuple[int, Place, bool]]:
+    there = set(history.final.values())
+    last: dict[int, int] = {}
+    for place in history.final:
+        last[place.partition] = max(place.offset, last.get(place.partition, -1))
+    for send in history.promised():
+        if send.value not in there:
+            place = history.acknowledged[send.value]
+            yield send.value, place, place.offset < last.get(place.partition, -1)
+
+
+def duplicate(history: History) -> list[str]:
+    """A record stands at two places, and its writer was promised that it does not."""
+    may_repeat = {send.value for send in history.sends if send.kind == PLAIN}
+    places: dict[int, set[Place]] = defaultdict(set)
+    for place, value in history.final.items():
+        places[value].add(place)
+    for poll in history.polls:
+        for place, value in poll.records:
+            places[value].add(place)
+    return [f"{value} at {sorted(at)}" for value, at in places.items() if len(at) > 1 and value not in may_repeat]
+
+
+def aborted_read(history: History) -> list[str]:
+    """G1a: somebody saw a record of a transaction that was aborted, or that nobody ever asked to commit."""
+    aborted = {
+        value: transaction.name
+        for transaction in history.transactions.values()
+        if not transaction.may_be_committed
+        for value in transaction.values
+    }
+    seen = {value for poll in history.polls for _, value in poll.records} | set(history.final.values())
+    return [f"{value} of {aborted[value]}" for value in sorted(seen & aborted.keys())]
+
+
+def precommitted_read(history: History) -> list[str]:
+    """Somebody saw a record before its producer asked to commit."""
+    committing = {
+        value: transaction.committing_at
+        for transaction in history.transactions.values()
+        if transaction.committing_at is not None
+        for value in transaction.values
+    }
+    return [
+        f"{value} by {poll.process}"
+        for poll in history.polls
+        for _, value in poll.records
+        if value in committing and poll.at < (committing[value] or 0)
+    ]
+
+
+def torn_transaction(history: History) -> list[str]:
+    """Of a transaction whose outcome nobody was told, or that was committed, a part is there."""
+    there = set(history.final.values())
+    return [
+        f"{transaction.name}: of {transaction.values} only {sorted(there.intersection(transaction.values))}"
+        for transaction in history.transactions.values()
+        if transaction.may_be_committed and 0 < len(there.intersection(transaction.values)) < len(transaction.values)
+    ]
+
+
+def inconsistent_offsets(history: History) -> list[str]:
+    """Two records at one place."""
+    values: dict[Place, set[int]] = defaultdict(set)
+    for value, place in history.acknowledged.items():
+        if place.offset >= 0:
+            values[place].add(value)
+    for place, value in history.final.items():
+        values[place].add(value)
+    for poll in history.polls:
+        for place, value in poll.records:
+            values[place].add(value)
+    return [f"{sorted(found)} at {place}" for place, found in values.items() if len(found) > 1]
+
+
+def nonmonotonic_poll(history: History) -> list[str]:
+    """A reader went back from one poll to a later one, without a new assignment."""
+    return [f"{poll.process}: {before} then {place}" for poll, before, place in _steps(history) if place <= before]
+
+
+def int_nonmonotonic_poll(history: History) -> list[str]:
+    """A reader went back within one poll."""
+    return [f"{poll.process}: {before} then {place}" for poll, before, place in _inner(history) if place <= before]
+
+
+def poll_skip(history: History) -> list[str]:
+    """A reader passed over committed records from one poll to a later one, without a new assignment."""
+    return _skips(history, _steps(history))
+
+
+def int_poll_skip(history: History) -> list[str]:
+    """A reader passed over committed records within one poll."""
+    return _skips(history, _inner(history))
+
+
+Step = tuple[Poll, Place, Place]
+
+
+def _inner(history: History) -> Iterator[Step]:
+    for poll in history.polls:
+        last: dict[int, Place] = {}
+        for place, _ in poll.records:
+            if place.partition in last:
+                yield poll, last[place.partition], place
+            last[place.partition] = place
+
+
+def _steps(history: History) -> Iterator[Step]:
+    last: dict[tuple[str, int], Place] = {}
+    for poll in history.polls:
+        if poll.after_assignment:
+            last = {key: place for key, place in last.items() if key[0] != poll.process}
+        first: dict[int, Place] = {}
+        for place, _ in poll.records:
+            first.setdefault(place.partition, place)
+        for partition, place in first.items():
+            if (poll.process, partition) in last:
+                yield poll, last[poll.process, partition], place
+        for place, _ in poll.records:
+            last[poll.process, place.partition] = place
+
+
+def _skips(history: History, steps: Iterator[Step]) -> list[str]:
+    return [
+        f"{poll.process}: {before} then {place}, not {skipped}"
+        for poll, before, place in steps
+        if (
+            skipped := [o for o in range(before.offset + 1, place.offset) if Place(place.partition, o) in history.final]
+        )
+    ]
+
+
+def nonmonotonic_send(history: History) -> list[str]:
+    """Records of one producer stand in another order than that of sending."""
+    return _disordered(history, within_transaction=False)
+
+
+def int_nonmonotonic_send(history: History) -> list[str]:
+    """Records of one transaction stand in another order than that of sending."""
+    return _disordered(history, within_transaction=True)
+
+
+def _disordered(history: History, *, within_transaction: bool) -> list[str]:
+    found = []
+    last: dict[tuple[str, int], tuple[Place, str | None]] = {}
+    for send in history.sends:
+        place = history.acknowledged.get(send.value)
+        if place is None or place.offset < 0 or send.kind == PLAIN:
+            continue
+        key = send.process, place.partition
+        if key in last and place <= last[key][0]:
+            is_within = send.transaction is not None and last[key][1] == send.transaction
+            if is_within == within_transaction:
+                found.append(f"{send.process}: {last[key][0]} then {place}")
+        last[key] = place, send.transaction
+    return found
+
+
+def zombie_commit(history: History) -> list[str]:
+    """A producer committed what it asked to commit after another one had taken its transactional id over."""
+    starts: dict[str, list[Started]] = defaultdict(list)
+    ids: dict[str, str] = {}
+    for started in history.started:
+        starts[started.transactional_id].append(started)
+        ids[started.process] = started.transactional_id
+    found = []
+    for transaction in history.transactions.values():
+        if not transaction.is_committed or transaction.committing_at is None or transaction.process not in ids:
+            continue
+        before = [one for one in starts[ids[transaction.process]] if one.at < transaction.committing_at]
+        own = max((one.at for one in before if one.process == transaction.process), default=0)
+        others = [one.process for one in before if one.process != transaction.process and one.asked_at > own]
+        found += [f"{transaction.name}: {process} had the id by then" for process in others]
+    return found
+
+
+def unseen_by_group(history: History) -> list[str]:
+    """A committed record came to no member of the group of readers."""
+    seen = {place for poll in history.polls if poll.kind == GROUP_READER for place, _ in poll.records}
+    return [f"{value} at {place}" for place, value in history.final.items() if place not in seen]
+
+
+CHECKS: dict[str, Check] = {
+    "lost-write": lost_write,
+    "unseen": unseen,
+    "duplicate": duplicate,
+    "G1a": aborted_read,
+    "precommitted-read": precommitted_read,
+    "torn-transaction": torn_transaction,
+    "inconsistent-offsets": inconsistent_offsets,
+    "nonmonotonic-poll": nonmonotonic_poll,
+    "int-nonmonotonic-poll": int_nonmonotonic_poll,
+    "poll-skip": poll_skip,
+    "int-poll-skip": int_poll_skip,
+    "nonmonotonic-send": nonmonotonic_send,
+    "int-nonmonotonic-send": int_nonmonotonic_send,
+    "zombie-commit": zombie_commit,
+    "unseen-by-group": unseen_by_group,
+}
+
+
+def anomalies(history: History) -> dict[str, list[str]]:
+    """By name, what of all checks was found."""
+    return {name: found for name, check in CHECKS.items() if (found := check(history))}
+
+
+# Transfers between accounts --------------------------------------------------
+
+
+def transfer_anomalies(
+    transfers: dict[int, tuple[int, int, int]], postings: list[tuple[int, int, int]], balances: dict[int, int]
+) -> dict[str, list[str]]:
+    """What went wrong with transfers that were each to be done once, all or nothing.
+
+    ``transfers``: number -> (from, to, amount); ``postings``: (number, account, amount) as readers of committed records
+    find them; ``balances``: what each account had.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    by_number: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    total = sum(balances.values())
+    after = dict(balances)
+    for number, account, amount in postings:
+        by_number[number].append((account, amount))
+        after[account] = after.get(account, 0) + amount
+    if sum(after.values()) != total:
+        found["constant-sum"].append(f"{sum(after.values())} instead of {total}")
+    for number, (source, target, amount) in transfers.items():
+        expected = sorted([(source, -amount), (target, amount)])
+        posted = sorted(by_number.pop(number, []))
+        if posted != expected:
+            name = "lost-transfer" if not posted else "torn-transfer" if len(posted) < 2 else "repeated-transfer"
+            found[name].append(f"{number}: {posted} instead of {expected}")
+    found["unasked-transfer"] += [str(number) for number in by_number]
+    return {name: lines for name, lines in found.items() if lines}

@@ -1,0 +1,180 @@
+"""Faults by a seed: what is killed, stopped and taken over, while writers, readers and tellers work.
+
+Each fault waits until everybody has got on since the last one, so that it meets a system at work, and the schedule
+shows that it recovers from every one. What is done depends on the seed alone; when, on the machine.
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
+from random import Random
+
+from support.brokers.our_broker import OurBroker
+from support.fire.history import ASKER, GROUP_READER, TELLER, TRANSACTIONAL
+from support.fire.worker import PYTHON_WORKER, SESSION_TIMEOUT_MS, FireWorker, Specification
+
+PATIENCE_S = 300.0
+LOOK_S = 0.02
+FAULTS = (
+    "kill-broker",
+    "pause-broker",
+    "kill-worker",
+    "pause-worker",
+    "take-over",
+    "take-over-from-paused",
+    "kill-broker-twice",
+)
+MAY_BE_KILLED = (TRANSACTIONAL, TELLER, GROUP_READER)
+MAY_BE_TAKEN_OVER = (TRANSACTIONAL, TELLER)
+
+
+class Nemesis:
+    """The broker, the workers at work, and the faults."""
+
+    def __init__(self, broker: OurBroker, directory: Path, seed: int, commands: dict[str, list[str]]) -> None:
+        """``commands``: the programs of roles that are not Python's, by the name of the role."""
+        self.done: list[str] = []
+        self.workers: list[FireWorker] = []
+        self._broker = broker
+        self._directory = directory
+        self._chance = Random(seed)
+        self._commands = commands
+        self._left: list[FireWorker] = []
+        self._bag: list[str] = []
+
+    @property
+    def journals(self) -> list[Path]:
+        """Of all that ever worked."""
+        return [worker.journal for worker in (*self._left, *self.workers)]
+
+    def start(self, kind: str, name: str) -> FireWorker:
+        """One more worker."""
+        number = len(self.workers) + len(self._left) + 1
+        journal = self._directory / f"{number:03d}-{name}.journal"
+        command = self._commands.get(name, PYTHON_WORKER)
+        worker = FireWorker(self._broker.bootstrap_servers, journal, Specification(kind, name, number), command)
+        self.workers.append(worker)
+        return worker
+
+    def wait_for_all(self) -> None:
+        """Waits until every worker has got on from here; AssertionError where one does not."""
+        for worker in list(self.workers):
+            if worker.specification.kind != ASKER:  # the tellers get no further without it
+                self._wait_for(worker)
+
+    def _wait_for(self, worker: FireWorker) -> None:
+        start = worker.journal.stat().st_size
+        deadline = time.monotonic() + PATIENCE_S
+        while not worker.has_got_on(start):
+            if worker.outlasted_its_transaction:  # on a busy machine without any fault of ours
+                worker.wait()
+                worker, start = self._succeed(worker), 0
+            if time.monotonic() > deadline or not worker.is_alive:
+                tail = worker.journal.read_text()[-500:]
+                log = worker.log_file.read_text()[-2000:]
+                raise AssertionError(f"{worker.specification} gets no further after {self.done}:\n{tail}\n{log}")
+            time.sleep(LOOK_S)
+
+    def strike(self) -> None:
+        """The next fault; each kind comes before one comes again."""
+        if not self._bag:
+            self._bag = self._chance.sample(FAULTS, len(FAULTS))
+        fault = self._bag.pop()
+        victim = self._chance.choice([w for w in self.workers if w.specification.kind in self._victims(fault)])
+        self.done.append(f"{fault} {victim.specification.name}" if "broker" not in fault else fault)
+        seconds = self._chance.uniform(0.3, 2.0)
+        match fault:
+            case "kill-broker":
+                self._broker.kill()
+                time.sleep(seconds / 4)
+                self._broker.start()
+            case "kill-broker-twice":  # the second time while clients come back and transactions are completed
+                self._broker.kill()
+                self._broker.start()
+                time.sleep(seconds / 10)
+                self._broker.kill()
+                self._broker.start()
+            case "pause-broker":
+                os.kill(self._broker.pid, signal.SIGSTOP)
+                time.sleep(seconds)
+                os.kill(self._broker.pid, signal.SIGCONT)
+            case "kill-worker":
+                self._replace(victim)
+            case "pause-worker":
+                victim.pause()
+                time.sleep(seconds if self._chance.random() < 0.5 else SESSION_TIMEOUT_MS / 1000 + 1)
+                self._resume(victim)
+            case "take-over":
+                self._settle(victim, self._succeed(victim))
+            case "take-over-from-paused":
+                victim.pause()
+                successor = self._succeed(victim)
+                self._wait_until_started(successor)
+                victim.resume()
+                self._settle(victim, successor)
+        self.wait_for_all()
+
+    def _victims(self, fault: str) -> tuple[str, ...]:
+        return MAY_BE_TAKEN_OVER if fault.startswith("take-over") else MAY_BE_KILLED
+
+    def _resume(self, victim: FireWorker) -> None:
+        """Goes on, or is fenced and replaced: a pause may outlast the timeout of the transaction that it was in."""
+        start = victim.journal.stat().st_size
+        victim.resume()
+        deadline = time.monotonic() + PATIENCE_S
+        while victim.is_alive and not victim.has_got_on(start):
+            assert time.monotonic() < deadline, f"{victim.specification} does not go on after {self.done}"
+            time.sleep(LOOK_S)
+        if not victim.is_alive:
+            victim.wait()
+            assert '"fenced"' in victim.journal.read_text(), victim.log_file.read_text()
+            self._succeed(victim)
+
+    def _replace(self, victim: FireWorker) -> None:
+        victim.kill()
+        self._succeed(victim)
+
+    def _succeed(self, victim: FireWorker) -> FireWorker:
+        """Another one in the same role, with the same transactional id."""
+        self.workers.remove(victim)
+        self._left.append(victim)
+        return self.start(victim.specification.kind, victim.specification.name)
+
+    def _settle(self, victim: FireWorker, successor: FireWorker) -> None:
+        """Waits until one of two with one transactional id was fenced; nearly always the first.
+
+        It may have met another error before, and have taken the id back.
+        """
+        deadline = time.monotonic() + PATIENCE_S
+        while victim.is_alive and successor.is_alive:
+            assert time.monotonic() < deadline, f"nobody is fenced of {successor.specification} after {self.done}"
+            time.sleep(LOOK_S)
+        if victim.is_alive:
+            self.workers[self.workers.index(successor)] = victim
+            self._left[self._left.index(victim)] = successor
+            victim, successor = successor, victim
+        victim.wait()
+
+    def _wait_until_started(self, worker: FireWorker) -> None:
+        """Until it has its transactional id."""
+        deadline = time.monotonic() + PATIENCE_S
+        while '"started"' not in worker.journal.read_text():
+            assert time.monotonic() < deadline, f"{worker.specification} does not start:\n{worker.log_file.read_text()}"
+            assert worker.is_alive, worker.log_file.read_text()
+            time.sleep(LOOK_S)
+
+    def end(self, kinds: tuple[str, ...]) -> None:
+        """Ends the workers of some kinds in order."""
+        ending = [worker for worker in self.workers if worker.specification.kind in kinds]
+        for worker in ending:
+            worker.end()
+        for worker in ending:
+            worker.wait()
+            self.workers.remove(worker)
+            self._left.append(worker)
+
+    def kill_all(self) -> None:
+        """Nobody outlives the test."""
+        for worker in (*self.workers, *self._left):
+            worker.kill()

@@ -1,0 +1,396 @@
+"""A writer, a reader or a teller under fire, as a process of its own, so that it can be killed and stopped.
+
+    python -m support.fire.worker SERVERS JOURNAL SPECIFICATION-AS-JSON
+
+SIGTERM ends it in order. All but the plain and the idempotent writer begin anew after an error, with a new client.
+librdkafka may wait for a group's coordinator for ever once its broker went away and came back, whatever timeout it was
+given (confluentinc/librdkafka#5511, #5456): a teller gives the step up after a time, and begins anew too.
+"""
+
+import faulthandler
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from support.fire.history import (
+    ASKER,
+    ASSIGNED_READER,
+    GROUP_READER,
+    IDEMPOTENT,
+    PLAIN,
+    TELLER,
+    TRANSACTIONAL,
+    FireJournal,
+)
+
+TESTS = Path(__file__).parent.parent.parent
+TOPIC, TRANSFERS, POSTINGS = "numbers", "transfers", "postings"
+PARTITIONS = 3
+TRANSFER_PARTITIONS = 6
+"""More than there are tellers at any time: each has some, and finds out that it was fenced."""
+READERS_GROUP, TELLERS_GROUP = "readers", "tellers"
+REQUEST_S = 6.0
+"""How long a step of a transaction may take until the worker begins anew."""
+MESSAGE_TIMEOUT_MS = 120_000
+SESSION_TIMEOUT_MS = 6_000
+TRANSACTION_TIMEOUT_MS = 6_000
+TELLER_BATCH = 10
+ACCOUNTS = 12
+PAUSE_S = 0.01
+"""Between what a worker does: the processes share the machine with the broker."""
+BACKLOG, SLOW_PAUSE_S = 600, 0.5
+"""Behind so many transfers nobody asks for more but slowly: in the end all of them are waited for."""
+POLL_S = 0.2
+END_TIMEOUT_S = 120.0
+UNDER_WAY = 100
+"""So many records a writer may have under way before it waits."""
+GETTING_ON = (b'"acked"', b'"committed"', b'"poll"', b'"told"')
+BETWEEN_TRANSACTIONS = ("started", "committed", "aborted", "told")
+
+
+class Specification(NamedTuple):
+    """What a worker is. ``number`` makes its values its own; ``name`` is that of its role, and its transactional id."""
+
+    kind: str
+    name: str
+    number: int
+
+
+class FireWorker:
+    """The process, as the test holds it."""
+
+    def __init__(self, servers: str, journal: Path, specification: Specification, command: list[str]) -> None:
+        """``command``: the program; servers, journal and specification are its arguments."""
+        self.specification = specification
+        self.journal = journal
+        self.log_file = journal.with_suffix(".log")
+        journal.touch()
+        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        arguments = [*command, servers, str(journal), json.dumps(specification)]
+        with self.log_file.open("ab") as out:
+            self._process = subprocess.Popen(arguments, stdout=out, stderr=subprocess.STDOUT, env=environment)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def has_got_on(self, since: int) -> bool:
+        """Whether it has done something since its journal had so many bytes."""
+        with self.journal.open("rb") as journal:
+            journal.seek(since)
+            written = journal.read()
+        return any(word in written for word in GETTING_ON)
+
+    @property
+    def outlasted_its_transaction(self) -> bool:
+        """Whether it has ended, fenced since its last transaction took longer than its timeout lets it."""
+        if self.is_alive:
+            return False
+        last_ns = 0
+        for line in self.journal.read_text().splitlines():
+            at_ns, event, *_ = json.loads(line)
+            if event in BETWEEN_TRANSACTIONS:
+                last_ns = at_ns
+            elif event == "fenced":
+                return bool(at_ns - last_ns > TRANSACTION_TIMEOUT_MS * 1_000_000)
+        return False
+
+    def pause(self) -> None:
+        """Stops where it stands."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Goes on where it stood."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Dies without a word; harmless when it has ended."""
+        if self.is_alive:
+            self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        """Asks it to end in order, without waiting."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> None:
+        """Waits until it has ended; AssertionError with its log where it does not end well."""
+        code = self._process.wait(END_TIMEOUT_S)
+        assert code == 0, f"{self.specification} ended with {code}:\n{self.log_file.read_text()[-3000:]}"
+
+
+PYTHON_WORKER = [sys.executable, "-m", "support.fire.worker"]
+
+
+# The worker's side --------------------------------------------------------
+
+
+class StepTimeoutError(Exception):
+    """A call of the client's did not end in time."""
+
+
+def in_time(call: Callable[[], object]) -> None:
+    """Makes a call that may never return; raises what it raises, or StepTimeoutError and leaves it to itself."""
+    raised: list[KafkaException] = []
+
+    def make() -> None:
+        try:
+            call()
+        except KafkaException as exception:
+            raised.append(exception)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    thread.join(REQUEST_S)
+    if thread.is_alive():
+        raise StepTimeoutError
+    if raised:
+        raise raised[0]
+
+
+class Worker:
+    """What all kinds have in common."""
+
+    def __init__(
+        self, servers: str, journal: FireJournal, specification: Specification, leave: threading.Event
+    ) -> None:
+        self.servers = servers
+        self.journal = journal
+        self.specification = specification
+        self.leave = leave
+        self.chance = Random(specification.number)
+        self._next_value = specification.number * 10_000_000
+
+    def next_value(self) -> int:
+        """A value that nobody else writes."""
+        self._next_value += 1
+        return self._next_value
+
+    def producer(self, **settings: Any) -> Any:
+        """A producer with settings that all share."""
+        shared: dict[str, Any] = {
+            "bootstrap.servers": self.servers,
+            "message.timeout.ms": MESSAGE_TIMEOUT_MS,
+            "reconnect.backoff.ms": 20,
+            "reconnect.backoff.max.ms": 200,
+            "linger.ms": 1,
+            "log_level": 2,
+        }
+        return Producer(shared | settings)
+
+    def consumer(self, group: str, **settings: Any) -> Any:
+        """A consumer of committed records that commits itself."""
+        shared: dict[str, Any] = {
+            "bootstrap.servers": self.servers,
+            "group.id": group,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "session.timeout.ms": SESSION_TIMEOUT_MS,
+            "heartbeat.interval.ms": 1000,
+            "reconnect.backoff.ms": 20,
+            "reconnect.backoff.max.ms": 200,
+            "partition.assignment.strategy": "range",
+            "log_level": 2,
+        }
+        return Consumer(shared | settings)
+
+    def send(self, producer: Any, transaction: str | None) -> None:
+        """Sends one value to a partition by chance, and notes when it is acknowledged."""
+        value, partition = self.next_value(), self.chance.randrange(PARTITIONS)
+        self.journal.write("send", value, partition, transaction)
+
+        def delivered(error: Any, message: Any) -> None:
+            if error is None:
+                self.journal.write("acked", value, message.partition(), message.offset())
+
+        producer.produce(TOPIC, str(value), partition=partition, on_delivery=delivered)
+
+    def begin_anew(self, session: Any) -> None:
+        """Runs a session again and again until it is to leave, or has been fenced."""
+        while not self.leave.is_set():
+            try:
+                session()
+            except StepTimeoutError:
+                self.journal.write("again", "given up")
+            except KafkaException as exception:
+                error = exception.args[0]
+                if error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
+                    self.journal.write("fenced")
+                    return
+                self.journal.write("again", str(error))
+                self.leave.wait(POLL_S)
+
+    def start_transactions(self) -> Any:
+        """A producer that has taken the transactional id over. Raises KafkaException."""
+        kind, name, _ = self.specification
+        timeouts = dict.fromkeys(("transaction.timeout.ms", "message.timeout.ms"), TRANSACTION_TIMEOUT_MS)
+        producer = self.producer(**{"transactional.id": name, **timeouts})
+        self.journal.write("starting", kind, name)
+        producer.init_transactions(END_TIMEOUT_S)
+        self.journal.write("started", kind, name)
+        return producer
+
+
+def write_singly(worker: Worker) -> None:
+    """The plain and the idempotent writer: a few records under way at a time."""
+    idempotent = worker.specification.kind == IDEMPOTENT
+    producer = worker.producer(**{"enable.idempotence": idempotent, "acks": "all" if idempotent else "1"})
+    worker.journal.write("started", worker.specification.kind, None)
+    while not worker.leave.is_set():
+        for _ in range(worker.chance.randint(1, 5) if len(producer) < UNDER_WAY else 0):
+            worker.send(producer, None)
+        producer.poll(PAUSE_S)
+        worker.leave.wait(PAUSE_S)
+    assert producer.flush(END_TIMEOUT_S) == 0
+
+
+def write_transactions(worker: Worker) -> None:
+    """Transactions of some records; every fourth is aborted."""
+    numbers = iter(range(10**9))
+
+    def session() -> None:
+        producer = worker.start_transactions()
+        while not worker.leave.is_set():
+            name = f"{worker.specification.name}/{worker.specification.number}/{next(numbers)}"
+            producer.begin_transaction()
+            worker.journal.write("begin", name)
+            for _ in range(worker.chance.randint(1, 6)):
+                worker.send(producer, name)
+            if worker.chance.random() < 0.25:
+                producer.flush(worker.chance.random() * 0.05)
+                worker.journal.write("aborting", name)
+                producer.abort_transaction(REQUEST_S)
+                worker.journal.write("aborted", name)
+            else:
+                producer.flush(REQUEST_S)
+                worker.journal.write("committing", name)
+                producer.commit_transaction(REQUEST_S)
+                worker.journal.write("committed", name)
+            worker.leave.wait(PAUSE_S)
+
+    worker.begin_anew(session)
+
+
+def _note(worker: Worker, messages: list[Any]) -> None:
+    records = [[m.partition(), m.offset(), int(m.value())] for m in messages if m.error() is None]
+    if records:
+        worker.journal.write("poll", records)
+
+
+def read_assigned(worker: Worker) -> None:
+    """All partitions from the beginning, without a group."""
+    consumer = worker.consumer("nobody")
+    consumer.assign([TopicPartition(TOPIC, index, 0) for index in range(PARTITIONS)])
+    worker.journal.write("started", ASSIGNED_READER, None)
+    while not worker.leave.is_set():
+        _note(worker, consumer.consume(200, POLL_S))
+    consumer.close()
+
+
+def read_as_member(worker: Worker) -> None:
+    """As a member of a group that commits what it has noted."""
+    consumer = worker.consumer(READERS_GROUP)
+    worker.journal.write("started", GROUP_READER, None)
+    consumer.subscribe(
+        [TOPIC], on_assign=lambda _, partitions: worker.journal.write("assigned", [p.partition for p in partitions])
+    )
+    while not worker.leave.is_set():
+        messages = consumer.consume(200, POLL_S)
+        _note(worker, messages)
+        if any(message.error() is None for message in messages):
+            try:
+                consumer.commit(asynchronous=False)
+            except KafkaException as exception:
+                # It reads it again, or another member does.
+                worker.journal.write("again", str(exception.args[0]))
+    consumer.close()
+
+
+def ask(worker: Worker) -> None:
+    """Asks for transfers between accounts, each of them once."""
+    producer = worker.producer(**{"enable.idempotence": True})
+    worker.journal.write("started", ASKER, None)
+    asked, pause_s = 0, PAUSE_S
+    while not worker.leave.is_set():
+        for partition in range(TRANSFER_PARTITIONS if len(producer) < UNDER_WAY else 0):
+            transfer = [asked, *worker.chance.sample(range(ACCOUNTS), 2), worker.chance.randint(1, 50)]
+            producer.produce(TRANSFERS, json.dumps(transfer), partition=partition)
+            asked += 1
+        if asked % (BACKLOG // 4) == 0:  # on a busy machine the tellers fall behind
+            pause_s = SLOW_PAUSE_S if asked - worker.journal.transfers_told() > BACKLOG else PAUSE_S
+        producer.poll(PAUSE_S)
+        worker.leave.wait(pause_s)
+    assert producer.flush(END_TIMEOUT_S) == 0
+
+
+def tell(worker: Worker) -> None:
+    """Consumes transfers, posts both halves of each, and commits how far it has come in the same transaction."""
+
+    def session() -> None:
+        producer = worker.start_transactions()
+        consumer = worker.consumer(TELLERS_GROUP)
+        try:
+            consumer.subscribe([TRANSFERS])
+            while not worker.leave.is_set():
+                _tell_some(worker, producer, consumer)
+        finally:
+            consumer.close()
+
+    worker.begin_anew(session)
+
+
+def _tell_some(worker: Worker, producer: Any, consumer: Any) -> None:
+    messages = [m for m in consumer.consume(TELLER_BATCH, POLL_S) if m.error() is None]
+    if not messages:
+        return
+    producer.begin_transaction()
+    ends: dict[int, int] = {}
+    for message in messages:
+        number, source, target, amount = json.loads(message.value())
+        for account, change in ((source, -amount), (target, amount)):
+            producer.produce(POSTINGS, json.dumps([number, account, change]), partition=account % PARTITIONS)
+        ends[message.partition()] = message.offset() + 1
+    offsets = [TopicPartition(TRANSFERS, partition, end) for partition, end in ends.items()]
+    metadata = consumer.consumer_group_metadata()
+    in_time(lambda: producer.send_offsets_to_transaction(offsets, metadata, REQUEST_S))
+    producer.commit_transaction(REQUEST_S)
+    worker.journal.write("told", len(messages))
+    worker.leave.wait(PAUSE_S)
+
+
+KINDS = {
+    PLAIN: write_singly,
+    IDEMPOTENT: write_singly,
+    TRANSACTIONAL: write_transactions,
+    ASSIGNED_READER: read_assigned,
+    GROUP_READER: read_as_member,
+    ASKER: ask,
+    TELLER: tell,
+}
+
+
+def main() -> None:
+    """The process."""
+    servers, journal, specification = sys.argv[1:]
+    leave = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: leave.set())
+    faulthandler.register(signal.SIGUSR1)  # where it stands, for whoever looks into a run
+    worker = Worker(servers, FireJournal(Path(journal)), Specification(*json.loads(specification)), leave)
+    KINDS[worker.specification.kind](worker)
+    # Producers that were given up may still wait for something: the process ends without them.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

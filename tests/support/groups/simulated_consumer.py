@@ -1,0 +1,272 @@
+"""A consumer of the consumer protocol (KIP-848), as a client behaves: it joins, heartbeats, reconciles, commits.
+
+It gives up what it must, in its own time, before it takes anything over, and says so; what it owns is what the
+application reads now. One request at a time is under way. Everything random is decided by the simulator.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages import consumer_groups, groups
+from support.groups.harness import Harness
+
+TopicPartition = tuple[bytes, int]
+SESSION_MS = 2_000
+REBALANCE_MS = 4_000
+
+ABANDONS = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND)
+"""All is lost: the consumer gives everything up and joins again under the id that it has."""
+GIVES_UP = (
+    ErrorCode.FENCED_INSTANCE_ID,
+    ErrorCode.GROUP_MAX_SIZE_REACHED,
+    ErrorCode.INVALID_REGULAR_EXPRESSION,
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+)
+TRIES_AGAIN = (
+    ErrorCode.UNRELEASED_INSTANCE_ID,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+)
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """Topics by name, or by a regular expression."""
+
+    names: frozenset[str] = frozenset()
+    regex: str | None = None
+
+    def topics(self, existing: Mapping[bytes, str]) -> set[bytes]:
+        """Of the topics that exist (id to name), those that are meant."""
+        pattern = None if self.regex is None else re.compile(self.regex)
+        return {
+            topic_id
+            for topic_id, name in existing.items()
+            if name in self.names or (pattern is not None and pattern.fullmatch(name))
+        }
+
+
+@dataclass
+class SimulatedConsumer:
+    """One consumer. ``owned``: what the application reads; ``positions``: where, once it has asked."""
+
+    name: str
+    harness: Harness
+    group_id: str
+    instance_id: str | None
+    new_member_id: Callable[[], str]
+    alive: bool = False
+    incarnation: int = 0
+    member_id: str = ""
+    epoch: int = 0
+    waiting: bool = False
+    subscription: Subscription = field(default_factory=Subscription)
+    assignor: str | None = None
+    owned: set[TopicPartition] = field(default_factory=set)
+    assigned: set[TopicPartition] = field(default_factory=set)
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
+    told: frozenset[TopicPartition] | None = None
+    told_subscription: Subscription | None = None
+    must_acknowledge: bool = False
+    telling: bool = False
+    paused_until_ms: int = 0
+
+    # --- life
+
+    def start(self, subscription: Subscription, assignor: str | None) -> None:
+        """A new process."""
+        self.alive = True
+        self.incarnation += 1
+        self.member_id = self.new_member_id()
+        self.waiting = False
+        self.paused_until_ms = 0
+        self.subscription = subscription
+        self.assignor = assignor
+        self.abandon()
+
+    def crash(self) -> None:
+        """Gone without a word."""
+        self.alive = self.waiting = False
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Owns nothing any more and is to join again."""
+        self.epoch = 0
+        self.owned = set()
+        self.assigned = set()
+        self.positions = {}
+        self.told = self.told_subscription = None
+        self.must_acknowledge = self.telling = False
+
+    def leave(self, for_a_while: bool) -> None:
+        """Closes: for good, or as a static member that will be back."""
+        epoch = -2 if for_a_while else -1
+        request = consumer_groups.ConsumerGroupHeartbeatRequest(
+            group_id=self.group_id, member_id=self.member_id, member_epoch=epoch, instance_id=self.instance_id
+        )
+        request.subscribed_topic_names = request.topic_partitions = None
+        self.crash()
+        self.harness.send(self.name, ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request, lambda _: None)
+
+    def connection_lost(self) -> None:
+        """What was asked is not answered: the next heartbeat says everything again."""
+        self.waiting = False
+        self.told = self.told_subscription = None
+
+    # --- the protocol
+
+    def heartbeat(self) -> None:
+        """Says what has changed since the last one that was answered; everything when it joins."""
+        joins = self.epoch == 0
+        request = consumer_groups.ConsumerGroupHeartbeatRequest(
+            group_id=self.group_id,
+            member_id=self.member_id,
+            member_epoch=self.epoch,
+            instance_id=self.instance_id,
+            rebalance_timeout_ms=REBALANCE_MS if self.told_subscription is None else -1,
+            server_assignor=self.assignor if self.told_subscription is None else None,
+        )
+        subscription, told = self.subscription, frozenset(self.owned)
+        is_new = subscription != self.told_subscription
+        request.subscribed_topic_names = sorted(subscription.names) if is_new else None
+        request.subscribed_topic_regex = (subscription.regex or "") if is_new else None
+        request.topic_partitions = None
+        if self.must_acknowledge and self.owned == self.assigned:
+            # Also where what it owns is what it owned: the coordinator waits to hear it.
+            self.must_acknowledge = False
+            self.told = None
+        if joins or told != self.told:
+            self.telling = True
+            request.topic_partitions = [
+                consumer_groups.ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id, partitions)
+                for topic_id, partitions in by_topic(told).items()
+            ]
+
+        def answered(response: consumer_groups.ConsumerGroupHeartbeatResponse) -> None:
+            error = ErrorCode(response.error_code)
+            if error:
+                self.failed(error)
+                return
+            self.telling = False
+            assert response.member_id == self.member_id
+            assert response.member_epoch >= max(self.epoch, 1), (
+                f"{self}: epoch {response.member_epoch} after {self.epoch}"
+            )
+            self.epoch = response.member_epoch
+            self.told, self.told_subscription = told, subscription
+            if response.assignment is not None:
+                self.must_acknowledge = True
+                self.assigned = {
+                    (topic.topic_id, partition)
+                    for topic in response.assignment.topic_partitions
+                    for partition in topic.partitions
+                }
+
+        self._ask(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, request, answered)
+
+    def failed(self, error: ErrorCode) -> None:
+        """A heartbeat was refused."""
+        if error in ABANDONS:
+            self.abandon()
+        elif error in GIVES_UP:
+            self.crash()
+        else:
+            assert error in TRIES_AGAIN, f"{self}: {error.name}"
+            self.told = self.told_subscription = None
+
+    def give_up_one(self) -> bool:
+        """Lets go of one partition that it shall not own; whether there was one."""
+        for partition in sorted(self.owned - self.assigned):
+            self.owned.discard(partition)
+            self.positions.pop(partition, None)
+            return True
+        return False
+
+    def take_over(self) -> bool:
+        """Begins to read what is new, once nothing is left to give up; whether there was anything.
+
+        Not while the coordinator may just hear that it owns less: that would count as given up.
+        """
+        if self.telling or self.owned == self.assigned or self.owned - self.assigned:
+            return False
+        self.owned = set(self.assigned)
+        return True
+
+    # --- offsets
+
+    def fetch_positions(self, names: Mapping[bytes, str], fetched: Callable[[TopicPartition, int], None]) -> None:
+        """Asks where to go on in what it has taken over. ``fetched``: told of each answer, -1 for none."""
+        missing = {
+            (topic_id, partition) for topic_id, partition in self.owned - self.positions.keys() if topic_id in names
+        }
+        group = groups.OffsetFetchRequest.OffsetFetchRequestGroup(
+            group_id=self.group_id, member_id=self.member_id, member_epoch=self.epoch
+        )
+        group.topics = [
+            groups.OffsetFetchRequest.OffsetFetchRequestTopics(names[topic_id], partition_indexes=partitions)
+            for topic_id, partitions in by_topic(frozenset(missing)).items()
+        ]
+        ids = {name: topic_id for topic_id, name in names.items()}
+
+        def answered(response: groups.OffsetFetchResponse) -> None:
+            if response.groups[0].error_code:
+                return
+            for topic in response.groups[0].topics:
+                for partition in topic.partitions:
+                    key = (ids[topic.name], partition.partition_index)
+                    if not partition.error_code and key in self.owned:
+                        fetched(key, partition.committed_offset)
+                        self.positions[key] = max(partition.committed_offset, 0)
+
+        if missing:
+            self._ask(ApiKey.OFFSET_FETCH, 9, groups.OffsetFetchRequest(groups=[group]), answered)
+
+    def commit(self, topic: str, partition: int, offset: int, answered: Callable[[ErrorCode], None]) -> None:
+        """Commits an offset of one partition in the epoch that it knows."""
+        self._ask(
+            ApiKey.OFFSET_COMMIT,
+            9,
+            commit_request(self.group_id, self.member_id, self.epoch, self.instance_id, topic, partition, offset),
+            lambda response: answered(ErrorCode(response.topics[0].partitions[0].error_code)),
+            even_if_gone=True,
+        )
+
+    def _ask(
+        self, api: ApiKey, version: int, request: Any, answered: Callable[[Any], None], even_if_gone: bool = False
+    ) -> None:
+        incarnation = self.incarnation
+        self.waiting = True
+
+        def on_answer(response: Any) -> None:
+            is_here = self.alive and self.incarnation == incarnation
+            if is_here:
+                self.waiting = False
+            if is_here or even_if_gone:
+                answered(response)
+
+        self.harness.send(f"{self.name}.{incarnation}", api, version, request, on_answer)
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({self.member_id}, instance {self.instance_id}, epoch {self.epoch}) of {self.group_id}"
+
+
+def by_topic(partitions: frozenset[TopicPartition]) -> dict[bytes, list[int]]:
+    """Partition indexes by topic id, in order."""
+    found: dict[bytes, list[int]] = {}
+    for topic_id, partition in sorted(partitions):
+        found.setdefault(topic_id, []).append(partition)
+    return found
+
+
+def commit_request(
+    group_id: str, member_id: str, epoch: int, instance_id: str | None, topic: str, partition: int, offset: int
+) -> groups.OffsetCommitRequest:
+    """An OffsetCommit of one partition."""
+    commit = groups.OffsetCommitRequest.OffsetCommitRequestPartition(partition, offset)
+    topics = [groups.OffsetCommitRequest.OffsetCommitRequestTopic(topic, partitions=[commit])]
+    return groups.OffsetCommitRequest(group_id, epoch, member_id, instance_id, topics=topics)

@@ -1,0 +1,20 @@
+"""Kafka's own classes, asked about configuration: one JVM for a list of questions (tests/java/ConfigOracle.java)."""
+
+import json
+import subprocess
+from typing import Any
+
+from support.kafka.java import java_arguments, java_or_skip, java_source
+
+Json = dict[str, Any]
+
+
+def ask(questions: list[Json]) -> list[Json]:
+    """The answers of Kafka's classes, in order; skips the test where there is no Java."""
+    java_or_skip()
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    command = [*java_arguments(), str(java_source("ConfigOracle"))]
+    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=300)
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(answers) == len(questions)
+    return answers

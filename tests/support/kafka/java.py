@@ -1,0 +1,174 @@
+"""Apache Kafka as the oracle: its jars, its Java classes and a real broker of it.
+
+The jars come from Maven Central on first use and stay in ``$XDG_CACHE_HOME/odradek-tests/kafka-<version>`` (or
+``~/.cache``). Without Java 17 or Maven a test that asks for them is skipped with the reason; in CI (CI=true) it fails.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+KAFKA_VERSION = "4.3.1"
+OLD_KAFKA_VERSION = "3.9.1"
+JAVA_SOURCES = Path(__file__).parent.parent.parent / "java"
+
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>odradek.tests</groupId>
+  <artifactId>kafka-libs</artifactId>
+  <version>1</version>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""
+_DEPENDENCY = """\
+    <dependency>
+      <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{exclusions}
+    </dependency>"""
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
+Artifact = tuple[str, str, str]
+"""Group, artifact, version."""
+_KAFKA = "org.apache.kafka"
+_LOGGING = ("org.slf4j", "slf4j-simple", "1.7.36")
+
+
+class JavaMissingError(Exception):
+    """Java 17, Maven or Kafka's jars cannot be had; the text says which."""
+
+
+def cache_directory() -> Path:
+    """Where downloads of the tests stay between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "odradek-tests"
+
+
+@cache
+def java_command() -> str:
+    """The path of a ``java`` of version 17 or newer. Raises JavaMissingError."""
+    command = shutil.which("java")
+    if command is None:
+        raise JavaMissingError("no `java` on the PATH (Java 17 or newer is needed)")
+    text = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
+    major = text.partition('version "')[2].partition(".")[0].partition('"')[0]
+    if not major.isdigit() or int(major) < 17:
+        raise JavaMissingError(f"`java` is not version 17 or newer: {text.splitlines()[:1]}")
+    return command
+
+
+@cache
+def kafka_libs(version: str = KAFKA_VERSION) -> Path:
+    """The directory with the jars of Kafka's ``version``, fetched once. Raises JavaMissingError."""
+    # "-broker": a cache of before held only the clients of the old version.
+    name = f"kafka-{version}" if version == KAFKA_VERSION else f"kafka-{version}-broker"
+    return _libs(name, [(_KAFKA, "kafka_2.13", version), (_KAFKA, "kafka-tools", version), _LOGGING])
+
+
+@cache
+def streams_libs() -> Path:
+    """The directory with the jars of Kafka Streams and what it needs, fetched once. Raises JavaMissingError."""
+    return _libs(f"kafka-streams-{KAFKA_VERSION}", [(_KAFKA, "kafka-streams", KAFKA_VERSION), _LOGGING])
+
+
+@cache
+def spark_kafka_jars() -> list[Path]:
+    """The jars that Spark's own Kafka source adds to a Spark of pip's pyspark, fetched once. Raises JavaMissingError.
+
+    Without what they ask for, which Spark has. The connector of the pyspark installed may not be there yet: 4.2 runs on
+    4.3, with any token provider of 4.
+    """
+    artifacts = [
+        ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+        ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+        ("org.apache.commons", "commons-pool2", "2.12.1"),
+        (_KAFKA, "kafka-clients", KAFKA_VERSION),
+    ]
+    return sorted(_libs("spark-kafka-4.2.0", artifacts, exclusions=_ALONE).glob("*.jar"))
+
+
+def _libs(name: str, artifacts: list[Artifact], *, exclusions: str = "") -> Path:
+    directory = cache_directory() / name
+    libs = directory / "libs"
+    done = directory / "complete"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:  # several test processes may start at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            _fetch(name, artifacts, directory, libs, exclusions)
+            done.touch()
+    return libs
+
+
+def _fetch(name: str, artifacts: list[Artifact], directory: Path, libs: Path, exclusions: str) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JavaMissingError(f"no `mvn` on the PATH to fetch the jars of {name}")
+    dependencies = [_DEPENDENCY.format(group=g, artifact=a, version=v, exclusions=exclusions) for g, a, v in artifacts]
+    (directory / "pom.xml").write_text(_POM.format(dependencies="\n".join(dependencies)))
+    command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libs}", "-DincludeScope=runtime"]
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise JavaMissingError(f"Maven could not fetch the jars of {name}: {result.stdout[-800:]}")
+    for jar in libs.glob("slf4j-reload4j-*.jar"):  # of two bindings Kafka 3.9 would take this one, and log nothing
+        jar.unlink()
+
+
+def java_or_skip(version: str = KAFKA_VERSION) -> Path:
+    """The jars of Kafka's ``version``, or the end of the test: skipped with the reason, failed where CI=true."""
+    try:
+        java_command()
+        return kafka_libs(version)
+    except JavaMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"needs Apache Kafka {version}: {error}")
+        pytest.skip(f"needs Apache Kafka {version}: {error}")
+
+
+def run_class(
+    *arguments: str | Path,
+    version: str = KAFKA_VERSION,
+    standard_input: str | None = None,
+    timeout_s: float = 300,
+    heap: str = "512m",
+) -> subprocess.CompletedProcess[str]:
+    """Runs a class of the release, or a Java source file: ``run_class("org.apache.kafka.tools.TopicCommand", …)``.
+
+    Raises JavaMissingError where there is no Java, ``subprocess.TimeoutExpired`` when it hangs; the caller looks at
+    ``returncode``.
+    """
+    command = java_arguments(version, heap) + [str(argument) for argument in arguments]
+    return subprocess.run(command, input=standard_input, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def java_arguments(version: str = KAFKA_VERSION, heap: str = "512m") -> list[str]:
+    """The command line up to the class name: heap, log level, class path."""
+    return _arguments(kafka_libs(version), heap)
+
+
+def streams_arguments(heap: str = "256m") -> list[str]:
+    """As :func:`java_arguments`, with Kafka Streams in the class path. Raises JavaMissingError."""
+    return _arguments(streams_libs(), heap)
+
+
+def _arguments(libs: Path, heap: str) -> list[str]:
+    return [
+        java_command(),
+        f"-Xmx{heap}",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+        "-cp",
+        f"{libs}/*",
+    ]
+
+
+def java_source(name: str) -> Path:
+    """The path of one of our Java programs, ``tests/java/<name>.java``."""
+    return JAVA_SOURCES / f"{name}.java"

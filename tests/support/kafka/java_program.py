@@ -1,0 +1,50 @@
+"""A Java program of tests/java that runs as long as a block and answers one line of JSON for each that it reads."""
+
+import json
+import subprocess
+from types import TracebackType
+from typing import Any, Self
+
+from support.kafka.java import java_arguments, java_or_skip, java_source
+
+END_TIMEOUT_S = 60.0
+
+
+class JavaProgram:
+    """The program. ``NAME`` is its file's, without the suffix."""
+
+    NAME: str
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        java_or_skip()
+        self._process = subprocess.Popen(self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(END_TIMEOUT_S)
+        finally:
+            self._process.kill()
+
+    def command(self) -> list[str]:
+        """How it is started."""
+        return [*java_arguments(), str(java_source(self.NAME))]
+
+    def order(self, order: Any) -> Any:
+        """Its answer to an order."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"{self.NAME} ended: {order}"
+        return json.loads(answer)

@@ -1,0 +1,180 @@
+"""A real Apache Kafka for tests: broker and controller in one JVM on free ports of 127.0.0.1.
+
+    with RealKafka(tmp_path, {"num.partitions": "3"}) as kafka:
+        kafka.run_tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", kafka.bootstrap_servers, "--list")
+
+A directory that is already formatted (by it, or by us) is started as it is. A start takes 3 to 10 s;
+a minute on a busy machine.
+"""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from support.kafka.java import KAFKA_VERSION, java_arguments, java_or_skip, run_class
+
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+START_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 180.0
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on now (Kafka cannot tell which port it took for 0 in advance)."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for opened in sockets:
+            opened.bind(("127.0.0.1", 0))
+        return [int(opened.getsockname()[1]) for opened in sockets]
+
+
+class RealKafka:
+    """One real broker and controller; ``log_dir`` is its only log directory."""
+
+    def __init__(
+        self,
+        directory: Path,
+        configs: Mapping[str, str] | None = None,
+        *,
+        version: str = KAFKA_VERSION,
+        dynamic_quorum: bool = True,
+        node_id: int = 1,
+        heap: str = "512m",
+        features: Mapping[str, int] | None = None,
+    ) -> None:
+        """``configs`` come on top of (and replace) what :meth:`properties` sets; ``dynamic_quorum`` False configures
+        ``controller.quorum.voters`` instead of ``controller.quorum.bootstrap.servers``. ``features`` are the levels of
+        features to format with, where they are not the release's defaults."""
+        self.directory = directory
+        self.log_dir = directory / "logs"
+        self.version = version
+        self.node_id = node_id
+        self.port, self.controller_port = free_ports(2)
+        self._configs = dict(configs or {})
+        self._dynamic_quorum = dynamic_quorum
+        self._heap = heap
+        self._features = [f"--feature={name}={level}" for name, level in (features or {}).items()]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``127.0.0.1:<port>``."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def output(self) -> str:
+        """What the broker has printed so far."""
+        path = self.directory / "out.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def properties(self) -> dict[str, str]:
+        """The broker's configuration."""
+        controller = f"127.0.0.1:{self.controller_port}"
+        quorum = (
+            {"controller.quorum.bootstrap.servers": controller}
+            if self._dynamic_quorum
+            else {"controller.quorum.voters": f"{self.node_id}@{controller}"}
+        )
+        return {
+            "process.roles": "broker,controller",
+            "node.id": str(self.node_id),
+            "listeners": f"PLAINTEXT://{self.bootstrap_servers},CONTROLLER://{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.log_dir),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "log.cleaner.dedupe.buffer.size": "33554432",
+            **quorum,
+            **self._configs,
+        }
+
+    def start(self) -> None:
+        """Formats the directory if it is new, starts the broker and returns when it serves.
+
+        Skips the test (fails it in CI) where there is no Java. Raises RuntimeError with the end of its output.
+        """
+        assert self._process is None, "it runs already"
+        java_or_skip(self.version)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        configuration = self.directory / "server.properties"
+        configuration.write_text("".join(f"{key}={value}\n" for key, value in self.properties().items()))
+        if not (self.log_dir / "meta.properties").exists():
+            self._format(configuration)
+        with (self.directory / "out.log").open("ab") as out:
+            self._process = subprocess.Popen(
+                [*java_arguments(self.version, self._heap), "kafka.Kafka", str(configuration)],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_serving()
+        except BaseException:
+            self.kill()
+            raise
+
+    def _format(self, configuration: Path) -> None:
+        quorum = ["--standalone"] if self._dynamic_quorum else []
+        arguments = ["format", "-t", CLUSTER_ID, "-c", str(configuration), *quorum, *self._features]
+        result = self.run_tool("kafka.tools.StorageTool", *arguments)
+        if result.returncode != 0:
+            raise RuntimeError(f"format failed: {result.stdout}{result.stderr}")
+
+    def _wait_until_serving(self) -> None:
+        """Polls until the broker answers a request that it answers only once it is unfenced: the list of topics."""
+        process = self._process
+        assert process is not None
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise RuntimeError(f"Kafka ended with {process.returncode}: {self.output[-3000:]}")
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                # The broker opens this listener only after it was registered and unfenced (BrokerServer.startup).
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"Kafka does not serve after {START_TIMEOUT_S} s: {self.output[-3000:]}")
+
+    def stop(self) -> int:
+        """Stops it as an operator does (SIGTERM) and waits; the data stays. Returns the exit code."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> int:
+        """Kills it (SIGKILL) as a power cut does for the process; the data stays."""
+        return self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> int:
+        process = self._process
+        if process is None:
+            return 0
+        self._process = None
+        process.send_signal(how)
+        try:
+            return process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+    def run_tool(
+        self, class_name: str, *arguments: str | Path, timeout_s: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs one of the release's tools, for example ``org.apache.kafka.tools.DumpLogSegments``."""
+        return run_class(class_name, *arguments, version=self.version, timeout_s=timeout_s)
+
+    def __enter__(self) -> "RealKafka":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,33 @@
+"""Apache Kafka's own command line tools, many calls in one JVM (java/KafkaTools.java): a call costs 50 ms, not 2 s."""
+
+from typing import NamedTuple
+
+from support.kafka.java_program import JavaProgram
+
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+ALL_GROUPS = "org.apache.kafka.tools.GroupsCommand"
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
+
+
+class ToolOutput(NamedTuple):
+    """What a tool printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+class KafkaTools(JavaProgram):
+    """The JVM, as long as the block lasts."""
+
+    NAME = "KafkaTools"
+
+    def run(self, tool: str, bootstrap_servers: str, *arguments: str) -> ToolOutput:
+        """Calls a tool's main method; its exit code does not end the JVM."""
+        order = {"tool": tool, "arguments": ["--bootstrap-server", bootstrap_servers, *arguments]}
+        return ToolOutput(**self.order(order))
+
+    def help(self, tool: str) -> str:
+        """What a tool prints of its options; it ends with exit code 1 then."""
+        output = ToolOutput(**self.order({"tool": tool, "arguments": ["--help"]}))
+        return output.out + output.err

@@ -1,0 +1,35 @@
+"""What an injection is: one kind of damage or neglect, done to a directory, and where an audit must say it is."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
+
+COMPACT = {"cleanup.policy": "compact"}
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+class Where(NamedTuple):
+    """The place that the finding must name; None: any. `others` are directories to be audited together with it."""
+
+    file: Path
+    position: int | None = None
+    offset: int | None = None
+    others: tuple[Path, ...] = ()
+
+
+class Injection(NamedTuple):
+    """`damage` does it and says where; `name` is the finding's."""
+
+    name: str
+    damage: Callable[[AuditedDirectory], Where]
+    configs: Mapping[str, str] = {}
+    now_ms: int = NOW_MS
+    partitions: tuple[int, ...] = (0,)
+
+    @property
+    def identifier(self) -> str:
+        """For pytest."""
+        return f"{self.name}:{self.damage.__name__}"

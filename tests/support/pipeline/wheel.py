@@ -1,0 +1,37 @@
+"""The project's wheel, built as a user gets it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*command: str | Path, directory: Path) -> str:
+    """Runs a command outside the working tree's reach; its output. Fails with what it said."""
+    # PYTHONPATH and friends would let the working tree in.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+    result = subprocess.run(
+        [str(part) for part in command], cwd=directory, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, f"{command}\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
+    return result.stdout
+
+
+def build_wheel(directory: Path) -> Path:
+    """The wheel of what is committed or would be, built in `directory`: setuptools leaves files beside the sources."""
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", directory=ROOT)
+    source = directory / "source"
+    for name in filter(None, listed.split("\0")):
+        copy = source / name
+        if not (ROOT / name).exists() and not (ROOT / name).is_symlink():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_symlink():
+            copy.symlink_to((ROOT / name).readlink())
+        else:
+            copy.write_bytes((ROOT / name).read_bytes())
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", directory / "dist", source, directory=directory)
+    (wheel,) = (directory / "dist").glob("odradek-*.whl")
+    return wheel
