@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.dispatch.served import SERVED
+from odradek.protocol.api_keys import api
 from tools import purity
 
 ROOT = Path(__file__).parent.parent
@@ -280,3 +282,10 @@ def test_the_code_is_plain_english(pattern: str) -> None:
     assert files, "no module matches the pattern any more"
     found = [f"{relative(path)}:{one}" for path in files for one in refused_phrases(path.read_text())]
     assert not found
+
+
+def test_the_page_of_limits_names_what_bounds_each_api() -> None:
+    page = (ROOT / "docs" / "limits.md").read_text()
+    table = page.split("### What bounds each request\n", 1)[1].split("\n## ", 1)[0]
+    missing = {api(key).name for key in SERVED} - set(re.findall(r"\w+", table))
+    assert not missing, f"docs/limits.md does not say what bounds one turn of {sorted(missing)}"

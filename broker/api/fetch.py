@@ -15,15 +15,15 @@ Source: ``KafkaApis.handleFetchRequest``, ``ReplicaManager.fetchMessages``.
 Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds a GB.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
-from ..dispatch.request import RequestContext
-from ..fetch.read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_partitions
+from ..dispatch.request import Reply, RequestContext
+from ..fetch.read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_in_steps, read_partitions
 from ..fetch.session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
 from ..fetch.wait import Cancellable, FetchWait
 from ..metadata.image import MetadataImage
@@ -31,7 +31,10 @@ from ..replicas.record_work import RecordWork
 from .needs import HasPartitions
 
 API_KEY = ApiKey.FETCH
+TopicResponse = FetchResponse.FetchableTopicResponse
 
+FEW = 64
+"""Up to this many partitions are read at once, more in slices."""
 
 MAGIC_OF_VERSION = (0, 0, 1, 1)
 """The message format that the versions 0 to 3 read."""
@@ -89,40 +92,53 @@ class Broker(HasPartitions, Protocol):
 
 
 def handle(
-    broker: Broker, request: FetchRequest, context: RequestContext, reply: Callable[[FetchResponse], None]
-) -> None:
+    broker: Broker, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
+) -> Iterator[object] | None:
     """Answers at once where there is enough, an error, or no time to wait; else when data comes or time is up."""
+    if context.in_slices:
+        return _serve_large(broker, request, context, reply)
+    fetch = _session(broker, request, _wanted(request), context)
+    if len(fetch.partitions) > FEW and context.api_version >= len(MAGIC_OF_VERSION):
+        return _serve_many(broker, request, fetch, context, reply)
+    _serve(broker, request, fetch, context, reply)
+    return None
+
+
+def _session(
+    broker: Broker, request: FetchRequest, wanted: dict[PartitionKey, SessionPartition], context: RequestContext
+) -> FetchContext:
     by_id = context.api_version >= 13
-    fetch = broker.fetch_sessions.context(
-        request.session_id, request.session_epoch, _wanted(request), _forgotten(request), by_id, context.now_ms
+    return broker.fetch_sessions.context(
+        request.session_id, request.session_epoch, wanted, _forgotten(request), by_id, context.now_ms
     )
-    if fetch.error:
-        reply(FetchResponse(error_code=fetch.error))
-        return
+
+
+def _limits(broker: Broker, request: FetchRequest, context: RequestContext) -> FetchLimits:
     replica_id = request.replica_id if context.api_version < 15 else request.replica_state.replica_id
-    limits = FetchLimits(
+    return FetchLimits(
         max_bytes=min(request.max_bytes, broker.fetch_max_bytes),
         isolation_level=request.isolation_level,
         from_replica=replica_id >= 0,
         check_crcs=broker.fetch_check_crcs,
     )
 
+
+def _serve(
+    broker: Broker, request: FetchRequest, fetch: FetchContext, context: RequestContext, reply: Reply[FetchResponse]
+) -> None:
+    if fetch.error:
+        reply(FetchResponse(error_code=fetch.error))
+        return
+    limits = _limits(broker, request, context)
+
     def answer(read: FetchRead) -> None:
-        response = _response(fetch, read)
-        if read.completes and context.api_version >= LEADER_SINCE:
-            _name_leaders(broker, read, response, context.listener_name)
-        elif read.completes and context.api_version < STORAGE_ERROR_SINCE:
-            _hide_storage_errors(read)
-        reply(response)
+        topics: list[TopicResponse] = []
+        _add_by_topic(topics, _in_order(_news(fetch, read.reads)))
+        reply(_response(broker, fetch, read, topics, context))
 
     def answer_or_wait(read: FetchRead, read_again: Callable[[], None]) -> None:
-        missing_bytes = request.min_bytes - read.total_bytes
-        if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
+        if _wait(broker, request, fetch, read, read_again) is None:
             answer(read)
-            return
-        read.close()
-        waiting_for = [r.partition for r in read.reads if r.partition is not None]
-        FetchWait(waiting_for, missing_bytes, request.max_wait_ms, broker.timers.schedule, read_again)
 
     if context.api_version < len(MAGIC_OF_VERSION):
         _read_converted(broker, fetch, limits, context, answer, answer_or_wait)
@@ -131,6 +147,88 @@ def handle(
         read_partitions(broker.partitions, fetch.partitions, limits),
         lambda: answer(read_partitions(broker.partitions, fetch.partitions, limits)),
     )
+
+
+def _wait(
+    broker: Broker, request: FetchRequest, fetch: FetchContext, read: FetchRead, read_again: Callable[[], None]
+) -> FetchWait | None:
+    """Waits for data, and then calls ``read_again``; None if what was read must be answered at once."""
+    missing_bytes = request.min_bytes - read.total_bytes
+    if missing_bytes <= 0 or read.completes or request.max_wait_ms <= 0 or not fetch.partitions:
+        return None
+    read.close()
+    waiting_for = [r.partition for r in read.reads if r.partition is not None]
+    return FetchWait(waiting_for, missing_bytes, request.max_wait_ms, broker.timers.schedule, read_again)
+
+
+# Many partitions: in steps.
+
+
+def _serve_large(
+    broker: Broker, request: FetchRequest, context: RequestContext, reply: Reply[FetchResponse]
+) -> Iterator[object]:
+    wanted: dict[PartitionKey, SessionPartition] = {}
+    for topic in request.topics:
+        for start in range(0, len(topic.partitions), FEW):
+            _add_wanted(wanted, topic, topic.partitions[start : start + FEW])
+            yield None
+    fetch = _session(broker, request, wanted, context)
+    yield None
+    if context.api_version < len(MAGIC_OF_VERSION):
+        _serve(broker, request, fetch, context, reply)
+    else:
+        yield from _serve_many(broker, request, fetch, context, reply)
+
+
+def _serve_many(
+    broker: Broker, request: FetchRequest, fetch: FetchContext, context: RequestContext, reply: Reply[FetchResponse]
+) -> Iterator[object]:
+    """:func:`_serve` in steps, those after the wait included."""
+    if fetch.error:
+        reply(FetchResponse(error_code=fetch.error))
+        return
+    limits = _limits(broker, request, context)
+    read = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
+
+    def read_again() -> None:
+        reply.go_on(request, again())
+
+    def again() -> Iterator[object]:
+        second = yield from read_in_steps(broker.partitions, fetch.partitions, limits)
+        yield from answer(second)
+
+    def answer(read: FetchRead) -> Iterator[object]:
+        topics: list[TopicResponse] = []
+        named: list[PartitionRead] = []
+        for start in range(0, len(read.reads), FEW):
+            named += _news(fetch, read.reads[start : start + FEW])
+            yield None
+        named = _in_order(named)
+        for start in range(0, len(named), FEW):
+            _add_by_topic(topics, named[start : start + FEW])
+            yield None
+        reply(_response(broker, fetch, read, topics, context))
+
+    wait = _wait(broker, request, fetch, read, read_again)
+    if wait is None:
+        yield from answer(read)
+        return
+    # What was read first may have grown while the others were read.
+    for start in range(0, len(read.reads), FEW):
+        yield None
+        if wait.is_over:
+            return
+        if any(map(_has_grown, read.reads[start : start + FEW])):
+            wait.finish()
+            return
+
+
+def _has_grown(read: PartitionRead) -> bool:
+    """Whether a partition has more to read than when it was read, or is not served any more."""
+    partition = read.partition
+    if partition is None:
+        return False
+    return partition.open_log is None or partition.open_log.high_watermark > read.data.high_watermark
 
 
 def _read_converted(
@@ -162,22 +260,30 @@ def _read_converted(
     read(lambda first: answer_or_wait(first, lambda: read(answer)))
 
 
-def _wanted(request: FetchRequest) -> list[SessionPartition]:
+def _wanted(request: FetchRequest) -> dict[PartitionKey, SessionPartition]:
     """The partitions in the order of the request; of one that is named twice the last wish, as Kafka takes it."""
-    wanted = (
-        SessionPartition(
-            topic.topic_id,
-            topic.topic,
+    wanted: dict[PartitionKey, SessionPartition] = {}
+    for topic in request.topics:
+        _add_wanted(wanted, topic, topic.partitions)
+    return wanted
+
+
+def _add_wanted(
+    wanted: dict[PartitionKey, SessionPartition],
+    topic: FetchRequest.FetchTopic,
+    partitions: Iterable[FetchRequest.FetchPartition],
+) -> None:
+    topic_id, name = topic.topic_id, topic.topic
+    for partition in partitions:
+        wanted[topic_id, name, partition.partition] = SessionPartition(
+            topic_id,
+            name,
             partition.partition,
             partition.fetch_offset,
             partition.partition_max_bytes,
             partition.current_leader_epoch,
             partition.last_fetched_epoch,
         )
-        for topic in request.topics
-        for partition in topic.partitions
-    )
-    return list({partition.key: partition for partition in wanted}.values())
 
 
 def _forgotten(request: FetchRequest) -> list[PartitionKey]:
@@ -186,37 +292,53 @@ def _forgotten(request: FetchRequest) -> list[PartitionKey]:
     ]
 
 
-def _response(fetch: FetchContext, read: FetchRead) -> FetchResponse:
-    """The answer; in an incremental session only the partitions with something new."""
+def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead]:
+    """What the answer names of these reads: in an incremental session only the partitions with something new."""
     session = fetch.session
-    reads = read.reads
-    if session is not None:
-        named = []
-        for partition_read in reads:
-            data = partition_read.data
-            news = partition_read.wanted.must_answer(
-                data.error_code,
-                partition_read.records_bytes,
-                data.high_watermark,
-                data.log_start_offset,
-                data.diverging_epoch.epoch >= 0,
-            )
-            if news or not fetch.incremental:
-                named.append(partition_read)
-            if fetch.incremental and partition_read.records_bytes > 0:
-                session.served(partition_read.wanted.key)
-        reads = named
-    # Kafka answers last what it did not have to read for: unknown topic ids, then unknown partitions.
-    reads = sorted(reads, key=lambda read: NOT_THERE.get(read.data.error_code, 0))
-    return FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=_by_topic(reads))
+    if session is None:
+        return reads
+    named = []
+    for partition_read in reads:
+        data = partition_read.data
+        news = partition_read.wanted.must_answer(
+            data.error_code,
+            partition_read.records_bytes,
+            data.high_watermark,
+            data.log_start_offset,
+            data.diverging_epoch.epoch >= 0,
+        )
+        if news or not fetch.incremental:
+            named.append(partition_read)
+        if fetch.incremental and partition_read.records_bytes > 0:
+            session.served(partition_read.wanted.key)
+    return named
+
+
+def _in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
+    """Last what Kafka did not have to read for: unknown topic ids, then unknown partitions."""
+    return sorted(reads, key=lambda read: NOT_THERE.get(read.data.error_code, 0))
+
+
+def _response(
+    broker: Broker, fetch: FetchContext, read: FetchRead, topics: list[TopicResponse], context: RequestContext
+) -> FetchResponse:
+    """The answer with these topics."""
+    response = FetchResponse(error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=topics)
+    if read.completes and context.api_version >= LEADER_SINCE:
+        _name_leaders(broker, read, response, context.listener_name)
+    elif read.completes and context.api_version < STORAGE_ERROR_SINCE:
+        _hide_storage_errors(read)
+    return response
 
 
 def _name_leaders(broker: Broker, read: FetchRead, response: FetchResponse, listener_name: str) -> None:
     """Says who leads the partitions that were refused for it: this broker, which alone leads what it serves."""
     node_id = broker.metadata.node_id
     for one in read.reads:
+        if one.data.error_code not in LEADER_ELSEWHERE:
+            continue
         partition = broker.partitions.find(one.wanted.resolved_name, one.wanted.index)
-        if one.data.error_code in LEADER_ELSEWHERE and partition is not None:
+        if partition is not None:
             one.data.current_leader = FetchResponse.LeaderIdAndEpoch(node_id, partition.leader_epoch)
             endpoint = broker.metadata.image.endpoint(node_id, listener_name)
             if endpoint is not None:
@@ -230,14 +352,12 @@ def _hide_storage_errors(read: FetchRead) -> None:
             one.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _by_topic(reads: list[PartitionRead]) -> list[FetchResponse.FetchableTopicResponse]:
+def _add_by_topic(topics: list[TopicResponse], reads: list[PartitionRead]) -> None:
     """Groups neighbours of one topic, keeping the order."""
-    topics: list[FetchResponse.FetchableTopicResponse] = []
-    last: tuple[bytes, str] | None = None
+    last = (topics[-1].topic_id, topics[-1].topic) if topics else None
     for read in reads:
         key = (read.wanted.topic_id, read.wanted.topic_name)
         if key != last:
-            topics.append(FetchResponse.FetchableTopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
+            topics.append(TopicResponse(topic=key[1], topic_id=key[0], partitions=[]))
             last = key
         topics[-1].partitions.append(read.data)
-    return topics

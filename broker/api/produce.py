@@ -15,6 +15,8 @@ Source: ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendRecords``.
 Cost of a request with one small batch, all in: about 33 us, of which the append is a third (docs/benchmarks.md).
 """
 
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol, cast
 
@@ -25,15 +27,17 @@ from ...protocol.messages.produce import ProduceRequest, ProduceResponse
 from ...protocol.records.batch import BatchHeader
 from ...protocol.records.errors import CorruptRecordError
 from ...protocol.records.validation import read_produced_header
+from ...protocol.steps import Steps, run_to_end
 from ...storage.log.append_plan import InspectionNeededError
 from ...storage.log.log import AppendOrigin
 from ..config.server_config import ServerConfig
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..produce.transaction import Refusals, join, producer_of
-from ..produce.work import Answer, Later, ProduceWork, refused
+from ..produce.work import Answer, Grown, Later, ProduceWork, refused
 from ..replicas.append_queue import LARGE_APPEND_BYTES
 from ..replicas.partition import Partition
 from ..replicas.record_work import RecordWork
+from ..timers.slices import Slices
 from .needs import HasPartitions, HasTransactionCoordinator
 
 API_KEY = ApiKey.PRODUCE
@@ -47,6 +51,17 @@ TopicData = ProduceRequest.TopicProduceData
 PartitionData = ProduceRequest.PartitionProduceData
 Batch = tuple[BatchHeader, memoryview] | KafkaError
 Batches = list[tuple[TopicData, PartitionData, Batch]]
+BatchesByPartition = dict[tuple[str, bytes, int], tuple[TopicData, PartitionData, Batch]]
+"""By topic name, topic id and partition."""
+Topics = dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse]
+"""The answers by topic name and topic id."""
+
+FEW = 64
+"""Up to this many batches are appended at once, more in slices."""
+APPENDS_A_STEP = 16
+"""Batches that are appended in one step, each in some 15 us."""
+
+logger = logging.getLogger(__name__)
 
 
 class Broker(HasPartitions, HasTransactionCoordinator, Protocol):
@@ -55,6 +70,10 @@ class Broker(HasPartitions, HasTransactionCoordinator, Protocol):
     @property
     def config(self) -> ServerConfig:
         """The configuration as it is now."""
+
+    @property
+    def slices(self) -> Slices:
+        """Where long work is done."""
 
     @property
     def record_work(self) -> RecordWork:
@@ -66,19 +85,97 @@ def handle(
     request: ProduceRequest,
     context: RequestContext,
     reply: Reply[ProduceResponse],
-) -> None:
+) -> Iterator[object] | None:
     """Appends each partition's batch, answers (once the disk has what it must have), then wakes up who waits."""
+    if context.in_slices:
+        return _finished(broker, _serve_large(broker, request, context, reply))
+    found: BatchesByPartition = {}
     try:
-        batches = _check(request, context.api_version)
-        if request.transactional_id is not None:
-            producer = producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
-            if producer is not None:
-                _join_and_append(broker, request, batches, producer, context, reply)
-                return
+        for topic in request.topic_data:
+            _check(request, topic, topic.partition_data, context.api_version, found)
+        batches = list(found.values())
+        producer = _producer(request, batches)
+    except KafkaError as error:
+        _answer_all(request, error, reply)
+        return None
+    if len(batches) > FEW:
+        if not context.owns_frame:
+            batches = [(topic, data, _copy(batch)) for topic, data, batch in batches]
+        return _finished(broker, _serve_many(broker, request, batches, producer, context, reply))
+    if producer is not None:
+        _join_and_append(broker, request, batches, producer, context, reply)
+    else:
+        _append_all(broker, request, batches, context, reply, {})
+    return None
+
+
+def _serve_large(
+    broker: Broker, request: ProduceRequest, context: RequestContext, reply: Reply[ProduceResponse]
+) -> Iterator[object]:
+    found: BatchesByPartition = {}
+    try:
+        for topic in request.topic_data:
+            for start in range(0, len(topic.partition_data), FEW):
+                _check(request, topic, topic.partition_data[start : start + FEW], context.api_version, found)
+                yield None
+        batches = list(found.values())
+        producer = _producer(request, batches)
     except KafkaError as error:
         _answer_all(request, error, reply)
         return
-    _append_all(broker, request, batches, context, reply, {})
+    yield None
+    yield from _serve_many(broker, request, batches, producer, context, reply)
+
+
+def _serve_many(
+    broker: Broker,
+    request: ProduceRequest,
+    batches: Batches,
+    producer: tuple[int, int] | None,
+    context: RequestContext,
+    reply: Reply[ProduceResponse],
+) -> Iterator[object]:
+    """Appends batches whose bytes stay valid, in steps."""
+    if producer is None:
+        yield from _append_many(broker, request, batches, context, reply, {})
+        return
+    partitions: list[Partition] = []
+    for start in range(0, len(batches), FEW):
+        partitions += _accepted(broker, request, batches[start : start + FEW], context)
+        yield None
+
+    def append(refusals: Refusals) -> None:
+        reply.go_on(request, _finished(broker, _append_many(broker, request, batches, context, reply, refusals)))
+
+    _join(broker, request, producer, partitions, context, append)
+
+
+def _finished(broker: Broker, steps: Iterator[object]) -> Iterator[object]:
+    """These steps, which are taken to their end even if the connection is lost: with acks=0 that is no failure."""
+
+    def finished() -> Iterator[object]:
+        try:
+            yield None
+            for _ in steps:
+                yield None
+        except GeneratorExit:
+            broker.slices.start(steps, _failed_unheard)
+            raise
+
+    begun = finished()
+    next(begun)  # one that has not begun is closed without its except block
+    return begun
+
+
+def _failed_unheard(error: Exception) -> None:
+    logger.error("appending what a lost connection had sent failed", exc_info=error)
+
+
+def _producer(request: ProduceRequest, batches: Batches) -> tuple[int, int] | None:
+    """The producer whose transaction the batches are part of, if any. Raises KafkaError for several."""
+    if request.transactional_id is None:
+        return None
+    return producer_of(batch[0] for *_, batch in batches if not isinstance(batch, KafkaError))
 
 
 def _append_all(
@@ -91,8 +188,64 @@ def _append_all(
 ) -> None:
     """Appends what is not refused, and answers."""
     work = ProduceWork(request.acks)
+    topics: Topics = {}
+    later = _append(broker, request, batches, context, refusals, work, topics)
+    if later or work.unsynced:
+        run_to_end(_answer_later(broker, work, later, topics, context, reply))
+    else:
+        _answer(work, topics, reply)
+        _wake(work.grown)
+
+
+def _append_many(
+    broker: Broker,
+    request: ProduceRequest,
+    batches: Batches,
+    context: RequestContext,
+    reply: Reply[ProduceResponse],
+    refusals: Refusals,
+) -> Steps[None]:
+    """:func:`_append_all` in steps."""
+    work = ProduceWork(request.acks)
+    topics: Topics = {}
     later: list[Later] = []
-    topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse] = {}
+    for start in range(0, len(batches), APPENDS_A_STEP):
+        later += _append(broker, request, batches[start : start + APPENDS_A_STEP], context, refusals, work, topics)
+        yield
+    yield from _answer_later(broker, work, later, topics, context, reply)
+
+
+def _answer_later(
+    broker: Broker,
+    work: ProduceWork,
+    later: list[Later],
+    topics: Topics,
+    context: RequestContext,
+    reply: Reply[ProduceResponse],
+) -> Steps[None]:
+    """Has the rest appended and synced, and answers then."""
+
+    def complete(done: ProduceWork) -> None:
+        _answer(done, topics, reply)
+        if len(done.grown) > FEW:
+            broker.slices.start(_wake_many(done.grown), _failed_unheard)
+        else:
+            _wake(done.grown)
+
+    yield from work.finish_later(later, context, broker.record_work, complete)
+
+
+def _append(
+    broker: Broker,
+    request: ProduceRequest,
+    batches: Batches,
+    context: RequestContext,
+    refusals: Refusals,
+    work: ProduceWork,
+    topics: Topics,
+) -> list[Later]:
+    """Appends batches and notes their answers; those that are appended beside the event loop."""
+    later: list[Later] = []
     for topic, data, batch in batches:
         answered = topics.get((topic.name, topic.topic_id))
         if answered is None:
@@ -118,10 +271,7 @@ def _append_all(
             later.append((partition, header, records, answer))
         else:
             work.note(answer, partition, appended)
-    if later or work.unsynced:
-        work.finish_later(later, context, broker.record_work, lambda done: _answer(done, topics, reply))
-    else:
-        _answer(work, topics, reply)
+    return later
 
 
 def _join_and_append(
@@ -133,12 +283,6 @@ def _join_and_append(
     reply: Reply[ProduceResponse],
 ) -> None:
     """Makes the partitions part of the transaction first, which may wait for the disk."""
-    assert request.transactional_id is not None, "looked at by _check"
-    partitions = []
-    for topic, data, batch in batches:
-        with suppress(KafkaError):  # what can't be accepted is refused when its turn comes
-            partition, _, _ = _accept(broker, request, topic, data, batch, context)
-            partitions.append(partition)
     is_known = False
     kept: Batches = []
 
@@ -147,6 +291,30 @@ def _join_and_append(
         is_known = True
         _append_all(broker, request, kept or batches, context, reply, refusals)
 
+    _join(broker, request, producer, _accepted(broker, request, batches, context), context, append)
+    if not is_known and not context.owns_frame:
+        kept += [(topic, data, _copy(batch)) for topic, data, batch in batches]
+
+
+def _accepted(broker: Broker, request: ProduceRequest, batches: Batches, context: RequestContext) -> list[Partition]:
+    """The partitions of what can be accepted; the other batches are refused when their turn comes."""
+    partitions = []
+    for topic, data, batch in batches:
+        with suppress(KafkaError):
+            partition, _, _ = _accept(broker, request, topic, data, batch, context)
+            partitions.append(partition)
+    return partitions
+
+
+def _join(
+    broker: Broker,
+    request: ProduceRequest,
+    producer: tuple[int, int],
+    partitions: list[Partition],
+    context: RequestContext,
+    then: Callable[[Refusals], None],
+) -> None:
+    assert request.transactional_id is not None, "looked at by _producer"
     join(
         broker.transaction_coordinator,
         request.transactional_id,
@@ -154,10 +322,8 @@ def _join_and_append(
         partitions,
         context,
         verifies=broker.config.get_boolean("transaction.partition.verification.enable"),
-        then=append,
+        then=then,
     )
-    if not is_known and not context.owns_frame:
-        kept += [(topic, data, _copy(batch)) for topic, data, batch in batches]
 
 
 def _copy(batch: Batch) -> Batch:
@@ -167,46 +333,59 @@ def _copy(batch: Batch) -> Batch:
 
 def _answer(
     work: ProduceWork,
-    topics: dict[tuple[str, bytes], ProduceResponse.TopicProduceResponse],
+    topics: Topics,
     reply: Reply[ProduceResponse],
 ) -> None:
-    """Everything is as durable as was asked: answers, then wakes up who waits."""
+    """Everything is as durable as was asked: answers."""
     if work.acks != 0:
         reply(ProduceResponse(list(topics.values())))
     elif work.failed:
         reply.refuse(UNANSWERED_FAILURE)
     else:
         reply(None)
-    for partition, end_offset, appended_bytes in work.grown:
+
+
+def _wake(grown: Sequence[Grown]) -> None:
+    """Wakes up the fetches that wait for what was appended."""
+    for partition, end_offset, appended_bytes in grown:
         partition.notify_when_seen(end_offset, appended_bytes)
 
 
-def _check(request: ProduceRequest, version: int) -> Batches:
-    """The batch of each partition, or what is wrong with it.
+def _wake_many(grown: Sequence[Grown]) -> Iterator[object]:
+    for start in range(0, len(grown), APPENDS_A_STEP):
+        _wake(grown[start : start + APPENDS_A_STEP])
+        yield None
+
+
+def _check(
+    request: ProduceRequest,
+    topic: TopicData,
+    partition_data: Sequence[PartitionData],
+    version: int,
+    batches: BatchesByPartition,
+) -> None:
+    """Adds the batch of each of these partitions of a topic to ``batches``, or what is wrong with it.
 
     Raises KafkaError for what fails the whole request, in Kafka's way: a batch that is none, or transactional data
     without a transactional id.
     """
-    batches: dict[tuple[str, bytes, int], tuple[TopicData, PartitionData, Batch]] = {}
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            # A decoded records field is a view of the frame, or null.
-            records = cast("memoryview", b"" if data.records is None else data.records)
-            batch: Batch
-            try:
-                header = read_produced_header(records, version)
-            except CorruptRecordError:
-                raise
-            except KafkaError as error:
-                batch = error
-            else:
-                if header.is_transactional and request.transactional_id is None:
-                    raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-                # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
-                batch = (header, records[: header.size_in_bytes])
-            # Of a partition that is named twice Kafka takes the last batch.
-            batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
-    return list(batches.values())
+    for data in partition_data:
+        # A decoded records field is a view of the frame, or null.
+        records = cast("memoryview", b"" if data.records is None else data.records)
+        batch: Batch
+        try:
+            header = read_produced_header(records, version)
+        except CorruptRecordError:
+            raise
+        except KafkaError as error:
+            batch = error
+        else:
+            if header.is_transactional and request.transactional_id is None:
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            # Bytes behind the batch that are no whole batch are trimmed, as Kafka does.
+            batch = (header, records[: header.size_in_bytes])
+        # Of a partition that is named twice Kafka takes the last batch.
+        batches[topic.name, topic.topic_id, data.index] = (topic, data, batch)
 
 
 def _accept(

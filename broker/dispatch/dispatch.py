@@ -104,7 +104,7 @@ class RequestInService(RequestContext):
     response is encoded in slices too.
     """
 
-    __slots__ = ("_connection", "_correlation_id", "_route", "in_slices")
+    __slots__ = ("_connection", "_correlation_id", "_route")
 
     def __init__(
         self,
@@ -161,6 +161,13 @@ class RequestInService(RequestContext):
     def _not_encoded(self, connection: Connection, error: Exception) -> None:
         logger.error("the response to %s version %d can't be encoded", self.name, self.api_version, exc_info=error)
         connection.refuse(f"the response to {self.name} version {self.api_version} can't be encoded")
+
+    def go_on(self, request: Any, steps: Iterator[object]) -> None:
+        """Takes further steps of a request whose handler has returned; they end with the connection."""
+        self.in_slices = True
+        connection = self._connection
+        if connection is not None and not isinstance(connection, _Unheard) and not connection.is_closing:
+            connection.run(steps, partial(_failed, connection, self, request), self)
 
     @property
     def is_answered(self) -> bool:

@@ -1,5 +1,6 @@
 """What a handler knows of a request besides its body. Pure."""
 
+from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
 Response = TypeVar("Response", contravariant=True)
@@ -10,7 +11,8 @@ class RequestContext:
 
     ``now_ms`` is wall-clock milliseconds since the epoch, read once when the request was taken up: handlers and cores
     take the time from here and never ask a clock. ``owns_frame``: the request's views (records) stay valid after the
-    handler has returned; otherwise they are valid only inside it.
+    handler has returned; otherwise they are valid only inside it. ``in_slices``: it is served in slices, because it has
+    more than 512 elements or because its handler has asked for it.
     """
 
     __slots__ = (
@@ -19,6 +21,7 @@ class RequestContext:
         "client_host",
         "client_id",
         "connection_id",
+        "in_slices",
         "listener_name",
         "now_ms",
         "owns_frame",
@@ -34,6 +37,7 @@ class RequestContext:
         connection_id: int,
         now_ms: int,
         owns_frame: bool = True,
+        in_slices: bool = False,
     ) -> None:
         self.api_key = api_key
         self.api_version = api_version
@@ -43,6 +47,7 @@ class RequestContext:
         self.connection_id = connection_id
         self.now_ms = now_ms
         self.owns_frame = owns_frame
+        self.in_slices = in_slices
 
     def is_wanted(self) -> bool:
         """Whether a client waits for the answer; False once the connection has closed."""
@@ -57,6 +62,9 @@ class Reply(Protocol[Response]):
 
     def refuse(self, reason: str) -> None:
         """Closes the connection instead; a handler that has not returned raises :class:`ConnectionRefusal`."""
+
+    def go_on(self, request: object, steps: Iterator[object]) -> None:
+        """Takes further steps of a request whose handler has returned, in slices; they end with the connection."""
 
 
 class ConnectionRefusal(Exception):  # noqa: N818 - it is not an error of ours, but what the peer gets

@@ -26,6 +26,9 @@ from .session import SessionPartition
 CONVERTED_AT_ONCE_BYTES = 1 << 20
 """The most stored bytes of one partition that are converted for one answer: what such clients ask for by default."""
 
+READS_A_TURN = 64
+"""Partitions without records that are read in one turn of the event loop."""
+
 
 class ConvertedRead:
     """One pass over the partitions that an old client asks for; ``then`` is called once, later, with what was read."""
@@ -54,7 +57,10 @@ class ConvertedRead:
 
     def begin(self) -> None:
         """Reads until records are found that must be converted, or all is read."""
-        while self._wanted:
+        for _ in range(READS_A_TURN):
+            if not self._wanted:
+                self._then(self._read)
+                return
             want = self._wanted.popleft()
             try:
                 read = read_partition(self._partitions, want, self._limits, self._left, self._read.total_bytes == 0)
@@ -67,7 +73,8 @@ class ConvertedRead:
             else:
                 self._convert(read, log, want.fetch_offset)
                 return
-        self._then(self._read)
+        # The others have their turn.
+        self._record_work.run(self._owner, _pause(), lambda _: self.begin(), self._is_wanted)
 
     @property
     def _left(self) -> int:
@@ -120,6 +127,10 @@ class ConvertedRead:
             read = refused_read(self._partitions, read.wanted, error)
         self._add(read)
         self.begin()
+
+
+def _pause() -> Steps[None]:
+    yield
 
 
 def _convertible(read: PartitionRead) -> Log | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.fetch import FetchResponse
+from ...protocol.steps import Steps
 from ...storage.log.log import ReadResult
 from ...storage.log.log_config import MAX_INT32
 from ..replicas.partition import Partition
@@ -17,6 +18,8 @@ from ..replicas.partitions import Partitions
 from .session import SessionPartition
 
 READ_COMMITTED = 1
+READS_A_STEP = 16
+"""Partitions that are read in one step: each takes some 5 us, or 30 us if it has records."""
 NO_RECORDS = b""
 NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
 """Errors found before anything is read, and where they stand in the answer."""
@@ -85,13 +88,27 @@ def read_partitions(partitions: Partitions, wanted: Iterable[SessionPartition], 
     """Reads each partition from its fetch offset, in order, until the limit of bytes is used up."""
     result = FetchRead([], 0, False)
     for want in wanted:
-        left = max(0, limits.max_bytes - result.total_bytes)
-        try:
-            read = read_partition(partitions, want, limits, left, result.total_bytes == 0)
-        except KafkaError as error:
-            read = refused_read(partitions, want, error)
-        result.add(read)
+        _read_next(partitions, want, limits, result)
     return result
+
+
+def read_in_steps(partitions: Partitions, wanted: Iterable[SessionPartition], limits: FetchLimits) -> Steps[FetchRead]:
+    """:func:`read_partitions` of many partitions: a few in each step."""
+    result = FetchRead([], 0, False)
+    for count, want in enumerate(wanted, 1):
+        _read_next(partitions, want, limits, result)
+        if not count % READS_A_STEP:
+            yield
+    return result
+
+
+def _read_next(partitions: Partitions, want: SessionPartition, limits: FetchLimits, result: FetchRead) -> None:
+    left = max(0, limits.max_bytes - result.total_bytes)
+    try:
+        read = read_partition(partitions, want, limits, left, result.total_bytes == 0)
+    except KafkaError as error:
+        read = refused_read(partitions, want, error)
+    result.add(read)
 
 
 def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaError) -> PartitionRead:

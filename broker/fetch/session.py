@@ -151,19 +151,22 @@ class FetchSessionCache:
         self,
         session_id: int,
         epoch: int,
-        wanted: list[SessionPartition],
+        wanted: dict[PartitionKey, SessionPartition],
         forgotten: list[PartitionKey],
         uses_topic_ids: bool,
         now_ms: int,
     ) -> FetchContext:
-        """What a request with this session id and epoch fetches; opens, goes on with or closes its session."""
+        """What a request with this session id and epoch fetches; opens, goes on with or closes its session.
+
+        A new session keeps ``wanted``.
+        """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION_ID:
                 self._sessions.pop(session_id, None)
             session = None
             if epoch == INITIAL_EPOCH:
                 session = self._open(wanted, uses_topic_ids, now_ms)
-            return FetchContext(wanted, session, incremental=False)
+            return FetchContext(list(wanted.values()), session, incremental=False)
         session = self._sessions.get(session_id)
         if session is None:
             return FetchContext([], None, incremental=False, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -179,26 +182,32 @@ class FetchSessionCache:
         return FetchContext(list(session.partitions.values()), session, incremental=True)
 
     def _update(
-        self, session: FetchSession, wanted: list[SessionPartition], forgotten: list[PartitionKey], now_ms: int
+        self,
+        session: FetchSession,
+        wanted: dict[PartitionKey, SessionPartition],
+        forgotten: list[PartitionKey],
+        now_ms: int,
     ) -> None:
         session.last_used_ms = now_ms
-        for partition in wanted:
-            known = session.partitions.get(partition.key)
+        for key, partition in wanted.items():
+            known = session.partitions.get(key)
             if known is None:
-                session.partitions[partition.key] = partition
+                session.partitions[key] = partition
             else:
                 known.ask_again(partition)
         for key in forgotten:
             session.partitions.pop(key, None)
 
-    def _open(self, wanted: list[SessionPartition], uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
+    def _open(
+        self, wanted: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int
+    ) -> FetchSession | None:
         """A new session, or None where the cache is full of sessions in use (the client fetches without one)."""
         if len(self._sessions) >= self._max_sessions and not self._evict(now_ms):
             return None
         session_id = self._random.randrange(1, 2**31)
         while session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)
-        session = FetchSession(session_id, uses_topic_ids, {p.key: p for p in wanted}, now_ms)
+        session = FetchSession(session_id, uses_topic_ids, wanted, now_ms)
         self._sessions[session_id] = session
         return session
 

@@ -20,7 +20,7 @@ class Cancellable(Protocol):
 class FetchWait:
     """Waits until ``missing_bytes`` more can be read from any of the partitions, or until the time is up."""
 
-    __slots__ = ("_complete", "_missing_bytes", "_partitions", "_timer")
+    __slots__ = ("_complete", "_missing_bytes", "_partitions", "_timer", "is_over")
 
     def __init__(
         self,
@@ -34,16 +34,21 @@ class FetchWait:
         self._partitions = list(partitions)
         self._missing_bytes = missing_bytes
         self._complete = complete
-        self._timer = schedule(delay_ms, self._finish)
+        self.is_over = False
+        self._timer = schedule(delay_ms, self.finish)
         for partition in self._partitions:
             partition.wait(self._appended)
 
     def _appended(self, partition: Partition, appended_bytes: int) -> None:
         self._missing_bytes -= appended_bytes
         if self._missing_bytes <= 0 or appended_bytes == 0:
-            self._finish()
+            self.finish()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Completes now; harmless if it is over."""
+        if self.is_over:
+            return
+        self.is_over = True
         self._timer.cancel()
         for partition in self._partitions:
             partition.stop_waiting(self._appended)

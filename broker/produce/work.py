@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.produce import ProduceResponse
 from ...protocol.records.batch import BatchHeader
+from ...protocol.steps import Steps
 from ...storage.errors import RecordValidationError
 from ...storage.log.append_plan import InspectionNeededError, inspect_client_batch
 from ...storage.log.log import AppendInfo
@@ -24,6 +25,12 @@ from ..replicas.record_work import RecordWork
 Answer = ProduceResponse.PartitionProduceResponse
 Later = tuple[Partition, BatchHeader, memoryview, Answer]
 """A batch that is appended beside the event loop, with its header and its answer."""
+Grown = tuple[Partition, int, int]
+"""A partition, its new end offset, and the bytes that were appended."""
+Unsynced = tuple[Partition, int, Answer]
+"""A partition that must be synced up to an offset (exclusive) before its answer."""
+
+SYNCS_A_STEP = 256
 
 PLAIN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INVALID_REQUIRED_ACKS)
 """What the request asked for is wrong, not the batch: Kafka gives no text for these."""
@@ -56,8 +63,8 @@ class ProduceWork:
     def __init__(self, acks: int) -> None:
         self.acks = acks
         self.failed = False
-        self.grown: list[tuple[Partition, int, int]] = []
-        self.unsynced: list[tuple[Partition, int, Answer]] = []
+        self.grown: list[Grown] = []
+        self.unsynced: list[Unsynced] = []
 
     def refuse(self, answer: Answer, error: KafkaError) -> None:
         """A partition is answered with an error."""
@@ -88,29 +95,39 @@ class ProduceWork:
         context: RequestContext,
         record_work: RecordWork,
         complete: Callable[["ProduceWork"], None],
-    ) -> None:
-        """Appends what is too much for the event loop, or follows such a batch.
+    ) -> Steps[None]:
+        """Appends what is too much for the event loop, or follows such a batch: one in each step.
 
-        ``complete`` is called once, with this object: a closure that holds it would be a cycle.
+        ``complete`` is called once, after the last step and the last append, with this object: a closure that holds it
+        would be a cycle.
         """
         self._complete = complete
         self._context = context
         self._record_work = record_work
         self._missing = 1 + len(later)
-        for partition, header, records, answer in later:
-            kept = records if context.owns_frame else memoryview(bytes(records))
-            batch = _Batch(partition, kept, answer)
-            try:
-                is_to_be_inspected = wants_inspection(header, context.now_ms, partition.log.config)
-            except KafkaError as error:
-                self._appended(batch, error)
-                continue
-            if is_to_be_inspected and header.size_in_bytes <= partition.log.config.max_message_bytes:
-                self._inspect(batch)
-            else:
-                partition.append_later(kept, context.now_ms, None, partial(self._appended, batch))
-        self._await_syncs()
+        for one in later:
+            self._append_later(one)
+            yield
+        unsynced, self.unsynced = self.unsynced, []
+        for start in range(0, len(unsynced), SYNCS_A_STEP):
+            self._await_syncs(unsynced[start : start + SYNCS_A_STEP])
+            yield
         self._one_less()
+
+    def _append_later(self, later: Later) -> None:
+        partition, header, records, answer = later
+        context = self._context
+        kept = records if context.owns_frame else memoryview(bytes(records))
+        batch = _Batch(partition, kept, answer)
+        try:
+            is_to_be_inspected = wants_inspection(header, context.now_ms, partition.log.config)
+        except KafkaError as error:
+            self._appended(batch, error)
+            return
+        if is_to_be_inspected and header.size_in_bytes <= partition.log.config.max_message_bytes:
+            self._inspect(batch)
+        else:
+            partition.append_later(kept, context.now_ms, None, partial(self._appended, batch))
 
     def _inspect(self, batch: "_Batch") -> None:
         """Has the records looked at beside the event loop, before the batch takes its place in the partition."""
@@ -136,11 +153,11 @@ class ProduceWork:
             self.refuse(answer, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
         else:
             self.note(answer, partition, result)
-            self._await_syncs()
+            unsynced, self.unsynced = self.unsynced, []
+            self._await_syncs(unsynced)
         self._one_less()
 
-    def _await_syncs(self) -> None:
-        unsynced, self.unsynced = self.unsynced, []
+    def _await_syncs(self, unsynced: Sequence[Unsynced]) -> None:
         self._missing += len(unsynced)
         for partition, offset, answer in unsynced:
             partition.group_commit.when_synced(partition.log, offset, partial(self._synced, answer))

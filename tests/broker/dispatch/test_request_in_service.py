@@ -27,7 +27,7 @@ class ConnectionAlone:
         self.answer = b""
         self.released = 0
 
-    def run(self, steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
+    def run(self, steps: Iterator[object], failed: Callable[[Exception], None], request: object) -> None:
         try:
             for _ in steps:
                 pass

@@ -69,6 +69,13 @@ class Heavy:
                 return
         self.close()
 
+    def answer(self, frame: bytes) -> bytes:
+        """Sends a frame; the answer's bytes after its size. Raises ConnectionError if the broker refuses it."""
+        if self._socket is None:
+            self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=self._patience_s)
+        self._socket.sendall(frame)
+        return self._read(int.from_bytes(self._read(4)))
+
     def ask(self, request: Message, version: int) -> None:
         """Sends a request and waits as :meth:`send`."""
         self.send(encode_request(request, version, 7, "heavy"))
@@ -311,6 +318,51 @@ def _row_join_groups(port: int, scale: Scale) -> Prepared:
     return join
 
 
+def _wide(port: int, scale: Scale) -> tuple[Heavy, range]:
+    """A topic of 9,999 partitions, and the partitions to ask for: 25,000 more than there are."""
+    heavy = Heavy(port)
+    heavy.ask(create(["wide"], scale.of(9_999)), 5)
+    return heavy, range(scale.of(35_000))
+
+
+def _fetch(indexes: range, session_id: int, epoch: int) -> Message:
+    wanted = [FetchRequest.FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in indexes]
+    topics = [FetchRequest.FetchTopic("wide", ZERO_UUID, wanted)]
+    return FetchRequest(topics=topics, max_wait_ms=0, session_id=session_id, session_epoch=epoch, max_bytes=50 << 20)
+
+
+def _row_fetch(port: int, scale: Scale) -> Prepared:
+    heavy, indexes = _wide(port, scale)
+    frame = encode_request(_fetch(indexes, 0, -1), 12, 7, "heavy")
+    return lambda: heavy.send(frame)
+
+
+def _row_fetch_session(port: int, scale: Scale) -> Prepared:
+    """Opens a session and goes on in it with requests that name nothing."""
+    heavy, indexes = _wide(port, scale)
+    opening = encode_request(_fetch(indexes, 0, 0), 12, 7, "heavy")
+
+    def go_on() -> None:
+        response = heavy.answer(opening)
+        # correlation id, no tagged fields of the header, throttle time, error code, session id
+        session_id = int.from_bytes(response[11:15])
+        assert session_id
+        for epoch in range(1, 6):
+            request = FetchRequest(topics=[], max_wait_ms=0, session_id=session_id, session_epoch=epoch)
+            heavy.ask(request, 12)
+
+    return go_on
+
+
+def _row_produce(port: int, scale: Scale) -> Prepared:
+    heavy, indexes = _wide(port, scale)
+    batch = encode_batch([Record(0, now_ms(), None, b"small", [])])
+    data = [ProduceRequest.PartitionProduceData(index, batch) for index in indexes[: scale.of(9_999)]]
+    request = ProduceRequest(None, -1, 60_000, [ProduceRequest.TopicProduceData("wide", ZERO_UUID, data)])
+    frame = encode_request(request, 8, 7, "heavy")
+    return lambda: heavy.send(frame)
+
+
 ROWS: dict[str, Row] = {
     "Produce of 1,000,000 tiny records, 10 h ahead": _row_tiny_produce,
     "the same without keys to a compacted topic": _row_tiny_compacted,
@@ -331,4 +383,7 @@ ROWS: dict[str, Row] = {
     "Metadata of 15,000 partitions, 20 times": _row_metadata_of_all,
     "a 90 MB batch into a topic of compression.type=gzip": _row_recompression,
     "40 JoinGroups with 20 MB of metadata": _row_join_groups,
+    "Fetch of 35,000 partitions": _row_fetch,
+    "five Fetches of a session with 35,000 partitions": _row_fetch_session,
+    "Produce to 9,999 partitions": _row_produce,
 }
