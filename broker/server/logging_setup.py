@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from ..timers.log_lines import COUNT_AFTER_S, LeftOut, LineBudgets, message_of, traceback_of
+from ..timers.log_lines import COUNT_AFTER_S, LeftOut, LineBudgets, message_of, subject_of, traceback_of
 
 TEXT_FORMAT = "[%(asctime)s,%(msecs)03d] %(levelname)s %(message)s (%(name)s)"
 """As Kafka's own log looks: [2026-01-31 23:59:59,999] INFO … (where)."""
@@ -69,7 +69,11 @@ class BoundedHandler(logging.StreamHandler):  # type: ignore[type-arg]
         site = (record.pathname, record.lineno)
         try:
             text = self._budgets.admit(
-                site, (record.name, record.levelno), now_s, lambda: message_of(record.msg, record.args)
+                site,
+                subject_of(record.args),
+                (record.name, record.levelno),
+                now_s,
+                lambda: message_of(record.msg, record.args),
             )
         except Exception:  # noqa: BLE001 - as in logging itself: a wrong log call must not fail its caller
             self.handleError(record)

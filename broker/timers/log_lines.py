@@ -2,11 +2,14 @@
 
 Pure. Owns: the escaping and cutting of text that clients send, the budget of each log call. Never does: I/O, reading a
 clock. Invariants: a line holds printable characters only, so no client can forge a second one; a log call writes at
-most `BURST_BYTES` at once and `BYTES_A_SECOND` on average, whatever makes it write; memory is bounded by the number of
-log calls in the code. What is left out is counted, and the count is written.
+most `BURST_BYTES` at once and `BYTES_A_SECOND` on average, whatever makes it write. Beyond that a line is written only
+if its subject has bytes left: at most `SUBJECTS_MAX` subjects have `SUBJECT_BURST_BYTES` at once and
+`SUBJECT_BYTES_A_SECOND` on average each, so one group that rebalances all the time does not hide the others. Memory is
+bounded by the number of log calls in the code and of subjects. What is left out is counted, and the count is written.
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,6 +24,17 @@ BURST_BYTES = 6_000
 """What one log call may write at once, such as 50 lines of 120 bytes when as many partitions are loaded."""
 BYTES_A_SECOND = 250
 """What one log call may write on average. A client can reach some twenty log calls: a few kB a second in all."""
+SUBJECTS_MAX = 128
+"""How many subjects have bytes of their own; the one that was used least recently gives way to a new one."""
+SUBJECT_BURST_BYTES = 1_000
+"""What lines about one subject may take at once: two or three rebalances of a group."""
+SUBJECT_BYTES_A_SECOND = 20
+"""What lines about one subject may take on average: 2.5 kB a second for all subjects together."""
+NEW_SUBJECTS_AT_ONCE = 64
+"""How many new subjects get bytes of their own at once, such as groups that rebalance when a service starts."""
+NEW_SUBJECTS_A_SECOND = 0.5
+"""How many on average: a client that makes up names gets 500 bytes a second by them, and replaces the known subjects in
+four minutes at the earliest."""
 COUNT_AFTER_S = 1.0
 """How soon the number of lines that were left out is written."""
 
@@ -62,6 +76,13 @@ def message_of(template: object, arguments: Any) -> str:
                 arguments = tuple(map(_shortened, conversions, arguments))
         text = text % arguments
     return printable(cut(text, LINE_MAX_CHARACTERS))
+
+
+def subject_of(arguments: Any) -> str | None:
+    """What a log call is about: its first argument if that is a text, such as a group id or the address of a client."""
+    if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str):
+        return arguments[0][:TEXT_MAX_CHARACTERS]
+    return None
 
 
 def traceback_of(text: str) -> str:
@@ -158,31 +179,82 @@ class _Budget:
         return left_out
 
 
+class _Allowance:
+    """Bytes that are earned by the second, up to a limit."""
+
+    __slots__ = ("_most", "_rate", "_time_s", "left")
+
+    def __init__(self, now_s: float, most: float, a_second: float) -> None:
+        self._most = most
+        self._rate = a_second
+        self._time_s = now_s
+        self.left = most
+
+    def refill(self, now_s: float) -> None:
+        """Adds what the time since the last refill has earned."""
+        self.left = min(self._most, self.left + max(0.0, now_s - self._time_s) * self._rate)
+        self._time_s = now_s
+
+
+class _Subjects:
+    """The bytes that lines about each subject may take when their log call has none left."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Allowance] = OrderedDict()
+        self._new: _Allowance | None = None
+
+    def allowance(self, subject: str | None, now_s: float) -> _Allowance | None:
+        """The bytes of a subject; None if there are none for it."""
+        if subject is None:
+            return None
+        known = self._known.get(subject)
+        if known is None:
+            new = self._new = self._new or _Allowance(now_s, NEW_SUBJECTS_AT_ONCE, NEW_SUBJECTS_A_SECOND)
+            new.refill(now_s)
+            if new.left < 1:
+                return None
+            new.left -= 1
+            if len(self._known) == SUBJECTS_MAX:
+                self._known.popitem(last=False)
+            known = self._known[subject] = _Allowance(now_s, SUBJECT_BURST_BYTES, SUBJECT_BYTES_A_SECOND)
+        else:
+            self._known.move_to_end(subject)
+            known.refill(now_s)
+        return known
+
+
 class LineBudgets:
     """Decides which lines are written. ``kind`` is what the caller wants back with a count (level and logger)."""
 
     def __init__(self) -> None:
         self._budgets: dict[Site, _Budget] = {}
         self._counting: set[Site] = set()
+        self._subjects = _Subjects()
+        self._payer: _Allowance | None = None
+        """Who pays for the line that was admitted last; None if its log call does."""
 
     @property
     def is_counting(self) -> bool:
         """Whether lines were left out whose number is not written yet."""
         return bool(self._counting)
 
-    def admit(self, site: Site, kind: Any, now_s: float, message: Callable[[], str]) -> str | None:
+    def admit(self, site: Site, subject: str | None, kind: Any, now_s: float, message: Callable[[], str]) -> str | None:
         """The message if the line is to be written, None if it was counted only.
 
-        The message is not even formatted once the log call has spent its budget. After a line is written its size is
-        charged by :meth:`charge`.
+        The message is not even formatted once the log call and the subject have spent their bytes. After a line is
+        written its size is charged by :meth:`charge`.
         """
         budget = self._budgets.get(site)
         if budget is None:
             budget = self._budgets[site] = _Budget(now_s, kind)
         budget.refill(now_s)
+        allowance = self._subjects.allowance(subject, now_s)  # also noted while the log call can pay
+        self._payer = None
         if budget.left_bytes <= 0:
-            self._leave_out(site, budget, False, now_s)
-            return None
+            if allowance is None or allowance.left <= 0:
+                self._leave_out(site, budget, False, now_s)
+                return None
+            self._payer = allowance
         text = message()
         if text == budget.last and now_s - budget.written_s < COUNT_AFTER_S:
             self._leave_out(site, budget, True, now_s)
@@ -194,7 +266,11 @@ class LineBudgets:
         self._counting.add(site)
 
     def charge(self, site: Site, message: str, size: int, now_s: float) -> None:
-        """Charges a written line of ``size`` bytes."""
+        """Charges the line that was admitted last, which was written and has ``size`` bytes."""
+        payer, self._payer = self._payer, None
+        if payer is not None:
+            payer.left -= size
+            size = 0
         self._budgets[site].spend(message, size, now_s)
 
     def counts(self, now_s: float, *, at_once: bool = False) -> list[tuple[Any, LeftOut]]:

@@ -14,6 +14,11 @@ from odradek.broker.timers.log_lines import (
     BURST_BYTES,
     BYTES_A_SECOND,
     LINE_MAX_CHARACTERS,
+    NEW_SUBJECTS_A_SECOND,
+    NEW_SUBJECTS_AT_ONCE,
+    SUBJECT_BURST_BYTES,
+    SUBJECT_BYTES_A_SECOND,
+    SUBJECTS_MAX,
     TEXT_MAX_CHARACTERS,
     TRACEBACK_MAX_LINES,
     message_of,
@@ -111,13 +116,57 @@ def test_lines_of_one_kind_are_counted_once_their_budget_is_spent(log: Log) -> N
             log.logger.info("group %r rebalances", f"{second}-{number}-" + "x" * 80)
         log.pass_time(1)
         sizes.append(len(log.stream.getvalue()) - before)
-    assert sizes[0] < BURST_BYTES + 500
-    assert sum(sizes[1:]) < 105 * BYTES_A_SECOND
+    # Each line names another group, and new groups get bytes of their own.
+    line_bytes = 140
+    assert sizes[0] < BURST_BYTES + 500 + NEW_SUBJECTS_AT_ONCE * line_bytes
+    assert sum(sizes[1:]) < 105 * (BYTES_A_SECOND + NEW_SUBJECTS_A_SECOND * SUBJECT_BURST_BYTES)
     written = sum(1 for line in log.lines if "more" not in line)
     counted = sum(int(line.rpartition("(")[2].split()[0].replace(",", "")) for line in log.lines if "more" in line)
     assert written + counted == 100_000, "each line is either written or counted"
     log.logger.info("another line of another kind")
     assert log.lines[-1] == "INFO another line of another kind"
+
+
+def rebalance(log: Log, group_id: str, generation: int) -> None:
+    """What the log says of one rebalance."""
+    log.logger.info("group %r rebalances after generation %d: %s", group_id, generation, "a member joins " + "m" * 40)
+    log.logger.info("group %r, generation %d: %d members", group_id, generation + 1, 5)
+
+
+def test_rebalances_of_many_groups_at_once_are_all_written(log: Log) -> None:
+    groups = [f"group-of-service-{number}" for number in range(60)]
+    for generation in range(3):  # all services start again, each ten minutes after the other
+        for group_id in groups:
+            rebalance(log, group_id, generation)
+        log.pass_time(600)
+    assert len(log.lines) == 3 * 60 * 2
+    assert not [line for line in log.lines if "more lines" in line]
+
+
+@pytest.mark.parametrize("names", ["one", "new ones"])
+def test_a_bad_client_hides_no_rebalance_of_others_and_writes_little(log: Log, names: str) -> None:
+    groups = [f"honest-{number}" for number in range(10)]
+    for group_id in groups:
+        rebalance(log, group_id, 0)
+    log.pass_time(60)
+    before = len(log.stream.getvalue())
+    honest = 0
+    for second in range(1_000):
+        for number in range(100):
+            rebalance(log, "bad" if names == "one" else f"bad-{second}-{number}", number)
+        if second % 60 == 0:
+            for group_id in groups:
+                rebalance(log, group_id, second + 1)
+            honest += 2 * len(groups)
+        log.pass_time(1)
+    written = [line for line in log.lines[20:] if "'honest-" in line and "more lines" not in line]
+    assert len(written) == honest
+    bad_bytes = len(log.stream.getvalue()) - before - sum(len(line) + 1 for line in written)
+    assert bad_bytes < 2 * BURST_BYTES + SUBJECTS_MAX * SUBJECT_BURST_BYTES + 1_000 * 1_500
+
+
+def test_all_subjects_together_have_a_bound() -> None:
+    assert SUBJECTS_MAX * SUBJECT_BYTES_A_SECOND + NEW_SUBJECTS_A_SECOND * SUBJECT_BURST_BYTES < 4_000
 
 
 def test_what_is_counted_at_the_end_is_written(log: Log) -> None:
@@ -137,7 +186,7 @@ def test_a_text_that_is_left_out_is_never_made(log: Log) -> None:
             return "x" * 1_000 + str(Costly.made)
 
     for _ in range(1_000):
-        log.logger.warning("%s", Costly())
+        log.logger.warning("%s", Costly())  # no text: it has no subject
     assert Costly.made <= BURST_BYTES // 1_000 + 1
 
 
