@@ -69,7 +69,7 @@ class LogTruncationError(ClientError):
 
 
 class RetriableCommitError(ClientError):
-    """An asynchronous commit failed for a reason that may pass; nobody tries it again, the next commit covers it."""
+    """An asynchronous commit failed with a retriable error. It is not retried, because the next commit covers it."""
 
 
 class TransactionStateError(ClientError):

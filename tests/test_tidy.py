@@ -244,11 +244,15 @@ REFUSED = (
 """Phrases that a newcomer has to decode. Do not evade one: write the sentence anew, subject first."""
 
 REFUSED_PHRASE = re.compile(
-    r"\b(?:" + "|".join(phrase.replace(" ", r"[\s#\"'>|]+") for phrase in REFUSED) + r")\b", re.IGNORECASE
+    r"\b(?:"
+    + "|".join(phrase.replace(" ", r"[\s#\"'>|]+") for phrase in REFUSED).replace("none", "(?-i:none)")
+    + r")\b",
+    re.IGNORECASE,
 )
 
 PLAIN_CODE = (
     "broker/**/document.py", "broker/**/effective.py", "broker/**/own_keys.py",
+    "client/**/*.py",
     "pipeline/audit/catalogue_*.py",
 )  # fmt: skip
 """Modules whose text is held to :data:`REFUSED`: patterns below the root. Add a package (`client/**/*.py`) when it is

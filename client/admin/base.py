@@ -1,4 +1,4 @@
-"""What all admin clients share: their cluster, start and stop, whom to ask.
+"""The base of all admin clients: their cluster, start and stop, and the choice of the broker for a request.
 
 The admin client is made of one class for each family of requests, so that a command imports only what it needs.
 """

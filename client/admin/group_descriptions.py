@@ -31,7 +31,7 @@ class GroupListing(NamedTuple):
 
     @property
     def is_consumer_group(self) -> bool:
-        """Whether it is a group of consumers (or of nobody yet), not of Connect workers or share consumers."""
+        """Whether it is a group of consumers, or empty and unused; not of Connect workers or share consumers."""
         is_consumer_type = self.group_type.lower() in ("classic", "consumer", "")
         return is_consumer_type and self.protocol_type in (CONSUMER_PROTOCOL_TYPE, "")
 

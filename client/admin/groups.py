@@ -71,7 +71,7 @@ class GroupAdmin(AdminBase):
     async def _describe(
         self, connection: Connection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
-        """Groups of one coordinator: as consumer groups first, those that are none as classic ones."""
+        """Groups of one coordinator: requested first as consumer groups, then the others as classic groups."""
         described = await self._describe_consumer(connection, group_ids)
         classic = [group_id for group_id in group_ids if group_id not in described]
         if not classic:

@@ -218,7 +218,7 @@ class TransactionAdmin(AdminBase):
     async def force_terminate_transaction(self, transactional_id: str) -> None:
         """Ends the open transaction of an id by fencing its producer, as a new producer of that id would.
 
-        An id that nobody has used is registered by it, as in Kafka. Raises KafkaError.
+        It registers an unused id, as in Kafka. Raises KafkaError.
         """
 
         async def fence(connection: Connection, ids: Sequence[str]) -> dict[str, KafkaError | None]:

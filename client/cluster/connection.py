@@ -225,7 +225,7 @@ def parse_address(text: str) -> tuple[str, int]:
     if not separator or not port.isdigit() or not 0 < int(port) < 65536:
         raise ValueError(f"'{text}' is not host:port")
     if "/" in host:
-        raise ValueError(f"'{text}' is not host:port: leave out what stands in front of the host")
+        raise ValueError(f"'{text}' is not host:port: remove the text before the host")
     if not host.strip("[]"):
         raise ValueError(f"'{text}' has no host")
     return host.strip("[]"), int(port)

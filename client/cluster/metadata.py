@@ -38,7 +38,7 @@ class PartitionMetadata(NamedTuple):
 
 
 class TopicMetadata(NamedTuple):
-    """A topic as Metadata describes it; ``error_code`` says why there are no partitions, when there are none."""
+    """A topic as Metadata describes it; ``error_code`` says why it has no partitions."""
 
     name: str
     topic_id: bytes
@@ -89,7 +89,7 @@ class ClusterMetadata:
 
 
 def topics_of(response: MetadataResponse) -> list[TopicMetadata]:
-    """The topics of a Metadata response; those asked for by an id that nobody knows have no name and are left out."""
+    """The topics of a Metadata response. Topics of unknown ids have no name and are left out."""
     return [
         _topic(topic, topic.name, [_partition(partition) for partition in topic.partitions])
         for topic in response.topics

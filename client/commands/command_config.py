@@ -1,7 +1,7 @@
 """``--command-config FILE`` and ``--command-property KEY=VALUE``: settings of Kafka's clients.
 
-Owns: which keys have an effect here, and what stands above what: a flag that is given, a property, the file, a flag's
-default. Never does: TLS and SASL, which it refuses by name instead of connecting in the clear. Source:
+Owns: which keys have an effect here, and their precedence: a given flag, a property, the file, a flag's default. Never
+does: TLS and SASL, which it refuses by name instead of connecting without encryption. Source:
 ``CommandLineUtils.maybeMergeOptions``, KIP-1147; ``AdminClientConfig``, ``ProducerConfig``, ``ConsumerConfig``.
 """
 
@@ -24,7 +24,7 @@ ASSIGNORS = {
     "StickyAssignor": "sticky",
     "CooperativeStickyAssignor": "cooperative-sticky",
 }
-"""Java's classes, by their names without the package -> what our client calls them, and Kafka's protocol."""
+"""Java's class name without the package -> the name in this client and in Kafka's protocol."""
 
 command_config_option = click.option(
     "--command-config",
@@ -36,7 +36,7 @@ command_config_option = click.option(
 
 
 def console_config_options(client: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """``--command-config`` and ``--command-property`` of a console, and what they were called before Kafka 4.2."""
+    """``--command-config`` and ``--command-property`` of a console command, and their names before Kafka 4.2."""
     file = click.option(
         "--command-config",
         f"--{client}.config",
@@ -51,7 +51,7 @@ def console_config_options(client: str) -> Callable[[Callable[..., int]], Callab
         "command_properties",
         multiple=True,
         metavar="KEY=VALUE",
-        help=f"A setting of the {client}; stands above the file's.",
+        help=f"A setting of the {client}; has precedence over the file.",
     )
     return lambda command: file(properties(command))
 
@@ -72,12 +72,12 @@ def _assignors(text: str) -> list[str]:
     names = [name.strip().rpartition(".")[2] for name in text.split(",")]
     unknown = [name for name in names if name not in ASSIGNORS and name not in ASSIGNORS.values()]
     if unknown:
-        raise ValueError(f"must be of {', '.join(ASSIGNORS)}")
+        raise ValueError(f"must be one of {', '.join(ASSIGNORS)}")
     return [ASSIGNORS.get(name, name) for name in names]
 
 
 Settings = Mapping[str, tuple[str, Callable[[str], object]]]
-"""Kafka's key -> the argument of our client, and how its text is read (ValueError: how it must be)."""
+"""Kafka's key -> the client's argument, and the function that parses its text (ValueError says what is valid)."""
 
 CONNECTION: Settings = {
     "client.id": ("client_id", str),
@@ -131,7 +131,7 @@ GIVEN_BY_FLAGS = frozenset({"bootstrap.servers"})
 
 
 class AdminSettings(NamedTuple):
-    """What the admin client is made with, besides whom to ask."""
+    """The arguments of the admin client, except the broker's address."""
 
     client_id: str = "odradek-admin"
     request_timeout_ms: float = 30_000
@@ -142,7 +142,7 @@ class AdminSettings(NamedTuple):
 
 
 def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
-    """The settings of a file; ``--timeout`` stands above its default.api.timeout.ms, as in Kafka's scripts.
+    """The settings of a file; ``--timeout`` has precedence over its default.api.timeout.ms, as in Kafka's scripts.
 
     Raises CommandError as :func:`client_settings`.
     """
@@ -153,10 +153,10 @@ def admin_settings(path: str | None, timeout_ms: int) -> AdminSettings:
 def client_settings(
     known: Settings, path: str | None, properties: tuple[str, ...] = (), *, ignored: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """The arguments for a client that the file and the properties give; these stand above it.
+    """The client arguments from the file and the properties, which have precedence over the file.
 
-    Keys without an effect are named on standard error, but for those ``ignored``. Raises CommandError for a security
-    protocol that is not served here, and for values that can't be; UsageError for a property that is none.
+    Keys without an effect are named on standard error, except those in ``ignored``. Raises CommandError for a
+    security protocol that is not supported, and for invalid values; UsageError for a malformed property.
     """
     given = {}
     if path is not None:
@@ -166,7 +166,7 @@ def client_settings(
         given[key] = ("--command-property", text)
     source, protocol = given.pop("security.protocol", ("", PLAINTEXT))
     if protocol.upper() != PLAINTEXT:
-        raise CommandError(f"{source}: security.protocol={protocol} is not supported yet; name a PLAINTEXT listener")
+        raise CommandError(f"{source}: security.protocol={protocol} is not supported yet; use a PLAINTEXT listener")
     settings: dict[str, Any] = {}
     unused: dict[str, list[str]] = {}
     for key, (source, text) in given.items():
@@ -184,8 +184,8 @@ def client_settings(
 
 
 def under_flags(settings: Mapping[str, Any], **flags: object) -> dict[str, Any]:
-    """The settings and the running command's ``flags`` by the arguments they mean: one that is given stands above a
-    setting, a default below; None is no default. The command's parameters have the same names."""
+    """The settings merged with the running command's ``flags``, by argument name: a given flag has precedence over a
+    setting, a setting over a flag's default; None means no default. The command's parameters have the same names."""
     flags = {name: value for name, value in flags.items() if value is not None}
     context = click.get_current_context()
     given = {name for name in flags if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}

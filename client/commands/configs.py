@@ -35,7 +35,7 @@ DEFAULT_BROKER_SOURCE = "DYNAMIC_DEFAULT_BROKER_CONFIG"
 
 
 class Entity(NamedTuple):
-    """What is described or altered; ``name`` None for all of the type, "" for the cluster-wide default."""
+    """The entity to describe or alter; ``name`` is None for all of the type, "" for the cluster-wide default."""
 
     type: str
     name: str | None
@@ -60,12 +60,12 @@ def split_configs(text: str) -> dict[str, str]:
 @command_config_option
 @click.option("--describe", is_flag=True, help="Show the configurations set on the entity.")
 @click.option("--alter", is_flag=True, help="Change configurations.")
-@click.option("--all", "all_", is_flag=True, help="With --describe: those with default values too.")
-@click.option("--add-config", metavar="K=V,...", help="Configurations to set; brackets around a value with commas.")
+@click.option("--all", "all_", is_flag=True, help="With --describe: also configurations with default values.")
+@click.option("--add-config", metavar="K=V,...", help="Configurations to set; put brackets around a value with commas.")
 @click.option("--add-config-file", type=click.File(), help="A properties file with configurations to set.")
 @click.option("--delete-config", metavar="K,...", help="Configurations to remove.")
-@click.option("--entity-type", type=click.Choice(list(ENTITY_TYPES)), help="What has the configurations.")
-@click.option("--entity-name", help="Its name: a topic, a broker's id, a group.")
+@click.option("--entity-type", type=click.Choice(list(ENTITY_TYPES)), help="The type of the entity.")
+@click.option("--entity-name", help="The name of the entity: a topic, a broker's id, a group.")
 @click.option("--entity-default", "--broker-defaults", is_flag=True, help="The default of all brokers.")
 @click.option("--topic", help="The same as --entity-type topics --entity-name.")
 @click.option("--broker", help="The same as --entity-type brokers --entity-name.")
@@ -137,7 +137,7 @@ def the_entity(entity_type: str | None, entity_name: str | None, entity_default:
     if entity_type is None and entity_default:
         return Entity("broker", "")
     if entity_type is None:
-        raise click.UsageError("say which: --topic, --broker, --group, or --entity-type and --entity-name")
+        raise click.UsageError("name an entity: --topic, --broker, --group, or --entity-type and --entity-name")
     if entity_default:
         if entity_type != "brokers":
             raise click.UsageError("--entity-default is for --entity-type brokers")
@@ -191,7 +191,7 @@ def config_document(entry: ConfigEntry) -> object:
 
 
 async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
-    """All entities of a type. Raises CommandError where only one can be asked for."""
+    """All entities of a type. Raises CommandError if the type requires a name."""
     if entity_type == "topic":
         return await admin.list_topics()
     if entity_type in ("broker", "broker-logger"):
@@ -202,7 +202,7 @@ async def entity_names(admin: TopicConfigAdmin, entity_type: str) -> list[str]:
 async def alter_configs(
     admin: TopicConfigAdmin, entity: Entity, to_set: dict[str, str], to_delete: list[str], *, as_json: bool
 ) -> None:
-    """``--alter``. Removing what is not set is an error, as in Kafka's tool: it is a typing mistake."""
+    """``--alter``. Removing a config that is not set is an error, as in Kafka's tool: it is probably mistyped."""
     if entity.name is None:
         raise click.UsageError("An entity name must be specified with --alter")
     if to_delete:
@@ -221,5 +221,5 @@ async def alter_configs(
 
 
 def configs(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek configs``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek configs``, returns the exit code."""
     return main(command, "configs", arguments)

@@ -1,4 +1,4 @@
-"""``odradek consume``: what ``kafka-console-consumer.sh`` does; and until an offset, a time or the end."""
+"""``odradek consume``: does what ``kafka-console-consumer.sh`` does, and can stop at an offset, a time or the end."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def parse_moment(text: str) -> int:
 @bootstrap_option
 @console_config_options("consumer")
 @click.option("--topic", help="The topic.")
-@click.option("--include", help="Several topics by a regular expression instead.")
+@click.option("--include", help="Read all topics that match a regular expression instead.")
 @click.option("--partition", type=click.IntRange(min=0), help="Only this partition.")
-@click.option("--offset", help="Where to begin: earliest, latest (the default), or with --partition a number.")
-@click.option("--from-beginning", is_flag=True, help="Begin at the earliest record where no offset is committed.")
-@click.option("--group", help="Read as a member of this group and commit. Without it no group is made.")
+@click.option("--offset", help="Where to begin: earliest, latest (default), or a number with --partition.")
+@click.option("--from-beginning", is_flag=True, help="Begin at the earliest record if no offset is committed.")
+@click.option("--group", help="Read as a member of this group and commit. Default: no group.")
 @click.option("--max-messages", type=click.IntRange(min=0), help="Stop after this many records.")
-@click.option("--timeout-ms", type=click.IntRange(min=0), help="Stop when no record came for this long.")
+@click.option("--timeout-ms", type=click.IntRange(min=0), help="Stop if no record arrives for this many milliseconds.")
 @click.option("--until-offset", type=click.IntRange(min=0), help="Stop before this offset, in each partition.")
-@click.option("--until-time", help="Stop before the first record of this time (ms, or ISO 8601), in each partition.")
-@click.option("--until-end", is_flag=True, help="Stop at what is the end of each partition now.")
+@click.option("--until-time", help="Stop before the first record at this time (ms, or ISO 8601), in each partition.")
+@click.option("--until-end", is_flag=True, help="Stop at the current end of each partition.")
 @click.option(
     "--property",
     "--formatter-property",
@@ -84,9 +84,9 @@ def parse_moment(text: str) -> int:
 )
 @click.option("--formatter-config", type=click.File(), metavar="FILE", help="A properties file with such properties.")
 @click.option("--formatter", metavar="CLASS", help="How to print, by the name of Kafka's class (docs/commands.md).")
-@click.option("--key-deserializer", metavar="CLASS", help="What keys are, by the name of Kafka's class.")
-@click.option("--value-deserializer", metavar="CLASS", help="What values are, by the name of Kafka's class.")
-@click.option("--skip-message-on-error", is_flag=True, help="Pass over a record that can't be printed.")
+@click.option("--key-deserializer", metavar="CLASS", help="The deserializer of keys, by the name of Kafka's class.")
+@click.option("--value-deserializer", metavar="CLASS", help="The deserializer of values, by the name of Kafka's class.")
+@click.option("--skip-message-on-error", is_flag=True, help="Skip records that cannot be printed.")
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -151,7 +151,7 @@ def command(
         skip_message_on_error,
     )
     if group is not None and options.has_end:
-        raise click.UsageError("--until-... and --group cannot be used together: a group's partitions come and go")
+        raise click.UsageError("--until-... and --group cannot be used together: a group's partitions change")
 
     async def work() -> int:
         from ..consumer.consumer import Consumer
@@ -165,7 +165,7 @@ def command(
 def check_place(
     topic: str | None, include: str | None, partition: int | None, offset: str | None, from_beginning: bool
 ) -> None:
-    """Raises UsageError for options that don't say together what to read from where."""
+    """Raises UsageError for options that do not determine what to read and where to begin."""
     if (topic is None) == (include is None):
         raise click.UsageError("Exactly one of --topic and --include is required")
     if partition is not None and topic is None:
@@ -182,7 +182,7 @@ def check_place(
 
 
 def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_json: bool) -> Formatter:
-    """What prints records: by ``--formatter`` and the properties, or as JSON. Raises UsageError."""
+    """The function that prints records: ``--formatter`` with the properties, or JSON. Raises UsageError."""
     try:
         record_format = RecordFormat.of(properties)
         if class_name is None:
@@ -197,7 +197,7 @@ def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_j
 def consumer_settings(
     given: Mapping[str, Any], group: str | None, offset_reset: str, isolation_level: str
 ) -> dict[str, Any]:
-    """What the consumer is made with, by file and flags; ``group_id`` may be None. Raises UsageError for two groups."""
+    """The consumer's arguments from file and flags; ``group_id`` may be None. Raises UsageError for two groups."""
     group_id = given.get("group_id", group)
     if group is not None and group_id != group:
         raise click.UsageError(
@@ -210,7 +210,7 @@ def consumer_settings(
 
 
 async def consume_until_done(consumer: Consumer, options: ConsumeOptions) -> int:
-    """Reads, prints, and says at the end how many there were."""
+    """Reads and prints records, then prints their number."""
     import asyncio
 
     printed = 0
@@ -244,19 +244,19 @@ async def consume_until_done(consumer: Consumer, options: ConsumeOptions) -> int
 
 
 def printed_form(record: ConsumerRecord, options: ConsumeOptions) -> bytes:
-    """What is printed of a record. Raises CommandError for one that can't be, unless those are to be skipped."""
+    """The output for a record. Raises CommandError if it cannot be printed, unless such records are skipped."""
     try:
         return options.formatter(record)
     except DeserializationError as error:
         where = f"{record.topic}-{record.partition} at offset {record.offset}"
         if not options.skip_message_on_error:
-            raise CommandError(f"{where}: {error}; --skip-message-on-error passes over such records") from None
+            raise CommandError(f"{where}: {error}; --skip-message-on-error skips such records") from None
         click.echo(f"Error processing message, skipping this message: {where}: {error}", err=True)
         return b""
 
 
 class Reader:
-    """Reads the partitions that the options mean, each up to its end."""
+    """Reads the partitions that the options name, each up to its end."""
 
     def __init__(self, consumer: Consumer, options: ConsumeOptions) -> None:
         self._consumer = consumer
@@ -264,7 +264,7 @@ class Reader:
         self._ends: dict[TopicPartition, int] = {}
 
     async def topics(self) -> list[str]:
-        """The topics that exist and are meant. Raises CommandError for none."""
+        """The existing topics that the options name. Raises CommandError if none exists."""
         options = self._options
         if options.include is None:
             assert options.topic is not None
@@ -277,7 +277,7 @@ class Reader:
         return names
 
     async def assign(self) -> None:
-        """Takes all partitions and sets where they begin and end. Raises CommandError."""
+        """Assigns all partitions and sets where they begin and end. Raises CommandError."""
         consumer, options = self._consumer, self._options
         partitions: list[TopicPartition] = []
         for name in await self.topics():
@@ -323,7 +323,7 @@ class Reader:
         return bool(self._ends) and len(self._consumer.paused()) == len(self._ends)
 
     async def poll(self, timeout_ms: int, max_records: int | None) -> list[ConsumerRecord]:
-        """The next records, none at or behind an end."""
+        """The next records before the ends."""
         polled = await self._consumer.poll(timeout_ms, max_records)
         if self._ends:
             self._pause_finished()
@@ -336,5 +336,5 @@ class Reader:
 
 
 def consume(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek consume``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek consume``, returns the exit code."""
     return main(command, "consume", arguments)

@@ -13,15 +13,15 @@ PRINTABLE = range(0x20, 0x7F)
 
 
 class DeserializationError(ValueError):
-    """Bytes that a deserializer does not take."""
+    """Bytes that a deserializer rejects."""
 
 
 def deserializer_of(class_name: str) -> Deserializer:
-    """The deserializer of a class, with or without its package. Raises ValueError for one that is not known."""
+    """The deserializer of a class, with or without its package. Raises ValueError for an unknown one."""
     name = class_name.rpartition(".")[2].removesuffix("Deserializer")
     if name not in DESERIALIZERS:
         known = ", ".join(f"{one}Deserializer" for one in DESERIALIZERS)
-        raise ValueError(f"{class_name} is not a deserializer known here; known are {known}")
+        raise ValueError(f"{class_name} is an unknown deserializer; known are {known}")
     return DESERIALIZERS[name]
 
 
@@ -48,14 +48,14 @@ def _float(data: bytes) -> bytes:
         raise DeserializationError("Size of data received by FloatDeserializer is not 4")
     (value,) = struct.unpack(">f", data)
     if math.isfinite(value):
-        # The fewest digits that mean this number among those of 4 bytes, as Java's Float.toString.
+        # The fewest digits that identify this number among 4-byte floats, as in Java's Float.toString.
         texts = (f"{value:.{digits}g}" for digits in range(1, 10))
         value = float(next(text for text in texts if struct.pack(">f", float(text)) == data))
     return _java_text(value)
 
 
 def _java_text(number: float) -> bytes:
-    from ...protocol.message_documents import java_double  # it reads the table of messages, which few need
+    from ...protocol.message_documents import java_double  # reads the table of messages, which few commands need
 
     return java_double(number).encode()
 
@@ -78,7 +78,7 @@ def _string(data: bytes) -> bytes:
 
 
 def _bytes(data: bytes) -> bytes:
-    """Java's Bytes.toString: what is printable in ASCII as it is, the rest as \\xNN."""
+    """Java's Bytes.toString: printable ASCII unchanged, other bytes as \\xNN."""
     return b"".join(bytes([byte]) if byte in PRINTABLE and byte != ord("\\") else b"\\x%02X" % byte for byte in data)
 
 
@@ -99,4 +99,4 @@ DESERIALIZERS: dict[str, Deserializer] = {
     "Bytes": _bytes,
     "ByteArray": _byte_array,
 }
-"""The class's name without ``Deserializer`` -> what it does."""
+"""The class's name without ``Deserializer`` -> the function."""

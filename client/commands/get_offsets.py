@@ -47,7 +47,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
         match = re.fullmatch(r"([^:]*)(?::(?:(\d+)|(\d*)-(\d*)))?", rule.strip())
         if match is None:
             raise click.UsageError(
-                f"Invalid rule: {rule}; it is TOPIC, TOPIC:N, TOPIC:FROM-TO, with an open end if wanted"
+                f"Invalid rule: {rule}; it must be TOPIC, TOPIC:N or TOPIC:FROM-TO; FROM or TO may be empty"
             )
         topic, single, first, last = match.groups()
         if single is not None:
@@ -59,13 +59,13 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
 
 
 @click.command(
-    help="Show the offsets of partitions: their ends, starts, or those of a time.",
+    help="Show the offsets of partitions: their ends, their starts, or offsets by time.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
 @command_config_option
-@click.option("--topic", help="The topic; a regular expression. All topics without it.")
-@click.option("--partitions", help="Partition numbers with commas; all without it.")
+@click.option("--topic", help="The topic; a regular expression. Default: all topics.")
+@click.option("--partitions", help="Partition numbers with commas. Default: all.")
 @click.option(
     "--topic-partitions", metavar="TOPIC:N,...", help="Topics (regular expressions) with partitions or ranges."
 )
@@ -76,7 +76,7 @@ def partition_filter(text: str) -> list[tuple[re.Pattern[str], int, int]]:
     show_default=True,
     help="Milliseconds since 1970; or -1 latest, -2 earliest, -3 max-timestamp.",
 )
-@click.option("--exclude-internal-topics", is_flag=True, help="Without __consumer_offsets and the like.")
+@click.option("--exclude-internal-topics", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
 @timeout_option
 @json_option
 @output_option
@@ -120,7 +120,7 @@ async def print_offsets(
     exclude_internal: bool,
     as_json: bool,
 ) -> int:
-    """Asks for each partition by itself, so that one without a leader does not hide the others."""
+    """Requests each partition separately, so that one without a leader does not hide the others."""
     names = [name for name in await admin.list_topics() if any(rule[0].fullmatch(name) for rule in rules)]
     if exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
@@ -159,5 +159,5 @@ async def print_offsets(
 
 
 def get_offsets(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek get-offsets``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek get-offsets``, returns the exit code."""
     return main(command, "get-offsets", arguments)

@@ -1,6 +1,6 @@
-"""``odradek health``: does a broker serve? For Docker's HEALTHCHECK and for scripts that wait.
+"""``odradek health``: checks that a broker serves, for Docker's HEALTHCHECK and for scripts that wait.
 
-A broker that answers ApiVersions and Metadata, and names itself as alive, serves. Exit code 0 then, else 1.
+The exit code is 0 if the broker answers ApiVersions and Metadata and its cluster has a live broker, otherwise 1.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from .running import CommandError, bootstrap_option, json_option, main, output_o
 
 
 @click.command(
-    help="Check that a broker answers ApiVersions and Metadata; exit code 0 when it does.",
+    help="Check that a broker answers ApiVersions and Metadata; the exit code is 0 if it does.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
 @command_config_option
 @click.option("--timeout", "timeout_ms", type=click.IntRange(min=1), default=5_000, show_default=True, metavar="MS")
-@click.option("--wait", "wait_ms", type=click.IntRange(min=0), default=0, metavar="MS", help="Try again for this long.")
+@click.option("--wait", "wait_ms", type=click.IntRange(min=0), default=0, metavar="MS", help="Retry for this long.")
 @json_option
 @output_option
 def command(
     bootstrap_server: str, command_config: str | None, timeout_ms: int, wait_ms: int, as_json: bool, output: str
 ) -> int:
-    """Asks until it answers or the time is over."""
+    """Retries until the broker answers or the time has passed."""
     timeouts = {"request_timeout_ms": timeout_ms, "connection_timeout_ms": timeout_ms}
     settings = {"client_id": "odradek-health", **client_settings(CONNECTION, command_config), **timeouts}
 
@@ -56,7 +56,7 @@ def command(
 
 
 async def check(bootstrap_server: str, settings: Mapping[str, Any]) -> tuple[str | None, list[int]]:
-    """The cluster's id and brokers. Raises ClientError, CommandError when no broker serves."""
+    """The cluster's id and brokers. Raises ClientError, and CommandError if no broker serves."""
     from ..cluster.cluster import Cluster
 
     cluster = Cluster(bootstrap_server, **settings)
@@ -70,5 +70,5 @@ async def check(bootstrap_server: str, settings: Mapping[str, Any]) -> tuple[str
 
 
 def health(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek health``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek health``, returns the exit code."""
     return main(command, "health", arguments)

@@ -1,4 +1,4 @@
-"""Lines of text into records, as Kafka's console producer reads them (``LineMessageReader`` and its properties).
+"""Converts lines of text to records, as Kafka's console producer does (``LineMessageReader`` and its properties).
 
 Pure. Works on bytes, so that any value can be sent; separators are UTF-8.
 """
@@ -10,7 +10,7 @@ from ..types import Header
 
 
 class LineError(ValueError):
-    """A line that does not have the parts that the properties ask for."""
+    """A line without the parts that the properties require."""
 
 
 class LineFormat(NamedTuple):
@@ -29,7 +29,7 @@ class LineFormat(NamedTuple):
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> "LineFormat":
-        """From Kafka's properties. Raises ValueError for unknown or contradicting ones."""
+        """From Kafka's properties. Raises ValueError for unknown or contradictory ones."""
         known = {
             "parse.key",
             "key.separator",

@@ -20,14 +20,14 @@ EXCEPTIONS = {ErrorCode.KAFKA_STORAGE_ERROR: "org.apache.kafka.common.errors.Kaf
 
 
 @click.command(
-    help="Show which partitions lie in the log directories of brokers, and how large they are.",
+    help="Show the partitions in the log directories of brokers, with their sizes.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
 @command_config_option
 @click.option("--describe", is_flag=True, help="Describe the log directories (the only action).")
-@click.option("--topic-list", default="", metavar="TOPIC,...", help="Only these topics; all without it.")
-@click.option("--broker-list", default="", metavar="ID,...", help="Only these brokers; all without it.")
+@click.option("--topic-list", default="", metavar="TOPIC,...", help="Only these topics. Default: all.")
+@click.option("--broker-list", default="", metavar="ID,...", help="Only these brokers. Default: all.")
 @timeout_option
 def command(
     bootstrap_server: str,
@@ -57,7 +57,7 @@ def command(
 
 
 async def print_log_dirs(admin: LogDirAdmin, topics: set[str], brokers: list[int]) -> int:
-    """Asks each broker and prints the document."""
+    """Queries each broker and prints the document."""
     known = [broker.node_id for broker in (await admin.describe_cluster()).brokers]
     unknown = sorted(set(brokers) - set(known))
     if unknown:
@@ -81,7 +81,7 @@ async def print_log_dirs(admin: LogDirAdmin, topics: set[str], brokers: list[int
 
 
 def log_dir_document(log_dir: LogDirDescription, topics: set[str]) -> dict[str, Any]:
-    """One directory as Kafka's tool prints it; of all topics where none are named."""
+    """One directory as Kafka's tool prints it; all topics if none is named."""
     return {
         "partitions": [
             {
@@ -99,5 +99,5 @@ def log_dir_document(log_dir: LogDirDescription, topics: set[str]) -> dict[str, 
 
 
 def log_dirs(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek log-dirs``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek log-dirs``, returns the exit code."""
     return main(command, "log-dirs", arguments)

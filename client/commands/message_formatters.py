@@ -1,6 +1,6 @@
 """``--formatter``: how ``odradek consume`` prints records, by the names of Kafka's classes.
 
-    DefaultMessageFormatter           the value, and what the properties ask for
+    DefaultMessageFormatter           the value, and the parts that the properties name
     LoggingMessageFormatter           the same, and a line for each record on standard error
     NoOpMessageFormatter              nothing
     OffsetsMessageFormatter           committed offsets, from __consumer_offsets, as JSON
@@ -20,7 +20,7 @@ from .deserializers import DeserializationError
 from .record_format import RecordFormat
 
 Formatter = Callable[[ConsumerRecord], bytes]
-"""What is written for a record; empty for nothing. Raises DeserializationError."""
+"""The output for a record; empty for none. Raises DeserializationError."""
 
 INTERNAL_RECORDS: Mapping[str, Mapping[int, str]] = {
     "OffsetsMessageFormatter": {0: "LegacyOffsetCommit", 1: "OffsetCommit"},
@@ -28,13 +28,13 @@ INTERNAL_RECORDS: Mapping[str, Mapping[int, str]] = {
     "TransactionLogMessageFormatter": {0: "TransactionLog"},
     "ShareGroupStateMessageFormatter": {0: "ShareSnapshot", 1: "ShareUpdate"},
 }
-"""Class -> the record types that it prints: the number that keys begin with -> their messages, without Key or Value."""
+"""Class -> the record types that it prints: key type -> the name of the messages, without Key or Value."""
 VERSION_BYTES = 2
 PLAIN = ("DefaultMessageFormatter", "LoggingMessageFormatter", "NoOpMessageFormatter")
 
 
 def formatter_of(class_name: str, record_format: RecordFormat) -> Formatter:
-    """The formatter of a class, with or without its package. Raises ValueError for one that is not known."""
+    """The formatter of a class, with or without its package. Raises ValueError for an unknown one."""
     name = class_name.replace("$", ".").rpartition(".")[2]
     if name == "DefaultMessageFormatter":
         return record_format.line
@@ -45,7 +45,7 @@ def formatter_of(class_name: str, record_format: RecordFormat) -> Formatter:
     if name in INTERNAL_RECORDS:
         return _internal(INTERNAL_RECORDS[name])
     known = ", ".join((*PLAIN, *INTERNAL_RECORDS))
-    raise ValueError(f"{class_name} is not a formatter known here; known are {known}")
+    raise ValueError(f"{class_name} is an unknown formatter; known are {known}")
 
 
 def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
@@ -60,7 +60,7 @@ def _logged(record: ConsumerRecord, record_format: RecordFormat) -> bytes:
 def _internal(types: Mapping[int, str]) -> Formatter:
     """Records of an internal topic as JSON, one after the other without separators, as Kafka prints them."""
     from ...protocol.codec import decode
-    from ...protocol.message_documents import document, kafka_json  # it reads the whole table of messages
+    from ...protocol.message_documents import document, kafka_json  # reads the whole table of messages
     from ...protocol.messages import message_class
 
     def shown(class_name: str, version: int, data: bytes) -> object:

@@ -1,4 +1,4 @@
-"""How commands print: Kafka's columns, or JSON.
+"""The output of commands: Kafka's columns, or JSON.
 
 Everything is printed by ``click.echo``.
 """
@@ -26,7 +26,7 @@ def print_json(value: Any) -> None:
 def print_columns(header: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[int]) -> None:
     """Kafka's tables: an empty line, then left-aligned columns, as wide as the longest cell, at least ``widths``.
 
-    A width of 0 leaves the column as it is (the last one).
+    A width of 0 does not pad the column (the last one).
     """
     cells = [list(header)] + [[MISSING if cell is None else str(cell) for cell in row] for row in rows]
     wide = [max(width, *(len(row[i]) for row in cells)) if width else 0 for i, width in enumerate(widths)]
@@ -44,7 +44,7 @@ def print_tabbed(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 
 def text_or_base64(data: bytes | None) -> str | dict[str, str] | None:
-    """Bytes for JSON: text where it is UTF-8, else ``{"base64": ...}``."""
+    """Bytes for JSON: text if they are UTF-8, otherwise ``{"base64": ...}``."""
     if data is None:
         return None
     try:

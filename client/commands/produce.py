@@ -1,4 +1,4 @@
-"""``odradek produce``: what ``kafka-console-producer.sh`` does: a record for each line of input."""
+"""``odradek produce``: does what ``kafka-console-producer.sh`` does, and sends a record for each line of input."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ SHOWN_ERRORS = 10
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the records."""
+    """The outcome of the records."""
 
     acknowledged: int = 0
     errors: list[str] = field(default_factory=list)
 
 
 class ProduceOptions(NamedTuple):
-    """The command's arguments beside those of the producer."""
+    """The command's arguments that are not the producer's."""
 
     topic: str
     partition: int | None
@@ -83,7 +83,7 @@ class ProduceOptions(NamedTuple):
     "--line-reader",
     metavar="CLASS",
     type=click.Choice(LINE_READERS),
-    help="Kafka's class that reads the lines; there is one.",
+    help="Kafka's class that reads the lines; only LineMessageReader.",
 )
 @click.option("--file", "file_", type=click.File("rb"), help="Read this file instead of standard input.")
 @click.option("--key", help="The key of every record (instead of parse.key).")
@@ -98,7 +98,7 @@ class ProduceOptions(NamedTuple):
     type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
     default="none",
     show_default=True,
-    help="How batches are compressed; gzip where the flag stands alone.",
+    help="How batches are compressed; gzip if the flag has no value.",
 )
 @click.option(
     "--acks",
@@ -107,7 +107,7 @@ class ProduceOptions(NamedTuple):
     type=click.Choice(["all", "-1", "1", "0"]),
     default="all",
     show_default=True,
-    help="When the broker answers; -1 is all.",
+    help="The acknowledgements that the producer requires; -1 is all.",
 )
 @click.option(
     "--batch-size",
@@ -188,7 +188,7 @@ def command(
 
 
 async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
-    """Sends a record for each line, or the one tombstone; what became of them. Raises CommandError for a bad line."""
+    """Sends a record for each line, or the one tombstone. Returns their outcome. Raises CommandError for a bad line."""
     import asyncio
 
     tally = Tally()
@@ -216,7 +216,7 @@ async def send_lines(producer: Producer, options: ProduceOptions) -> Tally:
 
 
 def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> None:
-    """Counts an answer; with JSON prints where the record is."""
+    """Counts an acknowledgement or error; with JSON prints the record's position."""
     if done.cancelled():
         return
     failure = done.exception()
@@ -228,12 +228,12 @@ def note(done: asyncio.Future[RecordMetadata], tally: Tally, as_json: bool) -> N
     if as_json:
         try:
             click.echo(json.dumps(document_of(metadata), ensure_ascii=False))
-        except BrokenPipeError:  # it was called by the loop, which would print a traceback for each record
-            print_no_more()  # and goes on: the records are to be sent, whoever reads of them
+        except BrokenPipeError:  # the event loop calls this and would print a traceback for each record
+            print_no_more()  # and continues: all records are sent even if the output has no reader
 
 
 def document_of(metadata: RecordMetadata) -> dict[str, Any]:
-    """Where a record is, as JSON has it."""
+    """The position of a record, for JSON."""
     return {
         "topic": metadata.topic,
         "partition": metadata.partition,
@@ -243,7 +243,7 @@ def document_of(metadata: RecordMetadata) -> dict[str, Any]:
 
 
 def report(tally: Tally) -> int:
-    """Says which records failed; the exit code."""
+    """Prints the records that failed. Returns the exit code."""
     for error in tally.errors[:SHOWN_ERRORS]:
         click.echo(f"odradek produce: {error}", err=True)
     if len(tally.errors) > SHOWN_ERRORS:
@@ -259,10 +259,10 @@ async def one_line(line: bytes) -> AsyncIterator[bytes]:
 
 
 async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
-    """The lines of a file or pipe, without their ends, as they come.
+    """The lines of a file or pipe, without line ends, as they arrive.
 
-    A daemon thread reads, because a read from a terminal or a pipe cannot be cancelled: at Ctrl-C it is left behind. It
-    has a descriptor of its own, so that it never reads from whatever takes the number of a closed one.
+    A daemon thread reads, because a read from a terminal or a pipe cannot be cancelled: after Ctrl-C it keeps waiting.
+    It has its own descriptor, so that it never reads from a file that reuses the number of a closed one.
     """
     import asyncio
     import threading
@@ -283,7 +283,7 @@ async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
             try:
                 asyncio.run_coroutine_threadsafe(putting, loop).result()
             except (RuntimeError, CancelledError):
-                putting.close()  # the loop ended meanwhile
+                putting.close()  # the event loop has ended
                 break
             if not chunk or isinstance(chunk, OSError):
                 break
@@ -307,5 +307,5 @@ async def lines_of(source: BinaryIO, *, prompt: bool) -> AsyncIterator[bytes]:
 
 
 def produce(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek produce``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek produce``, returns the exit code."""
     return main(command, "produce", arguments)

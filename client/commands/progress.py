@@ -1,6 +1,6 @@
-"""How far a command is, for people who wait: one line on standard error, only where that is a terminal.
+"""The progress of a command: one line on standard error, only if that is a terminal.
 
-Owns: the line and when it is written. Never does: writing to pipes and files, or before a second has passed.
+Owns: the line and when it is written. Never does: write to pipes and files, or before a second has passed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ AGAIN_AFTER_S = 0.2
 
 
 class Progress:
-    """Counts towards ``total``; ``what`` names the things counted. Use it as a context manager: the line goes away."""
+    """Counts towards ``total``; ``what`` names the things counted. As a context manager it removes the line."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Progress:
         self.clear()
 
     def at(self, done: int) -> None:
-        """``done`` of the total are done: says so if it is time to."""
+        """Sets the progress to ``done`` of the total, and writes the line if it is due."""
         now_s = self._clock_s()
         if now_s < self._next_at_s or not self._stream.isatty():
             return
@@ -50,7 +50,7 @@ class Progress:
         self._width = len(line)
 
     def clear(self) -> None:
-        """Takes the line away, so that other output may follow."""
+        """Removes the line, so that other output may follow."""
         if self._width:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""Java's properties files, as far as people write settings in them. Pure."""
+"""Java's properties files, without escapes and continued lines. Pure."""
 
 
 def read_properties(text: str) -> dict[str, str]:

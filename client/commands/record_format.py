@@ -1,4 +1,4 @@
-"""How a consumed record is printed: Kafka's console format and its properties, or a line of JSON.
+"""The output of a consumed record: Kafka's console format with its properties, or a line of JSON.
 
 Pure. Source: ``org.apache.kafka.tools.consumer.DefaultMessageFormatter``.
 """
@@ -48,9 +48,9 @@ class RecordFormat(NamedTuple):
         return cls(**values)
 
     def line(self, record: ConsumerRecord) -> bytes:
-        """The record with its separators, as Kafka prints it: the line's end comes with the value.
+        """The record with its separators, as Kafka prints it: the line separator comes after the value.
 
-        Raises DeserializationError for bytes that a deserializer does not take.
+        Raises DeserializationError for bytes that a deserializer rejects.
         """
         parts: list[bytes] = []
         if self.print_timestamp:

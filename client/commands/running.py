@@ -1,7 +1,7 @@
-"""How every command runs: arguments in, an exit code out, errors as one line that says what to do next.
+"""Runs every command: takes arguments, returns an exit code, prints an error as one line that says what to do next.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C). Imports only click at first: asyncio and the
-client come when there is something to ask a broker.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C). It first imports only click; asyncio and the
+client are imported when there is a request to send.
 """
 
 import os
@@ -25,9 +25,11 @@ bootstrap_option = click.option(
     show_default=True,
     show_envvar=True,
     metavar="HOST:PORT,...",
-    help="A broker of the cluster, or several.",
+    help="One or more brokers of the cluster.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON instead of text (also --output json).")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON instead of text (same as --output json)."
+)
 output_option = click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True
 )
@@ -38,7 +40,7 @@ timeout_option = click.option(
     default=30_000,
     show_default=True,
     metavar="MS",
-    help="Give up when the brokers do not answer within this time.",
+    help="Fail if the brokers do not answer within this time.",
 )
 
 
@@ -46,31 +48,31 @@ INSTEAD_OF = {
     "--broker-list": ["--bootstrap-server"],
     "--zookeeper": ["--bootstrap-server"],
 }
-"""Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still give: what says the same here."""
+"""Flags of Kafka's scripts, some of them older than Kafka 4, that scripts still use -> the flags to use here."""
 
 
 NOT_SERVED = {
-    "--bootstrap-controller": "an Odradek broker is its own controller: ask it by --bootstrap-server",
+    "--bootstrap-controller": "an Odradek broker is its own controller: use --bootstrap-server",
     "--client": "quotas are not served yet",
     "--client-defaults": "quotas are not served yet",
-    "--delete-config": "Kafka 4 has no such option any more: odradek configs --alter --delete-config",
-    "--enable-systest-events": "it is for Kafka's own system tests; --json prints where each record is",
+    "--delete-config": "Kafka 4 removed this option: use odradek configs --alter --delete-config",
+    "--enable-systest-events": "it is for Kafka's own system tests; --json prints the position of each record",
     "--ip": "quotas are not served yet",
     "--ip-defaults": "quotas are not served yet",
-    "--message-send-max-retries": "records are sent again until delivery.timeout.ms (--command-property)",
+    "--message-send-max-retries": "records are retried until delivery.timeout.ms (--command-property)",
     "--socket-buffer-size": "the system chooses the size of the sockets' buffers",
     "--user": "neither users nor quotas are served yet",
     "--user-defaults": "neither users nor quotas are served yet",
 }
-"""Flags of Kafka 4.3's kafka-topics, kafka-configs and console scripts that ours lack, and why."""
+"""Flags of Kafka 4.3's kafka-topics, kafka-configs and console scripts that are missing here, and why."""
 
 
 class CommandError(Exception):
-    """A command cannot go on; the message is for the user and says what to do."""
+    """A command cannot continue; the message is for the user and says what to do."""
 
 
 def main(command: click.Command, name: str, arguments: list[str]) -> int:
-    """Runs a click command as ``odradek NAME``; gives its exit code."""
+    """Runs a click command as ``odradek NAME``. Returns its exit code."""
     try:
         result = command.main(args=arguments, prog_name=f"odradek {name}", standalone_mode=False)
         sys.stdout.flush()
@@ -93,7 +95,7 @@ def main(command: click.Command, name: str, arguments: list[str]) -> int:
 
 
 def with_what_is_meant(error: click.NoSuchOption, command: click.Command) -> click.UsageError:
-    """The error that names what says the same here, or why nothing does; click names what is spelled like it."""
+    """The error that names the equivalent flag, or why there is none; click suggests flags with similar spelling."""
     flags = {flag for parameter in command.params for flag in parameter.opts}
     meant = [flag for flag in INSTEAD_OF.get(error.option_name, []) if flag in flags]
     if not meant and error.option_name in NOT_SERVED:
@@ -101,26 +103,26 @@ def with_what_is_meant(error: click.NoSuchOption, command: click.Command) -> cli
         return click.UsageError(f"'{error.option_name}' of Kafka's script is not served here: {why}.", error.ctx)
     if not meant:
         return error
-    return click.UsageError(f"No such option '{error.option_name}'. Here that is {', '.join(meant)}.", error.ctx)
+    return click.UsageError(f"No such option '{error.option_name}'. Use {', '.join(meant)} instead.", error.ctx)
 
 
 def print_no_more() -> None:
-    """Standard output goes nowhere from here on: its reader went away (`| head`), and nobody is left to tell."""
+    """Discards standard output from now on, because its reader has ended (`| head`)."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def failed(name: str, message: str) -> int:
-    """Prints an error; gives the exit code for it."""
+    """Prints an error. Returns its exit code."""
     print(f"odradek {name}: {message}", file=sys.stderr)
     return EXIT_FAILED
 
 
 def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
-    """Runs a coroutine to its end in a loop of its own. Ctrl-C cancels it and raises KeyboardInterrupt.
+    """Runs a coroutine in a new event loop. Ctrl-C cancels it and raises KeyboardInterrupt.
 
     Raises CommandError for the errors of the client and of the brokers.
     """
-    import asyncio  # here, like all of the client: `--help` and wrong usage need none of it
+    import asyncio  # imported here: `--help` and wrong usage do not need it
 
     from ...protocol.errors import KafkaError, ProtocolError
     from ..errors import ClientError
@@ -134,7 +136,7 @@ def run(work: Callable[[], Coroutine[Any, Any, int | None]]) -> int:
 
 
 def exactly_one(chosen: dict[str, bool]) -> str:
-    """The one action that was asked for. Raises UsageError."""
+    """The one action that was given. Raises UsageError."""
     actions = [name for name, given in chosen.items() if given]
     if len(actions) != 1:
         raise click.UsageError(f"Command must include exactly one action: {', '.join(f'--{name}' for name in chosen)}")

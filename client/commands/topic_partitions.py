@@ -1,4 +1,4 @@
-"""``TOPIC`` and ``TOPIC:0,1`` as Kafka's tools take them, turned into partitions that exist."""
+"""Converts ``TOPIC`` and ``TOPIC:0,1``, as in Kafka's tools, to existing partitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parse_topic_partitions(texts: Iterable[str]) -> dict[str, list[int] | None]:
 
 
 async def the_partitions(admin: TopicAdmin, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
-    """The partitions; all of a topic where no numbers are given. Raises AdminError for topics that do not exist."""
+    """The partitions; all of a topic if no numbers are given. Raises AdminError for topics that do not exist."""
     described = await admin.describe_topics(list(wanted))
     return [
         TopicPartition(topic, number)

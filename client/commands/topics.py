@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class TopicOptions(NamedTuple):
-    """The command's arguments beside the action."""
+    """The command's arguments except the action."""
 
     topic: str | None
     topic_id: bytes | None
@@ -54,7 +54,7 @@ class TopicOptions(NamedTuple):
 
     @property
     def is_report(self) -> bool:
-        """Whether only partitions in some state are asked for, and nothing of their topics."""
+        """Whether only partitions in some state are described, without their topics."""
         return self.under_replicated or self.unavailable or self.under_min_isr or self.at_min_isr
 
 
@@ -67,28 +67,28 @@ class TopicOptions(NamedTuple):
 @click.option("--delete", is_flag=True, help="Delete topics.")
 @click.option("--describe", is_flag=True, help="Show partitions, replicas and configurations.")
 @click.option("--list", "list_", is_flag=True, help="List the names of all topics.")
-@click.option("--alter", is_flag=True, help="Raise the number of partitions (configurations: odradek configs).")
-@click.option("--topic", help="The topic; a regular expression except with --create.")
-@click.option("--topic-id", help="Describe the topic with this id, whatever --topic says.")
+@click.option("--alter", is_flag=True, help="Increase the number of partitions (for configurations: odradek configs).")
+@click.option("--topic", help="The topic; except with --create, a regular expression.")
+@click.option("--topic-id", help="Describe the topic with this id; --topic is ignored.")
 @click.option("--partitions", type=click.IntRange(min=1), help="The number of partitions.")
 @click.option("--replication-factor", type=click.IntRange(1, 32767), help="The number of replicas.")
-@click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition instead.")
+@click.option("--replica-assignment", metavar="0:1,1:2", help="Broker ids for each partition, instead of --partitions.")
 @click.option("--config", "config", multiple=True, metavar="KEY=VALUE", help="A configuration of the new topic.")
-@click.option("--if-exists", is_flag=True, help="Missing topics are no error.")
-@click.option("--if-not-exists", is_flag=True, help="A topic that exists is no error.")
-@click.option("--exclude-internal", is_flag=True, help="Without __consumer_offsets and the like.")
+@click.option("--if-exists", is_flag=True, help="Missing topics are not an error.")
+@click.option("--if-not-exists", is_flag=True, help="An existing topic is not an error.")
+@click.option("--exclude-internal", is_flag=True, help="Leave out internal topics (__consumer_offsets ...).")
 @click.option("--under-replicated-partitions", is_flag=True, help="Describe only these.")
 @click.option("--unavailable-partitions", is_flag=True, help="Describe only partitions without a leader.")
-@click.option("--under-min-isr-partitions", is_flag=True, help="Describe only those below min.insync.replicas.")
-@click.option("--at-min-isr-partitions", is_flag=True, help="Describe only those at min.insync.replicas.")
-@click.option("--topics-with-overrides", is_flag=True, help="Describe only topics with configurations of their own.")
+@click.option("--under-min-isr-partitions", is_flag=True, help="Describe only partitions below min.insync.replicas.")
+@click.option("--at-min-isr-partitions", is_flag=True, help="Describe only partitions at min.insync.replicas.")
+@click.option("--topics-with-overrides", is_flag=True, help="Describe only topics with their own configurations.")
 @click.option(
     "--partition-size-limit-per-response",
     "partitions_a_response",
     type=click.IntRange(min=1),
     default=2000,
     show_default=True,
-    help="How many partitions a broker may describe in one answer.",
+    help="The maximum number of partitions in one response.",
 )
 @timeout_option
 @json_option
@@ -206,7 +206,7 @@ async def list_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exist: bool = False) -> list[str]:
-    """The topics that ``--topic`` means: a name, or a regular expression over whole names, with commas for 'or'."""
+    """The topics of ``--topic``: a name, or a regular expression for whole names, with commas for 'or'."""
     names = await admin.list_topics()
     if options.exclude_internal:
         names = [name for name in names if name not in INTERNAL_TOPICS]
@@ -214,7 +214,7 @@ async def matching_topics(admin: TopicAdmin, options: TopicOptions, *, must_exis
         try:
             wanted = re.compile(options.topic.strip().replace(",", "|"))
         except re.error as error:
-            raise CommandError(f"--topic {options.topic} is no regular expression: {error}") from None
+            raise CommandError(f"--topic {options.topic} is not a regular expression: {error}") from None
         names = [name for name in names if wanted.fullmatch(name)]
         if must_exist and not names and not options.if_exists:
             raise CommandError(f"Topic '{options.topic}' does not exist as expected; 'odradek topics --list' shows all")
@@ -253,7 +253,7 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
         if options.as_json:
             print_json([])
         return
-    from ..admin.configs import ConfigAdmin  # here, because importing it would cost every other action 10 ms
+    from ..admin.configs import ConfigAdmin  # imported here: it would cost every other action 10 ms
 
     configs = await ConfigAdmin.beside(admin).describe_configs("topic", list(topics))
     documents = []
@@ -274,7 +274,7 @@ async def describe_topics(admin: TopicAdmin, options: TopicOptions) -> None:
 
 
 def parse_topic_id(text: str | None) -> bytes | None:
-    """The 16 bytes of ``--topic-id``; None without one, and for zeros, which are no topic's. Raises UsageError."""
+    """The 16 bytes of ``--topic-id``; None without one, and for zeros, which no topic has. Raises UsageError."""
     if text is None:
         return None
     try:
@@ -287,7 +287,7 @@ def parse_topic_id(text: str | None) -> bytes | None:
 
 
 async def described_topics(admin: TopicAdmin, options: TopicOptions) -> dict[str, TopicMetadata]:
-    """What ``--topic-id``, else ``--topic``, means. Raises CommandError for what does not exist."""
+    """The topics of ``--topic-id``, otherwise of ``--topic``. Raises CommandError if one does not exist."""
     if options.topic_id is None:
         names = await matching_topics(admin, options, must_exist=True)
         return await admin.describe_topics(names, options.partitions_a_response) if names else {}
@@ -368,5 +368,5 @@ ACTIONS = {
 
 
 def topics(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek topics``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek topics``, returns the exit code."""
     return main(command, "topics", arguments)

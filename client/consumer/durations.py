@@ -19,7 +19,7 @@ def parse_duration_ms(text: str) -> int:
     """The milliseconds of a duration such as ``P2DT3H4M5.5S``, rounded down. Raises ValueError."""
     match = _DURATION.fullmatch(text)
     if match is None or not any(match[unit] for unit in _SECONDS):
-        raise ValueError(f"{text!r} is no ISO 8601 duration such as PT1H30M or P2D")
+        raise ValueError(f"{text!r} is not an ISO 8601 duration such as PT1H30M or P2D")
     nanoseconds = sum(int(match[unit]) * factor for unit, factor in _SECONDS.items() if match[unit]) * 10**9
     if match["fraction"]:
         fraction = int(match["fraction"].ljust(9, "0"))

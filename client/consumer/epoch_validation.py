@@ -1,7 +1,7 @@
-"""Whether the log still has what a consumer has read: asked of a new leader before anything is fetched from it.
+"""Checks with a new leader that its log still has the records that a consumer has read, before the next fetch.
 
 Owns: nothing; it moves the subscription's positions. A log that ends earlier in the epoch of the last record read was
-truncated: the consumer goes on from there, or is told when it has no reset. Source: KIP-320,
+truncated: the consumer continues from there, or gets an error if it has no reset policy. Source: KIP-320,
 ``consumer.internals.OffsetFetcher.validatePositionsAsync``, ``SubscriptionState.maybeCompleteValidation``.
 """
 
@@ -53,9 +53,9 @@ class EpochValidation:
         return found
 
     async def validate(self, reset_timestamp: int | None) -> None:
-        """Asks each leader once; what could not be asked stays pending.
+        """Sends one request to each leader; a failed request stays pending.
 
-        Raises LogTruncationError where the log lost what was read and there is no reset, KafkaError.
+        Raises LogTruncationError if the log lost records that were read and the reset policy is none; KafkaError.
         """
         by_leader: dict[int, dict[TopicPartition, PartitionState]] = defaultdict(dict)
         for partition, state in self.pending().items():

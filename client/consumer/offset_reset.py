@@ -20,7 +20,7 @@ class OffsetReset(NamedTuple):
     duration_ms: int = 0
 
     def timestamp(self, now_ms: int) -> int | None:
-        """What ListOffsets is asked for; None where there is no reset."""
+        """The timestamp for ListOffsets; None without a reset policy."""
         if self.kind == "by_duration":
             return now_ms - self.duration_ms
         return {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(self.kind)

@@ -70,7 +70,7 @@ class ClassicMember:
 
     @property
     def identity(self) -> Identity:
-        """Member id and generation; while there is no generation, somebody outside the group."""
+        """Member id and generation; without a generation, the identity of a non-member."""
         if not self.is_joined:
             return Identity()
         return Identity(self.member_id, self.generation_id, self._config.group_instance_id)

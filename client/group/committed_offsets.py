@@ -38,9 +38,9 @@ async def commit_offsets(
     identity: Callable[[], Identity] = Identity,
     timeout_ms: float = 60_000,
 ) -> None:
-    """Commits offsets for a group; without a member id as an outsider, which only an empty group takes.
+    """Commits offsets for a group. Without a member id it commits as a non-member, which only an empty group accepts.
 
-    ``identity`` is asked before each attempt: an epoch that grew meanwhile (STALE_MEMBER_EPOCH) is no failure. Raises
+    ``identity`` is called before each attempt, so a newer epoch (STALE_MEMBER_EPOCH) only causes a retry. Raises
     KafkaError; the retriable ones after ``timeout_ms``.
     """
     topics: dict[str, list[OffsetCommitRequest.OffsetCommitRequestPartition]] = defaultdict(list)
@@ -88,7 +88,7 @@ async def fetch_committed(
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """A group's committed offsets (None: of all partitions); partitions without one are left out. Raises KafkaError.
 
-    ``identity``: of a member of the consumer protocol, which is told when its epoch is old.
+    ``identity``: of a member of the consumer protocol, which gets an error if its epoch is old.
     """
     by_topic = None if partitions is None else partitions_by_topic(partitions)
 

@@ -63,7 +63,7 @@ class ConsumerMember:
 
     @property
     def identity(self) -> Identity:
-        """Member id and epoch; before the first answer, somebody outside the group."""
+        """Member id and epoch; before the first answer, the identity of a non-member."""
         if not self.is_joined:
             return Identity()
         return Identity(self.member_id, self.member_epoch, self._config.group_instance_id)

@@ -1,4 +1,4 @@
-"""Who a producer is to the brokers: nobody, or a producer id with an epoch (idempotence); what that forbids it to send.
+"""The identity of a producer: none, or a producer id with an epoch (idempotence), and what it must not send.
 
 Owns: the request for a producer id. Transactions are ``transactions.py``. Source: KIP-98,
 ``org.apache.kafka.clients.producer.internals.TransactionManager``.

@@ -72,7 +72,7 @@ class Sender:
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        """Nobody waits for ever when the task ended by a mistake of ours: its exception goes to every record."""
+        """Fails every pending record with the task's exception, so that a bug in the task leaves no caller waiting."""
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
             for future in self._accumulator.pending_futures():
@@ -280,8 +280,8 @@ class Sender:
         if code == ErrorCode.MESSAGE_TOO_LARGE and len(batch.records) > 1:
             self._accumulator.split(batch)
         elif code in LOST_SEQUENCE and batch.producer_id >= 0:
-            # Behind a batch that failed, a gap is no news: that batch goes first again. For the oldest batch it means
-            # that the broker has lost the producer's state.
+            # After a failed batch a gap is expected: that batch is sent first again. For the oldest batch it means that
+            # the broker has lost the producer's state.
             lost = code == ErrorCode.UNKNOWN_PRODUCER_ID or self._accumulator.is_first_in_flight(batch)
             if lost and self._identity.transactional_id is not None:
                 self._fail(batch, error)  # earlier records of the transaction may be gone

@@ -1,4 +1,4 @@
-"""The admin client that ``odradek groups`` asks with: only what it needs, so that it starts fast."""
+"""The admin client of ``odradek groups``: only the parts it needs, so that it starts fast."""
 
 from ...admin.groups import GroupAdmin
 from ...admin.records import RecordAdmin
@@ -6,4 +6,4 @@ from ...admin.topics import TopicAdmin
 
 
 class GroupsAdmin(TopicAdmin, RecordAdmin, GroupAdmin):
-    """Groups, and the topics and offsets that they read."""
+    """Operations on groups, and on their topics and offsets."""

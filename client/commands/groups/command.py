@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 @click.option("--describe", is_flag=True, help="Show offsets and lag, members or state of groups.")
 @click.option("--delete", is_flag=True, help="Delete groups without members, with their offsets.")
 @click.option("--reset-offsets", is_flag=True, help="Set committed offsets of groups without members.")
-@click.option("--delete-offsets", is_flag=True, help="Forget committed offsets of topics.")
+@click.option("--delete-offsets", is_flag=True, help="Delete committed offsets of topics.")
 @click.option(
-    "--validate-regex", metavar="REGEX", help="Say whether it is a regular expression of RE2; asks no broker."
+    "--validate-regex", metavar="REGEX", help="Check that it is a valid RE2 regular expression; needs no broker."
 )
-@click.option("--group", "groups", multiple=True, help="A group; may be given several times.")
+@click.option("--group", "groups", multiple=True, help="A group; may be repeated.")
 @click.option("--all-groups", is_flag=True, help="All consumer groups.")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC[:N,...]", help="A topic, or some of its partitions.")
 @click.option("--all-topics", is_flag=True, help="All topics that the group has committed offsets for.")
-@click.option("--offsets", is_flag=True, help="With --describe: offsets and lag (the default).")
+@click.option("--offsets", is_flag=True, help="With --describe: offsets and lag (default).")
 @click.option("--members", is_flag=True, help="With --describe: the members.")
 @click.option(
     "--state", is_flag=False, flag_value="", help="With --describe: the state; with --list: only these states."
 )
 @click.option("--verbose", is_flag=True, help="With --describe: epochs too, and the partitions of members.")
-@click.option("--lag-seconds", is_flag=True, help="With --describe: the age of the record that each reader gets next.")
+@click.option("--lag-seconds", is_flag=True, help="With --describe: the age of the next record for each reader.")
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
@@ -58,14 +58,16 @@ if TYPE_CHECKING:
 @click.option("--all-types", is_flag=True, help="With --list: groups of all types, with types and protocols.")
 @click.option("--to-earliest", is_flag=True, help="Reset to the log start offset.")
 @click.option("--to-latest", is_flag=True, help="Reset to the log end offset.")
-@click.option("--to-current", is_flag=True, help="Reset to the committed offset, to the log end where there is none.")
+@click.option("--to-current", is_flag=True, help="Reset to the committed offset, or to the log end if there is none.")
 @click.option("--to-offset", type=int, help="Reset to this offset.")
-@click.option("--shift-by", type=int, help="Reset by this many records, forwards or (negative) backwards.")
-@click.option("--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record of this time.")
-@click.option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record of this long ago.")
+@click.option("--shift-by", type=int, help="Move by this many records, forwards or (negative) backwards.")
+@click.option(
+    "--to-datetime", metavar="YYYY-MM-DDThh:mm:ss.sss", help="Reset to the first record at or after this time."
+)
+@click.option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record at or after this long ago.")
 @click.option("--from-file", metavar="CSV", help="Reset to the offsets in a file.")
-@click.option("--execute", is_flag=True, help="With --reset-offsets: do it.")
-@click.option("--dry-run", is_flag=True, help="With --reset-offsets: only show what would be done (the default).")
+@click.option("--execute", is_flag=True, help="With --reset-offsets: set the offsets.")
+@click.option("--dry-run", is_flag=True, help="With --reset-offsets: only show the new offsets (default).")
 @click.option("--export", is_flag=True, help="With --reset-offsets: print CSV for --from-file.")
 @timeout_option
 @json_option
@@ -87,7 +89,7 @@ def command(**given: Any) -> int:
 
 
 async def ask(options: GroupOptions, to: ResetTo | None) -> int | None:
-    """Connects and carries the action out; its exit code, None for 0."""
+    """Connects and runs the action. Returns its exit code, None for 0."""
     settings = admin_settings(options.command_config, options.timeout_ms)
     if options.action == "list":
         from ...admin.groups import GroupAdmin
@@ -118,5 +120,5 @@ async def _ask_about_groups(options: GroupOptions, to: ResetTo | None, settings:
 
 
 def groups(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek groups``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek groups``, returns the exit code."""
     return main(command, "groups", arguments)

@@ -1,7 +1,7 @@
 """The CSV files of ``odradek groups --reset-offsets``: written by ``--export``, read by ``--from-file``.
 
-One group: ``topic,partition,offset``; several: ``group,topic,partition,offset``. Owns: the same quoting as Kafka's, so
-that either reads what the other wrote. Pure. Source: ``CsvUtils``, ``OffsetsUtils.parseResetPlan``, Jackson's encoder.
+One group: ``topic,partition,offset``; several: ``group,topic,partition,offset``. Owns: Kafka's quoting, so
+that each reads the files of the other. Pure. Source: ``CsvUtils``, ``OffsetsUtils.parseResetPlan``, Jackson's encoder.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]], *, with_group:
 
 
 def _field(text: str) -> str:
-    """Quoted where Jackson quotes: when it is long, or has a character that might need it."""
+    """Quoted if Jackson quotes it: if it is long, or has a character that may need quotes."""
     if len(text) > QUOTE_LONGER_THAN or any(character < FIRST_SAFE_CHARACTER for character in text):
         return '"' + text.replace('"', '""') + '"'
     return text
 
 
 def parse_plan(text: str, group_ids: Sequence[str], path: str) -> dict[str, dict[TopicPartition, int]]:
-    """The offsets for each group. Without a group column they are for the one group asked for. Raises UsageError."""
+    """The offsets for each group. Without a group column they are for the group in the options. Raises UsageError."""
     lines = [(number, fields) for number, fields in enumerate(csv.reader(text.splitlines()), 1) if fields]
     without_group = len(group_ids) == 1 and bool(lines) and len(lines[0][1]) == len(("topic", "partition", "offset"))
     plan: dict[str, dict[TopicPartition, int]] = {}

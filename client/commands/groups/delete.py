@@ -88,7 +88,7 @@ async def delete_offsets(admin: GroupsAdmin, options: GroupOptions, group_ids: S
 async def _wanted(
     admin: GroupsAdmin, options: GroupOptions, group_id: str
 ) -> tuple[list[TopicPartition], dict[TopicPartition, str]]:
-    """The partitions, and what is wrong with topics that do not exist."""
+    """The partitions, and the errors of topics that do not exist."""
     if options.all_topics:
         committed = sorted(await admin.list_group_offsets(group_id))
         if not committed:
@@ -113,7 +113,7 @@ async def _wanted(
 async def _delete(
     admin: GroupsAdmin, group_id: str, partitions: list[TopicPartition], statuses: dict[TopicPartition, str]
 ) -> str | None:
-    """Deletes and fills ``statuses``; the reason when the whole request was refused."""
+    """Deletes and fills ``statuses``. Returns the reason if the whole request was refused."""
     try:
         deleted, failed = await admin.delete_group_offsets(group_id, partitions), {}
     except AdminError as error:

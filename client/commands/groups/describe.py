@@ -1,6 +1,6 @@
 """``odradek groups --describe``: offsets and lag, members or state of groups, in Kafka's tables or as JSON.
 
-Owns: what is printed in which order. Source: ``ConsumerGroupCommand``: printOffsets, printMembers, printStates.
+Owns: the contents and order of the output. Source: ``ConsumerGroupCommand``: printOffsets, printMembers, printStates.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Column = tuple[str, int, Sequence[object]]
 
 
 async def describe_groups(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[str]) -> int | None:
-    """``--describe``, sorted by group; one that does not exist does not hide the others."""
+    """``--describe``, sorted by group. A group that does not exist does not hide the others."""
     exit_code = 0
     documents: list[object] = []
     wanted = sorted(set(group_ids))
@@ -87,7 +87,7 @@ def _print(group: GroupDescription, options: GroupOptions, rows: list[GroupOffse
 
 
 def say_state(group: GroupDescription) -> None:
-    """Kafka's line for a group without members or in a rebalance, on standard error, and whom a rebalance waits for."""
+    """Prints Kafka's line for a group without members or in a rebalance, and the members it waits for, on stderr."""
     if group.state == "Empty":
         click.echo(f"\nConsumer group '{group.group_id}' has no active members.", err=True)
     elif group.state in REBALANCING:
@@ -96,8 +96,8 @@ def say_state(group: GroupDescription) -> None:
             click.echo(f"  {wait}", err=True)
         if group.state in CLASSIC_REBALANCE:
             click.echo(
-                "  Kafka's protocol does not say which members are waited for; the log of an Odradek broker does, "
-                "when it takes more than some seconds.",
+                "  Kafka's protocol does not tell which members it waits for. The log of an Odradek broker names them "
+                "if the rebalance takes more than 10 seconds.",
                 err=True,
             )
 
@@ -125,7 +125,7 @@ def _seconds(value: float | None) -> str | None:
 
 
 def print_members(group: GroupDescription, *, verbose: bool) -> None:
-    """The table of members; with ``verbose`` what they own and are to own, in consumer groups with epochs."""
+    """The table of members; with ``verbose`` also their assignments, and in consumer groups the epochs."""
     members = group.members
     static = any(member.group_instance_id for member in members)
     upgraded = {member.upgraded for member in members if member.upgraded is not None}

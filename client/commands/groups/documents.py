@@ -1,4 +1,4 @@
-"""What ``odradek groups --describe --json`` prints of a group. Pure."""
+"""The JSON of a group in ``odradek groups --describe --json``. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The rows of ``odradek groups --describe``: committed offset, log end offset and lag of each partition.
 
-Owns: which partitions belong to a group, in Kafka's order, and what lag in seconds means. Never does: printing. Source:
-``ConsumerGroupCommand.collectGroupsOffsets``; lag in seconds is our own (docs/commands.md).
+Owns: the partitions of a group, in Kafka's order, and the definition of lag in seconds. Never does: printing. Source:
+``ConsumerGroupCommand.collectGroupsOffsets``; lag in seconds is Odradek's own (docs/commands.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .admin import GroupsAdmin
 
 GROUPS_AT_A_TIME = 50
-"""So many groups are asked for their offsets at once: requests of one connection wait for each other anyway."""
+"""Groups whose offsets are requested at once. More would not help: requests of one connection wait for each other."""
 
 
 class GroupOffsetRow(NamedTuple):
@@ -43,7 +43,7 @@ class GroupOffsetRow(NamedTuple):
 async def describe_offsets(
     admin: GroupsAdmin, groups: Sequence[GroupDescription], *, isolation_level: str, lag_seconds: bool
 ) -> dict[str, list[GroupOffsetRow]]:
-    """For each group its partitions with a member, member by member, then those that only have a committed offset."""
+    """For each group its partitions with a member, member by member, then partitions with only a committed offset."""
     answers: list[dict[TopicPartition, OffsetAndMetadata]] = []
     for start in range(0, len(groups), GROUPS_AT_A_TIME):
         part = groups[start : start + GROUPS_AT_A_TIME]
@@ -91,7 +91,7 @@ def _rows(
 async def log_end_offsets(
     admin: GroupsAdmin, partitions: list[TopicPartition], isolation_level: str
 ) -> dict[TopicPartition, int]:
-    """The high watermarks, with read_committed the last stable offsets; of what has no leader or is deleted nothing."""
+    """The high watermarks, with read_committed the last stable offsets. Partitions without a leader are left out."""
     wanted = await partitions_with_leader(admin, partitions)
     if not wanted:
         return {}
@@ -100,7 +100,7 @@ async def log_end_offsets(
 
 
 async def partitions_with_leader(admin: GroupsAdmin, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """Those that exist and can be asked now."""
+    """The partitions that exist and have a leader."""
     if not partitions:
         return []
     existing = set(await admin.list_topics())
@@ -115,10 +115,10 @@ async def partitions_with_leader(admin: GroupsAdmin, partitions: list[TopicParti
 
 
 async def _with_seconds(admin: GroupsAdmin, rows: list[GroupOffsetRow], isolation_level: str) -> list[GroupOffsetRow]:
-    """The rows with the age of the record that each partition's reader gets next: exact, that record is read.
+    """The rows with the age of the next record for each partition's reader. The record is read, so the age is exact.
 
-    0 where a reader gets nothing before the log end: the group has read all there is. None without a committed offset,
-    where the partition cannot be read, where the offset lies behind the log end, or where the record has no time.
+    0 if no record is left before the log end. None without a committed offset, if the partition cannot be read, if the
+    offset is after the log end, or if the record has no timestamp.
     """
     from ...admin.record_times import RecordTimeAdmin
 

@@ -1,4 +1,4 @@
-"""The arguments of ``odradek groups`` beside the flags' names: which belong together, and what they mean.
+"""The parsed arguments of ``odradek groups``: which may be combined, and what they mean.
 
 Owns: the checks that need no broker. Source: ``ConsumerGroupCommandOptions`` and ``GroupsCommand``.
 """
@@ -17,7 +17,7 @@ ALL_TYPES = ("Classic", "Consumer", "Share", "Streams")
 
 
 class GroupOptions(NamedTuple):
-    """What was asked for. The fields are named as the flags are."""
+    """The arguments. The fields have the names of the flags."""
 
     bootstrap_server: str
     command_config: str | None
@@ -66,7 +66,7 @@ class GroupOptions(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The one action. Raises UsageError."""
+        """The one action that was given. Raises UsageError."""
         return exactly_one(
             {
                 "list": self.list_,
@@ -115,7 +115,7 @@ def check(options: GroupOptions) -> None:
     if options.state is not None and action not in ("describe", "list"):
         raise click.UsageError("--state goes with --describe or --list")
     if action == "delete" and options.topics:
-        raise click.UsageError("--delete removes whole groups; --delete-offsets forgets those of a --topic")
+        raise click.UsageError("--delete removes whole groups; --delete-offsets deletes the offsets of a --topic")
     if action == "delete-offsets" and bool(options.topics) == options.all_topics:
         raise click.UsageError("--delete-offsets takes one of these options: --all-topics, --topic")
     if action == "reset-offsets":

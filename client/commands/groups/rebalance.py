@@ -1,6 +1,6 @@
-"""Whom the reconciliation of a consumer group waits for, from what ConsumerGroupDescribe says of its members.
+"""The members that the reconciliation of a consumer group waits for, from a ConsumerGroupDescribe response.
 
-Owns: reading epochs and assignments (KIP-848). Never does: classic groups, whose description says nothing about it.
+Owns: reading epochs and assignments (KIP-848). Never does: classic groups, whose description does not contain this.
 Pure. Source: ``ConsumerGroupMember``, ``CurrentAssignmentBuilder``.
 """
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def waits(group: GroupDescription) -> list[str]:
-    """A line for each member that holds the others up, then one for each member that waits for partitions.
+    """A line for each member that delays the others, then one for each member that waits for partitions.
 
-    A member holds the others up while its epoch is behind the target assignment's: it has not confirmed yet that it
-    gave its other partitions up (until then they count as its own).
+    A member delays the others while its epoch is lower than the target assignment's: it has not confirmed yet that it
+    revoked its other partitions, so they still count as its own.
     """
     target_epoch = group.target_assignment_epoch
     if target_epoch is None or group.group_epoch is None:
@@ -45,7 +45,7 @@ def _name(member: MemberDescription) -> str:
 
 def _to_give_up(member: MemberDescription) -> str:
     surplus = sorted(set(member.assignment) - set(member.target_assignment or ()))
-    return f"; is to give up {_named(surplus)}" if surplus else ""
+    return f"; must revoke {_named(surplus)}" if surplus else ""
 
 
 def _owners(group: GroupDescription, partitions: list[TopicPartition]) -> str:

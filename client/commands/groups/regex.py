@@ -1,4 +1,4 @@
-"""``odradek groups --validate-regex``: whether a broker takes a regular expression as a subscription (KIP-848).
+"""``odradek groups --validate-regex``: whether a broker accepts a regular expression as a subscription (KIP-848).
 
 Source: ``ConsumerGroupCommand.validateRegex``; the syntax is RE2's, which has no look-around and no back references.
 """
@@ -10,7 +10,7 @@ from ..output import print_json
 
 
 def validate_regex(pattern: str, *, as_json: bool) -> int:
-    """Prints the verdict; 1 as the exit code where it is no regular expression of RE2."""
+    """Prints the result. The exit code is 1 if it is not a valid RE2 regular expression."""
     reason = None
     options = re2.Options()
     options.log_errors = False

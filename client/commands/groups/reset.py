@@ -1,7 +1,7 @@
-"""``odradek groups --reset-offsets``: where it sets committed offsets.
+"""``odradek groups --reset-offsets``: the new committed offsets.
 
 Owns: the new offset of each partition, in all of Kafka's forms. Source: ``ConsumerGroupCommand.prepareOffsetsToReset``
-and ``OffsetsUtils``: offsets outside the log are moved to its ends, times behind the last record mean the log end.
+and ``OffsetsUtils``: offsets outside the log are moved to its ends, times after the last record mean the log end.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[s
     """``--reset-offsets``: shows the new offsets, and sets them with ``--execute``."""
     if not options.execute and not options.dry_run:
         click.echo(
-            "WARN: Nothing is changed: add --execute to do it, or --dry-run to say that this is meant.", err=True
+            "WARN: Nothing is changed: add --execute to set the offsets, or --dry-run to only show them.", err=True
         )
     exit_code = 0
     outcome: dict[str, dict[TopicPartition, int]] = {}
-    existing = await existing_groups(admin, group_ids)  # a group that does not exist is made by it
+    existing = await existing_groups(admin, group_ids)  # the commit creates a group that does not exist
     with Progress("groups", len(group_ids)) as progress:
         for done, group_id in enumerate(group_ids):
             progress.at(done)
@@ -55,7 +55,7 @@ async def reset(admin: GroupsAdmin, options: GroupOptions, group_ids: Sequence[s
 
 
 def why_not(options: GroupOptions, group_id: str, group: GroupDescription | None, to: ResetTo) -> str | None:
-    """Why a group cannot be reset; None when it can, also where it does not exist."""
+    """Why a group cannot be reset; None if it can, also if it does not exist."""
     if group is not None and group.state != EMPTY:
         return (
             f"Assignments can only be reset if the group '{group_id}' is inactive, but the current state is "
@@ -101,14 +101,16 @@ async def new_offsets(
     if to.kind == "to-time":
         found = await _offsets(admin, wanted, to.value)
         for partition in [partition for partition, offset in found.items() if offset < 0]:
-            click.echo(f"Warn: {partition} has no record that late. Falling back to the latest offset.", err=True)
+            click.echo(
+                f"Warn: {partition} has no record at or after that time. Falling back to the latest offset.", err=True
+            )
             found[partition] = ends[partition]
         return found
     if to.kind == "shift-by":
         missing = [str(partition) for partition in wanted if partition not in committed]
         if missing:
             raise CommandError(
-                f"Cannot shift offset for partition {missing[0]} since there is no current committed offset; name only "
+                f"Cannot shift offset for partition {missing[0]} without a current committed offset; name only "
                 "partitions that have one with --topic TOPIC:0,1, or use --all-topics"
             )
         asked = {partition: committed[partition] + to.value for partition in wanted}
@@ -125,7 +127,7 @@ def _within(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> int:
-    """The offset, moved to the log's nearest end where it lies outside, which is said on standard error."""
+    """The offset. If it is outside the log, the log's nearest end instead, with a line on standard error."""
     bounded = min(max(offset, starts[partition]), ends[partition])
     if bounded != offset:
         which = "higher than latest" if bounded < offset else "lower than earliest"

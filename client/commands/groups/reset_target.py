@@ -1,4 +1,4 @@
-"""What ``odradek groups --reset-offsets`` is asked to reset to, in each of Kafka's forms.
+"""The target of ``odradek groups --reset-offsets``, in each of Kafka's forms.
 
 Owns: reading offsets, times, durations and files. Never does: asking a broker. Source: ``OffsetsUtils``,
 ``Utils.getDateTime``.
@@ -23,8 +23,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ResetTo(NamedTuple):
-    """A way to reset: ``kind`` is the option's name without dashes (to-time for both of times), ``value`` an offset,
-    a shift or a time in ms, ``plan`` what a file says."""
+    """A target: ``kind`` is the option's name without dashes (to-time for both options of time), ``value`` an offset,
+    a shift or a time in ms, ``plan`` the contents of a file."""
 
     kind: str
     value: int = 0
@@ -32,7 +32,7 @@ class ResetTo(NamedTuple):
 
 
 def reset_target(options: GroupOptions) -> ResetTo:
-    """The one way that was asked for. Raises UsageError, CommandError for a file that cannot be read."""
+    """The one target that was given. Raises UsageError, and CommandError for a file that cannot be read."""
     given = {
         "to-earliest": options.to_earliest,
         "to-latest": options.to_latest,

@@ -1,4 +1,4 @@
-"""Which groups a command is about: those named that exist, or all groups of consumers."""
+"""The groups of a command: the named ones that exist, or all groups of consumers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 async def wanted_groups(admin: GroupAdmin, options: GroupOptions) -> list[str]:
-    """The groups that ``--group`` or ``--all-groups`` means."""
+    """The groups of ``--group`` or ``--all-groups``."""
     if not options.all_groups:
         return list(dict.fromkeys(options.groups))
     return [group.group_id for group in await admin.list_groups() if group.is_consumer_group]
 
 
 async def existing_groups(admin: GroupAdmin, group_ids: Sequence[str]) -> dict[str, GroupDescription]:
-    """The groups that exist. Raises AdminError for every other reason why one cannot be described."""
+    """The groups that exist. Raises AdminError if one cannot be described for any other reason."""
     try:
         found = await admin.describe_groups(group_ids)
     except AdminError as error:

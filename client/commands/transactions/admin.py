@@ -1,8 +1,8 @@
-"""The admin client that ``odradek transactions`` asks with: only what it needs, so that it starts fast."""
+"""The admin client of ``odradek transactions``: only the parts it needs, so that it starts fast."""
 
 from ...admin.topics import TopicAdmin
 from ...admin.transactions import TransactionAdmin
 
 
 class TransactionsAdmin(TopicAdmin, TransactionAdmin):
-    """Transactions, and the topics that they are searched in."""
+    """Operations on transactions and topics."""

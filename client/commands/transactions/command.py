@@ -1,6 +1,6 @@
 """``odradek transactions``: what ``kafka-transactions.sh`` does, with its commands, flags and output (KIP-664).
 
-Owns: the flags, and connecting. The commands' own modules ask and print. Source: ``TransactionsCommand``.
+Owns: the flags and the connection. The commands' modules send requests and print. Source: ``TransactionsCommand``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., int])
 
 
-class Whom(NamedTuple):
-    """The broker and the settings to ask it with."""
+class BrokerOptions(NamedTuple):
+    """The broker's address and the client's settings."""
 
     bootstrap_server: str
     command_config: str | None
@@ -40,26 +40,26 @@ bootstrap_option = click.option(
     envvar=BOOTSTRAP_VARIABLE,
     show_envvar=True,
     metavar="HOST:PORT,...",
-    help=f"A broker of the cluster, or several; {DEFAULT_BOOTSTRAP_SERVER} without.",
+    help=f"One or more brokers of the cluster; default {DEFAULT_BOOTSTRAP_SERVER}.",
 )
 topic_option = click.option("--topic", required=True, help="The topic.")
 partition_option = click.option("--partition", type=int, required=True, metavar="N", help="Its partition.")
 
 
 @click.group(
-    help="Look at transactions, find and end those that hang.",
+    help="Show transactions; find and end hanging ones.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @bootstrap_option
 @command_config_option
 @click.pass_context
 def command(context: click.Context, bootstrap_server: str | None, command_config: str | None) -> None:
-    """Keeps whom to ask for the command that follows."""
-    context.obj = Whom(bootstrap_server or DEFAULT_BOOTSTRAP_SERVER, command_config)
+    """Keeps the broker's address for the following command."""
+    context.obj = BrokerOptions(bootstrap_server or DEFAULT_BOOTSTRAP_SERVER, command_config)
 
 
 def options_of_all(function: Command) -> Command:
-    """The options that every command has; those about whom to ask may also stand before its name."""
+    """The options of every command; those for the broker may also come before the command's name."""
     for option in (bootstrap_option, command_config_option, timeout_option, json_option, output_option):
         function = option(function)
     return function
@@ -71,8 +71,8 @@ def ask(
     timeout_ms: int,
     work: Callable[[TransactionsAdmin], Awaitable[int | None]],
 ) -> int:
-    """Connects as the options say, and works."""
-    before: Whom = click.get_current_context().obj
+    """Connects with the options and runs the work."""
+    before: BrokerOptions = click.get_current_context().obj
     server = bootstrap_server or before.bootstrap_server
 
     async def connected() -> int | None:
@@ -85,8 +85,8 @@ def ask(
     return run(connected)
 
 
-@command.command("list", help="List transactional ids, or those that pass every filter.")
-@click.option("--duration-filter", type=int, metavar="MS", help="Only transactions that run longer; all if negative.")
+@command.command("list", help="List transactional ids, filtered if filters are given.")
+@click.option("--duration-filter", type=int, metavar="MS", help="Only transactions open for longer; negative: all.")
 @click.option("--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match (RE2, whole id).")
 @click.option("--state", "states", multiple=True, metavar="NAME,...", help="Only these states, such as Ongoing.")
 @click.option("--producer-id", "producer_ids", multiple=True, type=int, metavar="N", help="Only this producer id.")
@@ -125,8 +125,8 @@ def describe(transactional_id: str, **common: Any) -> int:
     return _ask(common, lambda admin, as_json: print_description(admin, transactional_id, as_json=as_json))
 
 
-@command.command("describe-producers", help="Show the producers that a partition remembers.")
-@click.option("--broker-id", type=int, metavar="ID", help="Ask the replica on this broker; the leader without.")
+@command.command("describe-producers", help="Show the producer state of a partition.")
+@click.option("--broker-id", type=int, metavar="ID", help="Query the replica on this broker. Default: the leader.")
 @topic_option
 @partition_option
 @options_of_all
@@ -137,11 +137,11 @@ def describe_producers(broker_id: int | None, topic: str, partition: int, **comm
     return _ask(common, lambda admin, as_json: print_producers(admin, (topic, partition), broker_id, as_json=as_json))
 
 
-@command.command("abort", help="Abort a hanging transaction on a partition, past its coordinator.")
+@command.command("abort", help="Abort a hanging transaction on a partition, without its coordinator.")
 @topic_option
 @partition_option
 @click.option("--start-offset", type=int, metavar="N", help="Where the transaction begins, as find-hanging shows.")
-@click.option("--producer-id", type=int, metavar="N", help="Or, with brokers before Kafka 3.0, its producer, ...")
+@click.option("--producer-id", type=int, metavar="N", help="Or, for brokers before Kafka 3.0, its producer, ...")
 @click.option("--producer-epoch", type=int, metavar="N", help="... the producer's epoch ...")
 @click.option("--coordinator-epoch", type=int, metavar="N", help="... and that of its coordinator.")
 @options_of_all
@@ -179,7 +179,7 @@ def abort(
     default=15,
     show_default=True,
     metavar="MINUTES",
-    help="Leave out transactions with a record younger than that: their coordinator may still end them.",
+    help="Leave out transactions with a newer record: their coordinator may still end them.",
 )
 @click.option("--topic", help="Search only this topic.")
 @click.option("--partition", type=int, metavar="N", help="Search only this partition of it.")
@@ -221,5 +221,5 @@ def _ask(common: dict[str, Any], work: Callable[[TransactionsAdmin, bool], Await
 
 
 def transactions(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek transactions``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek transactions``, returns the exit code."""
     return main(command, "transactions", arguments)

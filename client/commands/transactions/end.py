@@ -25,7 +25,7 @@ WHAT_TO_DO = {
 
 
 class Producer(NamedTuple):
-    """Whose transaction it is. A coordinator epoch below 0 (no marker was written yet) counts as 0."""
+    """The transaction's producer. A coordinator epoch below 0 (no marker was written yet) counts as 0."""
 
     producer_id: int
     producer_epoch: int
@@ -33,7 +33,7 @@ class Producer(NamedTuple):
 
 
 async def abort_at(admin: TransactionsAdmin, at: tuple[str, int], start_offset: int, *, as_json: bool) -> None:
-    """``abort --start-offset``. Raises CommandError when no open transaction begins there."""
+    """``abort --start-offset``. Raises CommandError if no open transaction begins there."""
     partition = TopicPartition(*at)
     producers = await partition_producers(admin, partition)
     found = [producer for producer in producers if producer.transaction_start_offset == start_offset]

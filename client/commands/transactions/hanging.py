@@ -26,7 +26,7 @@ PARTITIONS_AT_A_TIME = 500
 
 
 class Scope(NamedTuple):
-    """Where to search, and how old a transaction's last record has to be, in ms."""
+    """Where to search, and the least age of a transaction's last record, in ms."""
 
     broker_id: int | None
     topic: str | None
@@ -35,14 +35,14 @@ class Scope(NamedTuple):
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that a partition waits for the end of."""
+    """A transaction without an end marker on a partition."""
 
     partition: TopicPartition
     producer: ProducerState
 
 
 async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool) -> None:
-    """``find-hanging``; what was found is hanging, which a hint on standard error says how to end."""
+    """``find-hanging``. If there are hanging transactions, a hint on standard error says how to end them."""
     now_ms = int(time.time() * 1000)
     found = await find(admin, scope, now_ms)
     if as_json:
@@ -114,14 +114,14 @@ async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[Open
 
 
 def is_hanging(transaction: OpenTransaction, owners: Mapping[int, TransactionDescription]) -> bool:
-    """Whether nobody will write its marker: no transactional id has this producer, or its transaction does not have
-    this partition (any more). A coordinator names the partitions whose markers it has still to write."""
+    """Whether no coordinator will write its marker: no transactional id has this producer, or its transaction does not
+    have this partition. A coordinator lists the partitions whose markers are not written yet."""
     owner = owners.get(transaction.producer.producer_id)
     return owner is None or transaction.partition not in owner.partitions
 
 
 async def _describe(admin: TransactionsAdmin, transactional_ids: Sequence[str]) -> dict[str, TransactionDescription]:
-    """Descriptions; an id that was forgotten meanwhile is left out."""
+    """Descriptions; an id that was removed since is left out."""
     try:
         return await admin.describe_transactions(transactional_ids)
     except AdminError as error:

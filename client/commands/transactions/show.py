@@ -26,7 +26,7 @@ NONE = "None"
 
 
 def check_states(texts: Iterable[str]) -> list[str]:
-    """State names, with commas or one by one, as Kafka spells them. Raises UsageError."""
+    """State names, separated by commas or repeated, in Kafka's spelling. Raises UsageError."""
     known = {name.lower(): name for name in BY_LABEL}
     wanted = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     for part in wanted:
@@ -59,7 +59,7 @@ async def print_list(
 
 
 async def print_description(admin: TransactionsAdmin, transactional_id: str, *, as_json: bool) -> None:
-    """``describe``. Raises CommandError for an id that nobody has used."""
+    """``describe``. Raises CommandError for an unknown id."""
     try:
         found = (await admin.describe_transactions([transactional_id]))[transactional_id]
     except AdminError as error:
@@ -67,7 +67,7 @@ async def print_description(admin: TransactionsAdmin, transactional_id: str, *, 
             raise
         raise CommandError(
             f"Failed to describe transaction state of transactional-id `{transactional_id}`: its coordinator does not "
-            "know it (ids are forgotten after transactional.id.expiration.ms); 'odradek transactions list' shows all"
+            "know it (ids expire after transactional.id.expiration.ms); 'odradek transactions list' shows all"
         ) from None
     duration_ms = None if found.start_time_ms is None else int(time.time() * 1000) - found.start_time_ms
     if as_json:
@@ -144,20 +144,20 @@ def producer_document(producer: ProducerState) -> dict[str, object]:
 async def partition_producers(
     admin: TransactionsAdmin, partition: TopicPartition, broker_id: int | None = None
 ) -> list[ProducerState]:
-    """The producers of one partition. Raises CommandError where it or its replica does not exist."""
+    """The producers of one partition. Raises CommandError if it or its replica does not exist."""
     await check_partition(admin, partition)
     try:
         return (await admin.describe_producers([partition], broker_id=broker_id))[partition]
     except KafkaError as error:
-        whom = "leader" if broker_id is None else f"broker {broker_id}"
+        queried = "leader" if broker_id is None else f"broker {broker_id}"
         raise CommandError(
-            f"Failed to describe producers for partition {partition} on {whom}: {error.error_code.message} "
+            f"Failed to describe producers for partition {partition} on {queried}: {error.error_code.message} "
             f"({error.error_code.name})"
         ) from None
 
 
 async def check_partition(admin: TransactionsAdmin, partition: TopicPartition) -> None:
-    """Raises CommandError for a partition that does not exist: at once, where a client would look until its timeout."""
+    """Raises CommandError for a partition that does not exist, at once; a client would retry until its timeout."""
     try:
         described = await admin.describe_topics([partition.topic])
     except AdminError as error:

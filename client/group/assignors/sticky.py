@@ -20,7 +20,7 @@ def sticky_assignor(members: Mapping[str, MemberSubscription], topics: TopicPart
 
 
 def cooperative_sticky_assignor(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> Assignment:
-    """Members go on with what they own: partitions that change hands go to nobody yet."""
+    """Members keep the partitions they own. Partitions that move to another member are unassigned for now."""
     owned = {member_id: owned_by_subscription(member) for member_id, member in members.items()}
     assignment, moving = _assign(members, topics, owned)
     if moving is None:
@@ -31,7 +31,7 @@ def cooperative_sticky_assignor(members: Mapping[str, MemberSubscription], topic
 def _assign(
     members: Mapping[str, MemberSubscription], topics: TopicPartitions, owned: Mapping[str, Owned]
 ) -> tuple[Assignment, dict[TopicPartition, str] | None]:
-    """The assignment; what moves to whom, where the algorithm knows."""
+    """The assignment, and the new owners of moving partitions if the algorithm knows them."""
     claims = Claims(members, topics, owned)
     partitions = [partition for topic in subscribed_topics(members, topics) for partition in topics.of(topic)]
     racks = Racks(members, topics, partitions)
@@ -46,7 +46,7 @@ def _assign(
 
 
 def _moving(members: Mapping[str, MemberSubscription], assignment: Assignment) -> dict[TopicPartition, str]:
-    """The partitions that somebody gets and somebody else loses."""
+    """The partitions that move from one member to another."""
     added: dict[TopicPartition, str] = {}
     lost: set[TopicPartition] = set()
     for member_id, partitions in assignment.items():

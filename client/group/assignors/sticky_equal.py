@@ -78,7 +78,7 @@ class EqualSubscriptions:
             self._at_least.clear()
 
     def _deal_in_racks(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Gives partitions to members near them; those that nobody near may have are left."""
+        """Assigns partitions to members in their rack. The rest is left for the next step."""
         left: list[TopicPartition] = []
         turn = 0
         for partition in partitions:
@@ -107,7 +107,7 @@ class EqualSubscriptions:
         return left
 
     def _deal(self, partitions: list[TopicPartition]) -> None:
-        """In turn to the members below the least; when there are none left, one each to those that may get one more."""
+        """Assigns in turn to members below the minimum; when all have it, one each to those that may get one more."""
         turn = 0
         for partition in partitions:
             if not self._below:

@@ -81,7 +81,7 @@ class Claims:
         """Walks through the members as Java does, since the first of two claims may decide."""
         self.order = in_hash_map_order(members)
         self.kept: Assignment = {member_id: [] for member_id in self.order}
-        """What each member owned and nobody disputes; partitions that do not exist any more are left out."""
+        """The partitions that each member owned undisputed; partitions that no longer exist are left out."""
         self.disputed: set[TopicPartition] = set()
         """Claimed by two members of one generation."""
         owner_of: dict[TopicPartition, str] = {}

@@ -94,7 +94,7 @@ class UnequalSubscriptions:
         self._assignment.update(fixed)
 
     def _is_fixed(self, member_id: str, owned: list[TopicPartition]) -> bool:
-        """Whether the member has all it could get, and nobody else could have any of it."""
+        """Whether the member has all partitions it can get, and no other member can have any of them."""
         possible = sum(self._counts[topic] for topic in self._wanted[member_id])
         return len(owned) >= possible and all(len(self._subscribers[p.topic]) < 2 for p in owned)
 

@@ -60,7 +60,7 @@ def in_assignment_order(member_ids: Iterable[str], members: Mapping[str, MemberS
 
 
 def subscribed_topics(members: Mapping[str, MemberSubscription], topics: TopicPartitions) -> list[str]:
-    """The topics that somebody subscribes to and that have partitions, sorted."""
+    """The topics that have a subscriber and partitions, sorted."""
     return sorted({topic for member in members.values() for topic in member.topics if topics.counts.get(topic, 0) > 0})
 
 

@@ -64,7 +64,7 @@ def test_a_flag_of_kafkas_scripts_names_what_says_the_same_here(
     capfd: pytest.CaptureFixture[str], command: str, flag: str, meant: list[str]
 ) -> None:
     said = wrong_usage(capfd, command, flag, "x")
-    assert f"No such option '{flag}'. Here that is {', '.join(meant)}." in said
+    assert f"No such option '{flag}'. Use {', '.join(meant)} instead." in said
 
 
 @pytest.mark.parametrize("wrong", [("--compression-codec", "brotli"), ("--acks", "2")])

@@ -169,8 +169,8 @@ def test_a_file_gives_properties_below_those_of_flags(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--formatter", "com.example.Mine"], "com.example.Mine is not a formatter known here; known are Default"),
-        (["--value-deserializer", "com.example.Avro"], "com.example.Avro is not a deserializer known here; known are"),
+        (["--formatter", "com.example.Mine"], "com.example.Mine is an unknown formatter; known are Default"),
+        (["--value-deserializer", "com.example.Avro"], "com.example.Avro is an unknown deserializer; known are"),
         (["--formatter", "NoOpMessageFormatter", "--json"], "--formatter and --json cannot be used together"),
     ],
 )

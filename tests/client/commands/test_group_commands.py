@@ -197,7 +197,7 @@ def test_whom_a_reconciliation_waits_for() -> None:
     owner = consumer_group([member(1, 4, [0, 1], [0]), member(2, 5, [], [1])], epoch=6, target_epoch=5)
     assert waits(owner) == [
         "The target assignment of epoch 6 is not computed yet.",
-        "Waits for m1 (client1 at 10.0.0.1): at epoch 4, has not confirmed epoch 5; is to give up t-1.",
+        "Waits for m1 (client1 at 10.0.0.1): at epoch 4, has not confirmed epoch 5; must revoke t-1.",
         "m2 (client2 at 10.0.0.1) waits for t-1, still owned by m1.",
     ]
     assert waits(consumer_group([member(1, 5, [0], [0])], epoch=5, target_epoch=5)) == []
