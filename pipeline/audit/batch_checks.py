@@ -27,7 +27,7 @@ _TINY_BATCHES = 1000
 
 
 class BatchChecks:
-    """Follows one partition. `gap_numbers`: how many offset gaps lie in front of each batch of the last chunk."""
+    """Follows one partition. `gap_numbers`: the number of offset gaps before each batch of the last chunk."""
 
     def __init__(self, task: AuditTask, report: PartitionReport) -> None:
         self.next_offset = -1
@@ -91,7 +91,7 @@ class BatchChecks:
         bases, lasts = batches.bases, batches.lasts
         before = numpy.concatenate([[self.next_offset if self.next_offset >= 0 else bases[0]], lasts[:-1] + 1])
         for index in numpy.flatnonzero(bases < before).tolist():
-            detail = f"the batch begins at offset {bases[index]}, the one in front of it ends at {before[index] - 1}"
+            detail = f"the batch begins at offset {bases[index]}, the previous one ends at {before[index] - 1}"
             batches.found("offsets-not-increasing", index, detail)
         is_gap = bases > before
         is_hole = batches.has_data & (batches.counts < batches.deltas + 1)
@@ -132,13 +132,13 @@ class BatchChecks:
         if policy.timestamp_before_max_ms is not None:
             least = greatest[:-1] - policy.timestamp_after_max_ms - policy.timestamp_before_max_ms
             for index in numpy.flatnonzero(has_data & (times >= 0) & (times < least)).tolist():
-                detail = f"{times[index]}, a batch in front of it {greatest[index]}"
+                detail = f"{times[index]}, an earlier batch {greatest[index]}"
                 batches.found("timestamp-before-limit", index, detail)
         stamped = numpy.flatnonzero(has_data & batches.is_append_time)
         if len(stamped):
             earlier = numpy.concatenate([[self._append_time], times[stamped][:-1]])
             for slot in numpy.flatnonzero(times[stamped] < earlier - CLOCK_TOLERANCE_MS).tolist():
-                detail = f"appended at {times[stamped[slot]]}, the one in front of it at {earlier[slot]}"
+                detail = f"appended at {times[stamped[slot]]}, the previous one at {earlier[slot]}"
                 batches.found("append-time-decreasing", int(stamped[slot]), detail)
             self._append_time = int(times[stamped[-1]])
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .result import AuditResult
 
 NOT_DONE = 3
-"""Exit code where the audit could not be made; else 0, 1 (warnings) or 2 (errors)."""
+"""Exit code if the audit failed; otherwise 0, 1 (warnings) or 2 (errors)."""
 
 FAIL_ON = ("warning", "error", "never")
 WIDTH_OF_A_FILE = 200
-"""Columns of the summary's tables where no terminal says how many there are: a path stays on one line."""
+"""Columns of the summary's tables without a terminal: a path stays on one line."""
 
 
 class _ListFindings(argparse.Action):
@@ -42,37 +42,41 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         prog="odradek audit",
         description="Checks log directories of Odradek or Kafka: batches, offsets, indexes, checkpoints, groups.",
-        epilog="Exit code: 0 nothing wrong, 1 warnings, 2 errors, 3 the audit could not be made.",
+        epilog="Exit code: 0 nothing wrong, 1 warnings, 2 errors, 3 the audit failed.",
     )
     options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or their URLs")
     options.add_argument("--output", metavar="OUT", type=path_on_disk, help="a directory for tables and report")
     options.add_argument(
         "--engine",
         choices=ENGINES,
-        help="local: processes here (default for one DIR); spark: tasks on a cluster (default for several)",
+        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
     )
     options.add_argument(
         "--format",
         action="append",
         choices=("parquet", "jsonl", "html"),
-        help="what is written into OUT; may repeat (default: parquet and html)",
+        help="what to write to OUT; may be repeated (default: parquet and html)",
     )
-    options.add_argument("--topic", action="append", help="only this topic; may repeat")
+    options.add_argument("--topic", action="append", help="only this topic; may be repeated")
     options.add_argument(
         "--level",
         choices=("batches", "records"),
         default="records",
-        help="batches: headers and CRCs, no record decoded but those of groups; records (default): all",
+        help="batches: headers and CRCs, and only records of groups; records (default): all records",
     )
     options.add_argument(
         "--now", type=time_ms, metavar="TIME", help="the clock (default: when each directory was last in use)"
     )
-    options.add_argument("--at", type=time_ms, metavar="TIME", help="tell groups and lag as of this moment")
+    options.add_argument("--at", type=time_ms, metavar="TIME", help="show groups and lag as of this moment")
     options.add_argument(
-        "--fail-on", choices=FAIL_ON, default="warning", help="the least severity that the exit code tells"
+        "--fail-on", choices=FAIL_ON, default="warning", help="the least severity that changes the exit code"
     )
-    options.add_argument("--ignore", action="append", default=[], metavar="FINDING", help="leave out; may repeat")
-    options.add_argument("--list-findings", action=_ListFindings, nargs=0, help="print all findings there are, and end")
+    options.add_argument(
+        "--ignore", action="append", default=[], metavar="FINDING", help="leave out this finding; may be repeated"
+    )
+    options.add_argument(
+        "--list-findings", action=_ListFindings, nargs=0, help="print the catalogue of findings, and exit"
+    )
     return options
 
 
@@ -95,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
     unknown = sorted(set(options.ignore) - set(CHECKS))
     if unknown:
-        print(f"odradek audit: --ignore: no finding is named {', '.join(unknown)}", file=sys.stderr)
+        print(f"odradek audit: --ignore: unknown finding {', '.join(unknown)}", file=sys.stderr)
         return NOT_DONE
     try:
         result, written = _audit(options)
@@ -107,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> tuple["AuditResult", list[Path]]:
-    """What was found, and what was written where an output is given; else what writes is not even imported."""
+    """The findings, and the files written if there is an output. Without one the writers are not imported."""
     from .job import audit_directories
 
     directories = _directories(options.directories)
@@ -136,7 +140,7 @@ def _audit(options: argparse.Namespace) -> tuple["AuditResult", list[Path]]:
 
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
-    """Says on a terminal how far the audit is; elsewhere nobody would see it, and rich is not even imported."""
+    """Shows the progress on a terminal. Without a terminal rich is not imported."""
     if not sys.stdout.isatty():
         yield None
         return
@@ -175,7 +179,7 @@ def _directories(texts: Sequence[str]) -> list[Path]:
 
 
 def exit_code(findings: Sequence["Finding"], fail_on: str) -> int:
-    """1 for warnings, 2 for errors; 0 where nothing is as bad as `fail_on`."""
+    """1 for warnings, 2 for errors; 0 if no finding has the severity `fail_on`."""
     if fail_on == "never":
         return 0
     worst = max((int(found.check.severity) for found in findings), default=0)

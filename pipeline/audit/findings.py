@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
 
 def first_of_each_name(findings: Iterable[Finding]) -> list[Finding]:
-    """Of each name the first one, which then counts all of them: what is told of a replica whose rows are written."""
+    """The first finding of each name, with the count of all: the summary of a replica whose rows are written."""
     first: dict[str, Finding] = {}
     for found in findings:
         known = first.get(found.name)

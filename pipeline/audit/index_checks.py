@@ -1,7 +1,7 @@
 """The indexes of one segment against its batches, chunk by chunk, in linear time.
 
-Pure: bytes of the index files and columns of the batches in, findings out. Preallocated zeros at an index's end are
-none of its entries. Memory: the index. Source: Kafka's DumpLogSegments (dumpIndex, dumpTimeIndex), OffsetIndex,
+Pure: takes bytes of the index files and columns of the batches, returns findings. Preallocated zeros at an index's end
+do not count as entries. Memory: the index. Source: Kafka's DumpLogSegments (dumpIndex, dumpTimeIndex), OffsetIndex,
 TimeIndex, LogSegment.append.
 """
 
@@ -35,7 +35,7 @@ class OffsetIndexCheck:
         falls = (numpy.diff(self._offsets) <= 0) | (numpy.diff(self._positions) <= 0)
         for index in numpy.flatnonzero(falls).tolist():
             before, after = entries[index].tolist(), entries[index + 1].tolist()
-            detail = f"entry {index + 1} is {after} (relative offset, position), the one in front of it {before}"
+            detail = f"entry {index + 1} is {after} (relative offset, position), the previous one {before}"
             self._at("offset-index-not-increasing", index + 1, detail)
         self._is_right: Flags = numpy.zeros(len(entries), numpy.bool_)
         self._order = numpy.argsort(self._positions, kind="stable")
@@ -143,6 +143,6 @@ class TimeIndexCheck:
 
 
 def _used(entries: NDArray[Any]) -> int:
-    """How many entries there are in front of preallocated zeros."""
+    """The number of entries before preallocated zeros."""
     used = numpy.flatnonzero(entries.any(axis=1))
     return int(used[-1]) + 1 if len(used) else 0

@@ -81,7 +81,7 @@ class _PartitionAudit:
         report.is_compacted = task.policy.is_compacted
 
     def segments(self) -> Generator[tuple[SegmentFile, Iterator[CheckedHeaders | Damage]], None, None]:
-        """Each segment with its batches; headers alone are read ahead, where there is so much that it is worth it."""
+        """Each segment with its batches. If only headers are read and the log is large, they are read ahead."""
         segments = self.task.replica.segments
         if self.records is None and self.report.size >= _READ_AHEAD_BYTES and is_local(self.task.directory):
             from ..decode.read_ahead import read_ahead  # threads, which most audits do without
@@ -95,7 +95,7 @@ class _PartitionAudit:
         """Checks a segment's batches and indexes."""
         before = self.batches.next_offset - 1
         if before >= segment.base_offset:
-            detail = f"it begins at {segment.base_offset}, the segment in front of it ends at {before}"
+            detail = f"it begins at {segment.base_offset}, the previous segment ends at {before}"
             self.report.add("segment-overlap", segment.path, detail, position=0, offset=segment.base_offset)
         self.producers.check_snapshot_at(segment.base_offset, self.report.log_start_offset)
         offset_index = self._offset_index(segment)

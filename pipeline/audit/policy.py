@@ -40,7 +40,7 @@ class TopicPolicy:
 
 
 def topic_policy(topic: str, metadata: ClusterMetadata) -> TopicPolicy:
-    """The policy of a topic; a value that is no number counts as not said."""
+    """The policy of a topic; a value that is not a number is ignored."""
     texts = {key: metadata.broker_configs[name] for key, name in _SYNONYMS.items() if name in metadata.broker_configs}
     texts |= metadata.topic_configs.get(topic, {})
     policy = texts.get("cleanup.policy")

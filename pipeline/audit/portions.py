@@ -42,7 +42,7 @@ class Portion:
 
     @property
     def work(self) -> int:
-        """What is to be done, as the bytes of logs whose records could be read in that time."""
+        """The amount of work, as bytes of logs whose records could be read in the same time."""
         return sum(map(work_of, self.tasks))
 
 

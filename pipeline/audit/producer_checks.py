@@ -24,7 +24,7 @@ _SEQUENCES = 1 << 31
 
 
 class _Producer(NamedTuple):
-    """The last data batch of a producer; `gaps`: how many offset gaps were in front of it."""
+    """The last data batch of a producer; `gaps`: the number of offset gaps before it."""
 
     epoch: int
     last_sequence: int
@@ -42,7 +42,7 @@ class ProducerChecks:
         self._producers: dict[int, _Producer] = {}
 
     def read(self, batches: ChunkBatches, gap_numbers: Int64s) -> None:
-        """Takes in the next batches; `gap_numbers` say how many offset gaps lie in front of each."""
+        """Checks the next batches; `gap_numbers` are the numbers of offset gaps before each."""
         sequences = batches.chunk.column("base_sequence")
         chosen = numpy.flatnonzero((batches.producers >= 0) & ~batches.is_control & (sequences >= 0) & batches.is_sound)
         if not len(chosen):

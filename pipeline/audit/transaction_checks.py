@@ -1,9 +1,8 @@
 """Transactions in a log: those left open, markers that are missing, aborted data, the transaction indexes.
 
-Looks only at transactional and control batches. State: one entry for each open transaction. What cleaners before the
-fixes of KAFKA-8351 and KAFKA-13727 leave behind is told by two facts: a cleaner never goes beyond the last stable
-offset, so below its checkpoint every transaction has its marker as long as it has a batch, and no record of an aborted
-one is left. Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
+Looks only at transactional and control batches. State: one entry for each open transaction. A cleaner never goes
+beyond the last stable offset. Below its checkpoint every transaction with a batch therefore has its marker, and no
+record of an aborted one is left. This detects the damage of cleaners before the fixes of KAFKA-8351 and KAFKA-13727. Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
 """
 
 from dataclasses import dataclass

@@ -18,9 +18,9 @@ from .plan import CompactionOrder, CompactionProgress
 from .topic_config import ConfigValueError
 
 WIDTH_OF_A_FILE = 160
-"""Characters of a line where the output is no terminal: nothing is cut off there."""
+"""Characters of a line without a terminal: nothing is cut off."""
 DONE, REFUSED_PARTITIONS, REFUSED = 0, 1, 3
-"""Exit codes: all partitions done; some were left as they were; nothing was begun."""
+"""Exit codes: all partitions done; some were refused and left unchanged; nothing was started."""
 
 
 def size(text: str) -> int:
@@ -37,23 +37,25 @@ def parser() -> argparse.ArgumentParser:
         prog="odradek compact",
         description="Compacts topics in a log directory that no broker has open: the latest record of each key stays.",
         epilog="Rules, offsets and files are those of Kafka's own cleaner. For directories of Odradek and of Kafka. "
-        "Exit code: 0 done, 1 a partition was left as it was (with the reason), 3 nothing was begun.",
+        "Exit code: 0 done, 1 a partition was left unchanged (with the reason), 3 nothing was started.",
     )
     options.add_argument("directory", metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
     options.add_argument(
         "--topic",
         action="append",
         default=[],
-        help="may repeat (default: all whose cleanup.policy has compact, as the metadata in DIR says)",
+        help="may be repeated (default: all whose cleanup.policy in DIR's metadata has compact)",
     )
-    options.add_argument("--partition", type=int, action="append", default=[], help="only this one; may repeat")
-    options.add_argument("--dry-run", action="store_true", help="say what a run would free, change nothing")
+    options.add_argument(
+        "--partition", type=int, action="append", default=[], help="only this partition; may be repeated"
+    )
+    options.add_argument("--dry-run", action="store_true", help="show what a run would free, change nothing")
     options.add_argument(
         "--config",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a topic config that the metadata in DIR does not have, such as delete.retention.ms; may repeat",
+        help="a topic config that the metadata in DIR does not have, such as delete.retention.ms; may be repeated",
     )
     options.add_argument("--now", type=int, metavar="MS", help="the clock, ms since 1970 (default: now)")
     options.add_argument(
@@ -61,29 +63,33 @@ def parser() -> argparse.ArgumentParser:
         type=size,
         default=DEFAULT_MAP_BYTES,
         metavar="SIZE",
-        help="for the keys of each partition at work (default: 256m); with more keys the log is read more than once",
+        help="memory for keys, per partition (default: 256m); with more keys the log is read more than once",
     )
     options.add_argument(
         "--throttle",
         type=size,
         metavar="SIZE",
-        help="bytes read and written a second, such as 50m; one partition at a time",
+        help="most bytes read and written per second, such as 50m; one partition at a time",
     )
     options.add_argument("--engine", choices=ENGINES, default=LOCAL, help="where the partitions are cleaned")
-    options.add_argument("--json", action="store_true", help="one JSON object for each partition instead of the table")
+    options.add_argument(
+        "--json", action="store_true", help="print one JSON object for each partition instead of the table"
+    )
     return options
 
 
-@interruptible("compact", "each partition is as it was or compacted, and the next start or run removes what was begun")
+@interruptible(
+    "compact", "each partition is unchanged or compacted, and the next start or run removes unfinished files"
+)
 def compact(arguments: Sequence[str]) -> int:
-    """Runs the command; 0: done, 1: a partition was left as it was, 3: nothing was begun."""
+    """Runs the command. Returns 0: done, 1: a partition was left unchanged, 3: nothing was started."""
     from rich.console import Console
 
     options = parser().parse_args(arguments)
     outcomes: list[PartitionOutcome] = []
     console = Console(stderr=True, markup=False)
     try:
-        with console.status("compacting …") as status:  # silent where stderr is no terminal
+        with console.status("compacting …") as status:  # silent if stderr is not a terminal
             order = _order(options, lambda progress: status.update(in_words(progress)))
             for outcome in compact_directory(order):
                 outcomes.append(outcome)
@@ -111,7 +117,7 @@ def compact(arguments: Sequence[str]) -> int:
 
 
 def in_words(progress: CompactionProgress) -> str:
-    """What a terminal shows while a run goes on."""
+    """The progress line on a terminal."""
     from rich.filesize import decimal
 
     partitions = f"{progress.partitions_done} of {progress.partitions} partitions"
@@ -134,7 +140,7 @@ def _order(options: argparse.Namespace, progress: Callable[[CompactionProgress],
 
 
 def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
-    """Prints the table, with a line for all where there are several."""
+    """Prints the table, with a line for the total if there are several partitions."""
     from rich.console import Console
     from rich.table import Table
 
@@ -156,7 +162,7 @@ def show(outcomes: Sequence[PartitionOutcome], *, is_dry_run: bool) -> None:
     Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE).print(table)
     unkeyed = sum(outcome.records_without_key for outcome in outcomes)
     if unkeyed:
-        print(f"{unkeyed} records without a key are not kept by compaction.")
+        print(f"{unkeyed} records without a key are removed by compaction.")
 
 
 def _figures(outcomes: Iterable[PartitionOutcome]) -> list[str]:

@@ -33,7 +33,7 @@ def _greatest(batches: Int64s) -> int:
 
 @compiled
 def _append(batches: Int64s, interval: int, state: Int64s, offsets: Int64s, times: Int64s) -> None:
-    """Adds batches, and the entries in front of them; there is room for one of each for every batch."""
+    """Adds batches and the index entries before them; the arrays have room for one of each per batch."""
     for batch in range(len(batches)):
         last_offset = batches[batch, 0]
         if batches[batch, 1] > state[2]:

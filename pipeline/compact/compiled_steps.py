@@ -49,9 +49,9 @@ from .record_rows import walk
 from .table_chunk import ATTRIBUTES, HAS_VALID_PRODUCER, TableChunk
 
 KEPT_BYTES = 16 << 20
-"""A block of so many bytes is taken and given back once, untouched: glibc's malloc then keeps freed blocks of up to
-this size for the next chunk, and twice as much in all. Otherwise it gives their pages back and takes new ones for each
-chunk: a tenth of the time for records of 1 KiB. Source: mallopt(3), M_MMAP_THRESHOLD."""
+"""Bytes of a block that is allocated and freed once, untouched. glibc's malloc then keeps freed blocks of up to this
+size for the next chunk, and twice as much in all. Otherwise it would return their pages and take new ones for each
+chunk, which costs a tenth of the time for records of 1 KiB. Source: mallopt(3), M_MMAP_THRESHOLD."""
 
 
 class CompiledSteps:

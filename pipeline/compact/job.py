@@ -29,7 +29,7 @@ def compact_directory(order: CompactionOrder, files: Files | None = None) -> Ite
     """
     layer = files or Files()
     if not order.directory.is_dir():
-        raise LogDirectoryError(f"{order.directory} is no directory")
+        raise LogDirectoryError(f"{order.directory} is not a directory")
     with _locked(order.directory):
         plan = plan_compaction(order, layer)
         yield from plan.refused
@@ -51,7 +51,7 @@ def _locked(directory: Path) -> Iterator[None]:
 def _counted(
     order: CompactionOrder, plan: CompactionPlan, finished: Iterator[tuple[int, PartitionOutcome]]
 ) -> Iterator[PartitionOutcome]:
-    """The outcomes, while the order's progress is told."""
+    """The outcomes; it also reports the order's progress."""
     tell = order.progress or (lambda _: None)
     bytes_in_all = sum(plan.sizes)
     bytes_done = 0

@@ -4,8 +4,8 @@
              at most seven tenths in use; the next free one is taken (linear probing).
     entries  uint64 each: the offset, the size of the key in bytes, the key padded by zeros to whole words.
 
-A hash only says where to look: keys are compared byte by byte. The hash depends on `seed`, so that nobody can choose
-keys that all meet in one slot.
+A hash only selects the slot: keys are compared byte by byte. The hash depends on `seed`, so that an attacker cannot
+choose keys that all have the same slot.
 
 Sketch of costs: 16 bytes and the key in whole words for each entry, 11 to 23 bytes for its slot: about 50 bytes for
 keys of up to 16 bytes. A key that is there costs one cache miss for the slot and one or two for the entry.
@@ -50,7 +50,7 @@ def _word(words: Words, size: int, position: Place, left: Place) -> Word:
     word: Word
     if position < size:
         word = words[position]
-    else:  # so near to the payload's end that eight bytes begin in front of the key's rest
+    else:  # near the payload's end: eight bytes would begin before the rest of the key
         word = words[size - 1] >> numpy.uint64(8 * (position - size + 1))
     if left < 8:
         word &= (_U1 << numpy.uint64(8 * left)) - _U1

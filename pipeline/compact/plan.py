@@ -43,7 +43,7 @@ class CompactionOrder:
     """What a caller asks for. `now_ms` is the clock of the whole run, ms since 1970.
 
     Without `topics` all whose policy in the metadata has compact. `max_map_bytes` is for the keys of a task,
-    `bytes_per_second` bounds what is read and written. `progress` is told at the start and after each partition.
+    `bytes_per_second` limits reads and writes. `progress` is called at the start and after each partition.
     """
 
     directory: Path
@@ -90,7 +90,7 @@ def _oddity(found: PartitionDirectory) -> str:
     """Why a partition is left alone: its directory or a segment is a link, a FIFO, a device, or can't be looked at."""
     if found.fault:
         return f"{found.path}: {found.fault}"
-    return next((f"{segment.path} is no file" for segment in found.segments if not segment.is_file), "")
+    return next((f"{segment.path} is not a file" for segment in found.segments if not segment.is_file), "")
 
 
 def _partitions(order: CompactionOrder) -> list[PartitionDirectory]:

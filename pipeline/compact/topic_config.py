@@ -60,4 +60,4 @@ def _typed(key: str, text: str, wanted: type) -> object:
     try:
         return wanted(text)
     except ValueError:
-        raise ConfigValueError(f"'{text}' is no value for {key}") from None
+        raise ConfigValueError(f"'{text}' is not a valid value for {key}") from None

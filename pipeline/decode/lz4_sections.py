@@ -68,7 +68,7 @@ def unpack(data: memoryview, start: int, out: memoryview) -> int:
 
 
 class SectionBuffer:
-    """The records sections of batches, unpacked, one behind the other in a buffer of so many bytes."""
+    """The decompressed records sections of batches, one after the other in a buffer of the given size in bytes."""
 
     __slots__ = ("_ends", "_payload")
 

@@ -86,6 +86,6 @@ class Sections(NamedTuple):
     base_timestamps: Int64s
 
     def possible_counts(self) -> Int64s:
-        """The number of records of each, 0 where there are none or the bytes can't hold so many."""
+        """The number of records of each; 0 if a batch has none or its bytes cannot hold that number."""
         fits = (self.counts > 0) & (self.counts * SMALLEST_RECORD_SIZE <= self.ends - self.starts)
         return numpy.where(fits, self.counts, 0)

@@ -2,7 +2,7 @@
 
 Pure. A short Python loop follows the lengths from record to record; all other numbers are read for all records of all
 batches at once, field by field, so that speed does not depend on how many records a batch has. A fault of a record
-counts only if no record in front of it in its batch has one, as the loop that stops at the first would see it.
+counts only if no earlier record of its batch has one, like a loop that stops at the first.
 
 Sketch of costs: 120 ns a record for the loop, about as much for the fields.
 """

@@ -109,7 +109,7 @@ def read_file(path: Path) -> bytes:
 
 
 def is_gone(error: OSError) -> bool:
-    """Whether the error says that the file or its directory is no longer there: deleted, renamed, replaced."""
+    """Whether the error means that the file or its directory was deleted, renamed or replaced."""
     return error.errno in _GONE or isinstance(error, FileNotFoundError)
 
 

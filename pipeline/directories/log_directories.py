@@ -60,7 +60,7 @@ class PartitionDirectory(NamedTuple):
 
 
 class LogDirectoryError(Exception):
-    """A path that is no log directory; the text says what is missing."""
+    """A path is not a log directory; the text says what is missing."""
 
 
 def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> list[PartitionDirectory]:
@@ -70,7 +70,7 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
     LogDirectoryError, OSError.
     """
     if not directory.is_dir():
-        raise LogDirectoryError(f"{directory} is no directory")
+        raise LogDirectoryError(f"{directory} is not a directory")
     entries = list_directory(directory)
     own_key = parse_partition_directory(directory.name)
     if own_key is not None and any(entry.name.endswith(LOG_SUFFIX) for entry in entries):
@@ -93,7 +93,9 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
         if found is not None:
             partitions.append(found)
     if not is_formatted and not any(found.segments for found in partitions):
-        raise LogDirectoryError(f"{directory} is no Kafka log directory: no meta.properties, and no log of a partition")
+        raise LogDirectoryError(
+            f"{directory} is not a Kafka log directory: it has no meta.properties, and no log of a partition"
+        )
     return [
         found for found in partitions if (found.topic != METADATA_TOPIC if wanted is None else found.topic in wanted)
     ]

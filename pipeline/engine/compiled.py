@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-IS_COMPILED = find_spec("numba") is not None  # there is no wheel for every platform and Python
+IS_COMPILED = find_spec("numba") is not None  # some platforms and Python versions have no wheel
 """Whether loops are machine code here."""
 
 

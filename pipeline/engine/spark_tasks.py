@@ -29,7 +29,7 @@ _TASK_ERROR = re.compile(r"TaskError: (.*?)\s*(?:\n\s*(?:\n|at |SQLSTATE|Driver 
 
 
 class _Finished(SimpleQueue[Any]):
-    """What has finished and nobody has taken yet: lists of (index, result); None behind the last."""
+    """Finished results that are not taken yet: lists of (index, result), then None."""
 
 
 class _Collecting:
@@ -91,7 +91,7 @@ def run_on_spark(job: Job[Task, Result]) -> Iterator[tuple[int, Result]]:
 
 
 def _local_path(job: Job[Task, Result], index: int) -> str | None:
-    """The path that an executor must have: a place that is no URL."""
+    """The path that an executor must have, if the place is not a URL."""
     place = None if job.places is None else job.places[index]
     return place if place is not None and os.path.isabs(place) else None
 
@@ -105,7 +105,7 @@ def _run(
     finished: _Finished,
     failures: list[Exception],
 ) -> None:
-    """The job, on a thread of its own; the queue's end comes behind everything that it sent."""
+    """The job, on a separate thread. It puts the end mark after all its results."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .job import ExportResult
 
 DONE, DAMAGED, NOT_DONE = 0, 2, 3
-"""Exit codes: all records are exported; all that could be read; the export did not end."""
+"""Exit codes: all records are exported; damaged batches are missing; the export failed."""
 CODECS = ("snappy", "zstd", "lz4", "gzip", "none")
 ISOLATIONS = ("read_uncommitted", "read_committed")
 _FLAGS = {
@@ -27,7 +27,7 @@ _FLAGS = {
     "endingTimestamp": "--to-time",
     "maxPartitionBytes": "--split-bytes",
 }
-"""What the data source's options are called here."""
+"""The data source's options -> their names here."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,41 +35,45 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         prog="odradek export",
         description="Writes topics of log directories as Parquet, a directory for each topic and day.",
-        epilog="Exit code: 0 all records are exported, 2 damaged batches are missing, 3 the export did not end.",
+        epilog="Exit code: 0 all records are exported, 2 damaged batches are missing, 3 the export failed.",
     )
     options.add_argument("directories", nargs="+", metavar="DIR", help="log directories (log.dirs), or a partition's")
     options.add_argument("--output", required=True, metavar="OUT", type=path_on_disk, help="an empty or new directory")
     options.add_argument("--overwrite", action="store_true", help="remove an earlier export of these topics from OUT")
-    options.add_argument("--topic", action="append", help="only this one; may repeat (default: all but those with __)")
+    options.add_argument(
+        "--topic", action="append", help="only this topic; may be repeated (default: all except __...)"
+    )
     options.add_argument(
         "--engine",
         choices=ENGINES,
-        help="local: processes here (default for one DIR); spark: tasks of a cluster (default for several)",
+        help="local: processes on this host (default for one DIR); spark: tasks of a cluster (default for several)",
     )
     options.add_argument("--from-offsets", metavar="JSON", help='first offsets: {"topic": {"0": 23}}')
-    options.add_argument("--to-offsets", metavar="JSON", help="ends, exclusive, in the same form")
+    options.add_argument("--to-offsets", metavar="JSON", help="end offsets, exclusive, in the same format")
     options.add_argument(
         "--from-time",
         type=time_ms,
         metavar="TIME",
-        help="from the first record on that is as young: ms since 1970, or like 2026-11-21T12:00 (UTC)",
+        help="from the first record at or after it: ms since 1970, or like 2026-11-21T12:00 (UTC)",
     )
-    options.add_argument("--to-time", type=time_ms, metavar="TIME", help="up to the first record that is as young")
+    options.add_argument("--to-time", type=time_ms, metavar="TIME", help="up to the first record at or after it")
     options.add_argument(
-        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="as a consumer's isolation.level"
+        "--isolation", choices=ISOLATIONS, default=ISOLATIONS[0], help="like a consumer's isolation.level"
     )
-    options.add_argument("--compression", choices=CODECS, default=CODECS[0], help="of the Parquet (default: snappy)")
+    options.add_argument(
+        "--compression", choices=CODECS, default=CODECS[0], help="compression of the Parquet files (default: snappy)"
+    )
     options.add_argument("--no-headers", action="store_true", help="leave out the column headers")
     options.add_argument(
-        "--split-bytes", default="128m", metavar="SIZE", help="of the log for one task (default: 128m)"
+        "--split-bytes", default="128m", metavar="SIZE", help="bytes of the log for one task (default: 128m)"
     )
-    options.add_argument("--json", action="store_true", help="one JSON object in place of the summary")
+    options.add_argument("--json", action="store_true", help="print one JSON object instead of the summary")
     return options
 
 
-@interruptible("export", "the output has no _SUCCESS: it is not whole, and --overwrite begins anew")
+@interruptible("export", "the output is incomplete (it has no _SUCCESS); use --overwrite to start again")
 def export(arguments: Sequence[str]) -> int:
-    """Runs the command; 0: all is exported, 2: all but what is damaged, 3: it did not end."""
+    """Runs the command. Returns 0: all exported, 2: all except damaged batches, 3: failed."""
     options = parser().parse_args(arguments)
     try:
         return run(options)
@@ -115,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def read_options(options: argparse.Namespace) -> "ReadOptions":
-    """What the data source would be told. Raises ValueError for what can't be understood."""
+    """The options of the data source. Raises ValueError for invalid ones."""
     from ..reading.options import parse_options
 
     times = {"startingTimestamp": options.from_time, "endingTimestamp": options.to_time}
@@ -136,7 +140,7 @@ def read_options(options: argparse.Namespace) -> "ReadOptions":
 
 
 def show(result: "ExportResult", output: Path, *, is_json: bool) -> None:
-    """Prints what was exported."""
+    """Prints the summary."""
     rows = sorted(result.rows.items())
     total = sum(result.rows.values())
     if is_json:

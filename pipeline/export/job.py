@@ -115,7 +115,7 @@ def prepare_output(order: ExportOrder, topics: set[str]) -> None:
     """Makes the directory; empties it of these topics' earlier export where that was asked for. Raises OutputError."""
     output = order.output
     if output.exists() and not output.is_dir():
-        raise OutputError(f"{output} is no directory")
+        raise OutputError(f"{output} is not a directory")
     if output.is_dir() and any(output.iterdir()):
         if not order.is_overwriting:
             raise OutputError(

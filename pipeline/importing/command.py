@@ -33,27 +33,30 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument("inputs", nargs="+", metavar="INPUT", type=path_on_disk, help="files, or folders of files")
     options.add_argument("--into", required=True, metavar="DIR", type=path_on_disk, help="a log directory (log.dirs)")
-    options.add_argument("--topic", help="the topic of all rows, whatever the input says")
+    options.add_argument("--topic", help="the topic of all rows; a column topic is ignored")
     options.add_argument(
         "--partitions",
         type=int,
         metavar="N",
-        help="spread the rows over N partitions by their keys, as Java's producer does; numbers offsets anew",
+        help="spread the rows over N partitions by their keys, as Java's producer does; offsets are new",
     )
     options.add_argument(
         "--partition-count",
         action="append",
         default=[],
         metavar="TOPIC=N",
-        help="the topic has N partitions though the last ones have no rows; may repeat",
+        help="the topic has N partitions, even if the last ones have no rows; may be repeated",
     )
     options.add_argument(
         "--offsets",
         choices=("keep", "new"),
-        help="keep the input's (gaps stay), or number each partition from 0 (default: keep, new with --partitions)",
+        help="keep the input's offsets, with gaps, or number each partition from 0 (default: keep; new with --partitions)",
     )
     options.add_argument(
-        "--encoding", choices=("text", "base64"), default="text", help="what texts in JSON lines are (default: text)"
+        "--encoding",
+        choices=("text", "base64"),
+        default="text",
+        help="the encoding of texts in JSON lines (default: text)",
     )
     options.add_argument("--codec", choices=COMPRESSION_NAMES, default="none")
     options.add_argument("--segment-bytes", type=int, default=1 << 30, metavar="BYTES")
@@ -63,15 +66,15 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="TOPIC:KEY=VALUE",
-        help="a config of a topic; without any, retention.ms and retention.bytes are -1, so that old rows stay",
+        help="a config of a topic; by default retention.ms and retention.bytes are -1, so that old rows stay",
     )
     options.add_argument("--workers", type=int, metavar="N", help="processes (default: one for each core)")
     return options
 
 
-@interruptible("import", "nothing was imported, and what was begun is removed")
+@interruptible("import", "nothing was imported, and unfinished files are removed")
 def import_topics(arguments: Sequence[str]) -> int:
-    """Runs the command; 0: the topics are there, 1: nothing is served of them."""
+    """Runs the command. Returns 0: the topics exist, 1: nothing was imported."""
     options = parser()
     chosen = options.parse_args(arguments)
     try:
@@ -80,7 +83,7 @@ def import_topics(arguments: Sequence[str]) -> int:
         return _refuse_without_extra(error)
     if not _good_configs(chosen.config, order.config_topics):
         return REFUSED
-    with no_way_back() as before_naming:  # partitions with names and without metadata would be half an import
+    with no_way_back() as before_naming:  # named partitions without metadata would be an incomplete import
         try:
             written = _import(order, before_naming)
         except (EngineError, DirectoryLockedError, CorruptCheckpointError, OSError) as error:
@@ -91,7 +94,7 @@ def import_topics(arguments: Sequence[str]) -> int:
 
 
 def _end(order: "ImportOrder", written: "Sequence[WrittenPartition]", given_configs: Sequence[str]) -> int:
-    """Says what was written, and makes it known."""
+    """Prints the summary and adds the topics to the metadata."""
     topics = sorted({one.topic for one in written})
     for topic in topics:
         of_topic = [one for one in written if one.topic == topic]
@@ -102,7 +105,7 @@ def _end(order: "ImportOrder", written: "Sequence[WrittenPartition]", given_conf
 
 
 def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[WrittenPartition] | None":
-    """What was written; None where it was refused, which was said."""
+    """The written partitions; None if the import was refused, with a printed reason."""
     from rich.console import Console
 
     from .errors import ImportRefusedError
@@ -120,7 +123,7 @@ def _import(order: "ImportOrder", before_naming: Callable[[], None]) -> "list[Wr
 
 
 def _good_configs(configs: Sequence[str], topics: frozenset[str]) -> bool:
-    """Whether the broker's command would take the configs, before anything is written; it prints what is wrong."""
+    """Whether the broker's command would accept the configs, before anything is written. It prints the errors."""
     from ...storage.subcommands import storage
 
     options = [part for text in configs for part in ("--config", text)]
@@ -128,14 +131,14 @@ def _good_configs(configs: Sequence[str], topics: frozenset[str]) -> bool:
 
 
 def _make_known(directory: Path, topics: Sequence[str], configs: Sequence[str]) -> int:
-    """The metadata is the broker's: its command adds the topics, found by name as `odradek storage` finds it."""
+    """Adds the topics with the broker's command, which is found by name as in `odradek storage`."""
     from ...storage.subcommands import storage
 
     code = storage(["add-topics", str(directory), *topics, *configs])
     if code != DONE:
         names = " ".join(topics)
         return _refuse(
-            f"the partitions are written, but no metadata knows them: once the reason above is gone, run `odradek "
+            f"the partitions are written, but are not in the metadata: remove the cause above, then run `odradek "
             f"storage add-topics {directory} {names}`"
         )
     return DONE
@@ -151,7 +154,7 @@ def _refuse_without_extra(error: ImportError) -> int:
 
 
 def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "ImportOrder":
-    """The order that the options are; exits with 2 for wrong ones."""
+    """The order for the options; exits with 2 for wrong ones."""
     from .job import ImportOrder
 
     counts = {}
@@ -163,7 +166,7 @@ def _order(chosen: argparse.Namespace, options: argparse.ArgumentParser) -> "Imp
     if chosen.partitions is not None and chosen.partitions < 1:
         options.error("--partitions must be 1 or more")
     if chosen.partitions is not None and chosen.offsets == "keep":
-        options.error("--partitions moves rows to other partitions: their offsets can't be kept")
+        options.error("--partitions moves rows to other partitions: their offsets cannot be kept")
     if not 1024 <= chosen.segment_bytes <= MOST_SEGMENT_BYTES:
         options.error(f"--segment-bytes must be 1024 to {MOST_SEGMENT_BYTES}")
     if not 1024 <= chosen.batch_bytes <= 1 << 28:

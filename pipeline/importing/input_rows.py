@@ -56,7 +56,7 @@ def _rows_at_a_time(group: Any) -> int:
 
 def _conform(batch: Any, part: InputPart, now_ms: int) -> Any:
     if "value" not in batch.schema.names:
-        raise ImportRefusedError(f"{part.path}: there is no column named value")
+        raise ImportRefusedError(f"{part.path}: it has no column named value")
     columns = []
     for field in INPUT_SCHEMA:
         if field.name in batch.schema.names:

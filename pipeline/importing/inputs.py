@@ -54,7 +54,7 @@ def _files(root: Path) -> list[Path]:
             raise ImportRefusedError(f"{root}: no file that ends in {', '.join(SUFFIXES)}")
         return found
     if not root.exists():
-        raise ImportRefusedError(f"{root}: there is no such file or folder")
+        raise ImportRefusedError(f"{root}: file or folder does not exist")
     if root.suffix not in SUFFIXES:
         raise ImportRefusedError(f"{root}: the name must end in {', '.join(SUFFIXES)}")
     return [root]

@@ -47,7 +47,7 @@ MOST_PARTITIONS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ImportOrder:
-    """What is to be imported. Sizes are bytes."""
+    """The import to do. Sizes are bytes."""
 
     inputs: Sequence[Path]
     directory: Path

@@ -63,7 +63,7 @@ def fields_of(array: Any) -> Fields:
 
 
 def _read_only(array: Numbers) -> Numbers:
-    """The array so that nobody writes it: what Arrow owns may be writable or not, and numba compiles for each."""
+    """The array, read-only: Arrow's arrays may be writable or not, and numba compiles for each."""
     view = array.view()
     view.flags.writeable = False
     return view

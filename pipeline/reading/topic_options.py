@@ -54,7 +54,7 @@ def parse_topics(options: Mapping[str, str | None]) -> TopicChoice:
         try:
             re.compile(text)
         except re.error as error:
-            raise ValueError(f"subscribePattern {text!r} is no regular expression: {error}") from None
+            raise ValueError(f"subscribePattern {text!r} is not a regular expression: {error}") from None
         return TopicChoice(pattern=text)
     names = frozenset(topic.strip() for topic in text.split(",") if topic.strip())
     if not names:

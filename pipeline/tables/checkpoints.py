@@ -93,7 +93,7 @@ def _snapshot_names(directory: Path) -> list[str]:
 
 
 def _rows(task: TableTask, path: Path, read_facts: Callable[[Path], Facts]) -> Iterator[tuple[Any, ...]]:
-    """A row for each fact of a file; none where there is no file."""
+    """A row for each fact of a file; none if the file does not exist."""
     kind = SNAPSHOT_SUFFIX[1:] if path.name.endswith(SNAPSHOT_SUFFIX) else path.name
     known: dict[str, Any] = {"directory": str(task.directory), "file": str(path), "kind": kind}
     if task.partition is not None:

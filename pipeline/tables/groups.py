@@ -1,7 +1,7 @@
 """The table `groups`: every record of ``__consumer_offsets`` that is about a group or a member.
 
 All of them, oldest first: classic groups, consumer groups (KIP-848), share groups (KIP-932), streams groups (KIP-1071).
-`kind` is Kafka's name of the record type; a type that nobody knows has none and is a row like others. `key` and
+`kind` is Kafka's name of the record type; an unknown type has none and is a row like others. `key` and
 `value` are the JSON that Kafka's own tool prints, with embedded subscriptions and assignments decoded.
 """
 

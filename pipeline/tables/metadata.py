@@ -1,7 +1,7 @@
 """The table `metadata`: every record of ``__cluster_metadata-0``, its log and its snapshots, as type name and JSON.
 
-The JSON is what Kafka's own tool prints. Control records (leader changes, voters, kraft.version) are rows, too; a type
-that nobody knows is a row with `_corrupt_record`. Source: Kafka's MetadataRecordSerde, ControlRecordType.
+The JSON is what Kafka's own tool prints. Control records (leader changes, voters, kraft.version) are rows, too; an
+unknown type is a row with `_corrupt_record`. Source: Kafka's MetadataRecordSerde, ControlRecordType.
 """
 
 from collections.abc import Iterator

@@ -98,7 +98,7 @@ def test_an_import_with_workers_leaves_no_partition(tmp_path: Path) -> None:
     )
     assert (code, said) == (
         INTERRUPTED,
-        "odradek import: interrupted; nothing was imported, and what was begun is removed\n",
+        "odradek import: interrupted; nothing was imported, and unfinished files are removed\n",
     )
     assert [path.name for path in (tmp_path / "logs").iterdir() if path.is_dir()] == []
 
@@ -126,7 +126,7 @@ def test_a_compaction_leaves_the_log_as_it_was_and_the_directory_free(
     with monkeypatch.context() as patched:
         patched.setattr("odradek.pipeline.compact.job.compact_partition", interrupt)
         assert compact(words) == INTERRUPTED
-    assert capsys.readouterr().err.startswith("odradek compact: interrupted; each partition is as it was or compacted")
+    assert capsys.readouterr().err.startswith("odradek compact: interrupted; each partition is unchanged or compacted")
     assert segment_bytes(directory) == before
     assert compact(words) == 0, "the lock is free"
     assert segment_bytes(directory) != before

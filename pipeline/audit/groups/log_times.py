@@ -29,7 +29,7 @@ Index = TypeVar("Index", OffsetIndex, TimeIndex)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be found in one replica."""
+    """The look-ups in one replica."""
 
     replica: PartitionDirectory
     log_end_offset: int

@@ -91,7 +91,7 @@ def test_what_can_not_be_asked_is_said(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert audit(["nonsense://volumes/data"]) == 3
     assert "odradek audit: nonsense://volumes/data: " in capsys.readouterr().err
     assert audit(["memory://odradek-nothing/data"]) == 3
-    assert "odradek audit: memory://odradek-nothing/data is no directory" in capsys.readouterr().err
+    assert "odradek audit: memory://odradek-nothing/data is not a directory" in capsys.readouterr().err
 
     def refuse(*_: object, **__: object) -> None:
         raise RuntimeError("unable to locate credentials")

@@ -154,7 +154,7 @@ def test_defaults_of_all_brokers_and_of_this_one_count(tmp_path: Path) -> None:
         (["--topic", "remote"], "remote.storage.enable"),
         (["--topic", "plain"], "--config cleanup.policy=compact"),
         (["--partition", "9"], "no such partition"),
-        (["--config", "segment.bytes=many"], "'many' is no value for segment.bytes"),
+        (["--config", "segment.bytes=many"], "'many' is not a valid value for segment.bytes"),
     ],
 )
 def test_what_is_refused_with_nothing_begun(

@@ -200,7 +200,7 @@ def test_a_damaged_batch_in_the_batches_view(directory: Path, tmp_path: Path) ->
         ({"mode": "DROP"}, "mode is one of PERMISSIVE, DROPMALFORMED, FAILFAST"),
         ({"subscribe": "t", "assign": "{}"}, "only one of .* not subscribe and assign"),
         ({"assign": "t"}, "assign is JSON"),
-        ({"subscribePattern": "("}, "no regular expression"),
+        ({"subscribePattern": "("}, "not a regular expression"),
         ({"subscribe": " ,"}, "names no topic"),
         ({"startingOffsets": "latest"}, "startingOffsets can't be latest"),
         ({"startingOffsets": '{"t": {"0": -1}}'}, "startingOffsets can't be latest"),

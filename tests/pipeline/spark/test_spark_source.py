@@ -149,7 +149,7 @@ def test_wrong_options_and_columns_are_refused(spark: SparkSession, directory: P
             spark.read.format("kafkalog").option(name, value).load(str(directory)).count()
     with pytest.raises(PySparkException, match="no column offset int"):
         spark.read.format("kafkalog").schema("offset int").load(str(directory)).count()
-    with pytest.raises(PySparkException, match="is no directory"):
+    with pytest.raises(PySparkException, match="is not a directory"):
         spark.read.format("kafkalog").load(str(directory / "missing")).count()
 
 
