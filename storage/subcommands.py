@@ -1,6 +1,6 @@
 """``odradek storage``: maps each of its commands to the function that runs it, as ``odradek`` itself does.
 
-Only the module of the command that is called is imported; those that know configurations and metadata are the broker's.
+Imports only the module of the command. Commands that need configurations or metadata are in the broker.
 """
 
 import sys
@@ -12,20 +12,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "format the log directories of a configuration",
     ),
     "random-uuid": ("odradek.broker.storage_tool.format:random_uuid", "print a random id for a cluster or directory"),
-    "info": ("odradek.broker.storage_tool.info:info", "say whether the directories are formatted, and for whom"),
-    "check": ("odradek.storage.check.command:check", "verify every file, without changing a byte"),
+    "info": ("odradek.broker.storage_tool.info:info", "show whether the directories are formatted, and their ids"),
+    "check": ("odradek.storage.check.command:check", "verify every file, change nothing"),
     "repair": (
         "odradek.broker.storage_tool.repair:repair",
-        "do what a start does about damage; --dry-run only says it",
+        "repair damage as a start does; --dry-run only reports",
     ),
-    "explain": ("odradek.broker.storage_tool.explain:explain", "say what each topic keeps, why, and until when"),
+    "explain": ("odradek.broker.storage_tool.explain:explain", "show what each topic keeps, why, and until when"),
     "adopt": (
         "odradek.broker.storage_tool.adopt.command:adopt",
         "serve the disks of a dead broker without its metadata",
     ),
     "add-topics": (
         "odradek.broker.storage_tool.adopt.addition_command:add_topics_command",
-        "make the metadata know topics whose partitions were put into a directory",
+        "add topics to the metadata whose partitions were put into a directory",
     ),
 }
 """Command name -> (``module:function``, one line of help)."""
@@ -41,7 +41,7 @@ def usage() -> str:
 
 
 def storage(arguments: list[str]) -> int:
-    """Runs the command named by the first argument; its exit code (2 for wrong usage)."""
+    """Runs the command named by the first argument. Returns its exit code (2 for wrong usage)."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0 if arguments else 2

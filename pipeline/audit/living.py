@@ -1,10 +1,10 @@
 """The audit of one replica while a broker may change it: deletion, retention, the cleaner, a topic created again.
 
-A directory is listed before and after the audit. If a file that was read was replaced or removed, the findings may
-mix two states of the log. The audit is then repeated, at most MOST_RESTARTS times; after that it reports only this. If
-a broker has the directory open, a warning or an error counts only if the next reading finds it too, because a rename, a
-half-written file, or a checkpoint or metadata older than the log can look like one. Source: Kafka's LocalLog (deleteSegmentFiles,
-replaceSegments), LogManager.asyncDelete.
+A directory is listed before and after the audit. If a file that was read was replaced or removed, findings may
+mix two states of the log. The audit is then repeated, at most MOST_RESTARTS times; after that it reports only this.
+If a broker has the directory open, a warning or an error counts only if the next reading finds it too: a rename, a
+half-written file, or a checkpoint or metadata older than the log can look like one.
+Source: Kafka's LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
 """
 
 import time

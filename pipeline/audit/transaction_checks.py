@@ -2,7 +2,8 @@
 
 Looks only at transactional and control batches. State: one entry for each open transaction. A cleaner never goes
 beyond the last stable offset. Below its checkpoint every transaction with a batch therefore has its marker, and no
-record of an aborted one is left. This detects the damage of cleaners before the fixes of KAFKA-8351 and KAFKA-13727. Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
+record of an aborted one is left. Otherwise an old cleaner damaged the log (KAFKA-8351, KAFKA-13727).
+Source: Kafka's TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata.
 """
 
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--offsets",
         choices=("keep", "new"),
-        help="keep the input's offsets, with gaps, or number each partition from 0 (default: keep; new with --partitions)",
+        help="keep the input's (with gaps), or number each partition from 0 (default: keep; new with --partitions)",
     )
     options.add_argument(
         "--encoding",

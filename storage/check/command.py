@@ -1,4 +1,4 @@
-"""``odradek storage check``: verifies every file of log directories (a running broker's too), changes not a byte."""
+"""``odradek storage check``: verifies every file of log directories (a running broker's too) and changes nothing."""
 
 import json
 import os
@@ -15,24 +15,27 @@ if TYPE_CHECKING:
 
 EXIT_DAMAGE = 1
 SMALL_BYTES = 32 << 20
-"""Below this it is not worth starting processes for."""
+"""Below this size it is not worth starting processes."""
 
 
 @click.command(
     help="Verify every file of log directories: batches (length, CRC-32C, offsets, leader epochs), indexes against the"
     " log, producer snapshots, checkpoints, partition.metadata, meta.properties and the metadata log. Nothing is"
-    " changed and no lock is taken, so a broker may be running. Exit code 1 when something is damaged.",
+    " changed and no lock is taken, so a broker may be running. The exit code is 1 if a file is damaged.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
-@click.option("--topic", "topics", multiple=True, help="Only this topic; may be given several times.")
-@click.option("--deep", is_flag=True, help="Decode the records of all batches too (slower).")
+@click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
+@click.option("--deep", is_flag=True, help="Also decode the records of all batches (slower).")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes.  [default: one a core]"
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    help="Number of processes.  [default: one per core]",
 )
-@click.option("--json", "as_json", is_flag=True, help="A JSON document a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line.")
 def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, jobs: int, as_json: bool) -> int:
-    """Checks the directories; gives the exit code."""
+    """Checks the directories. Returns the exit code."""
     from ..directory.lock_holder import lock_holder
     from .directory_check import check_root, partition_tasks
     from .findings import Severity
@@ -41,9 +44,9 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     problems: list[Problem] = []
     for directory in directories:
         if not directory.is_dir():
-            raise click.UsageError(f"{directory} is no directory; give the directories that log.dirs names")
+            raise click.UsageError(f"{directory} is not a directory; name the directories of log.dirs")
         if lock_holder(directory) is not None and not as_json:
-            click.echo(f"{directory}: a broker is running here; what it is writing just now is named as in flux")
+            click.echo(f"{directory}: a broker is running here; files that it is writing are reported as IN FLUX")
         problems += check_root(directory)
         tasks += [task for task in partition_tasks(directory, is_deep=deep) if not topics or task.topic in topics]
     say = _say_json if as_json else _say_text
@@ -62,7 +65,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     progress.clear()
     if not as_json:
         outcome = (
-            f"{errors} damaged: `odradek storage repair --dry-run` says what a start would do" if errors else "sound"
+            f"{errors} damaged: `odradek storage repair --dry-run` shows what a start would do" if errors else "sound"
         )
         click.echo(f"{len(tasks)} partitions, {files} files, {size} bytes: {outcome}")
     else:
@@ -71,7 +74,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
 
 
 def _checked(tasks: "list[PartitionTask]", jobs: int) -> "Iterator[Checked]":
-    """Each partition's outcome, as soon as it is there."""
+    """Each partition's outcome, as soon as it is known."""
     from .partition_check import check_partition
 
     sizes = sum(entry.stat().st_size for task in tasks[:jobs] for entry in os.scandir(task.directory))
@@ -101,7 +104,7 @@ class _Progress:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Takes the line away."""
+        """Removes the line."""
         if self._is_shown:
             sys.stderr.write("\r\x1b[K")
 
@@ -115,12 +118,12 @@ def _say_json(problem: "Problem") -> None:
 
 
 def check(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek storage check``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek storage check``, returns the exit code."""
     return run(command, "odradek storage check", arguments)
 
 
 def run(chosen: click.Command, name: str, arguments: Iterable[str]) -> int:
-    """Runs a click command; wrong usage is 2, an interrupt 130, a disk or directory that refuses 1 with the reason."""
+    """Runs a click command. Returns 2 for wrong usage, 130 for an interrupt, 1 for an I/O error."""
     from ..errors import CorruptCheckpointError, DirectoryLockedError, StorageError
 
     try:

@@ -1,4 +1,4 @@
-"""``odradek dump-log``: what Kafka's ``kafka-dump-log.sh`` does, with its flags and output.
+"""``odradek dump-log``: does what Kafka's ``kafka-dump-log.sh`` does, with its flags and output.
 
 Only click is imported at first; the record codec, the message classes and construct come with the files that need them.
 """
@@ -31,7 +31,7 @@ DECODERS = {
 
 
 def dump_log(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek dump-log``, the exit code back (1 when something is corrupt)."""
+    """Entry point: takes the arguments after ``odradek dump-log``, returns the exit code (1 if a file is corrupt)."""
     try:
         result = command.main(args=arguments, prog_name="odradek dump-log", standalone_mode=False)
         sys.stdout.flush()
@@ -41,7 +41,7 @@ def dump_log(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): nobody is left to tell.
+        # The reader of the output has ended (`| head`), so an error could not be shown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CORRUPT
     return result if isinstance(result, int) else 0
@@ -53,12 +53,12 @@ CLASSES = {"StringDecoder": "text", "IntegerDecoder": "integer", "LongDecoder": 
 
 
 def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    """Kafka's own decoders by name, with or without their package; other Java classes are refused in words."""
+    """Kafka's own decoders by name, with or without their package. Refuses other Java classes with a hint."""
     name = (value or "StringDecoder").removeprefix(CLASS_PREFIX)
     if name not in CLASSES:
         raise click.UsageError(
-            f"{parameter.opts[0]} {value} names a Java class, and there is no Java here; known are"
-            f" {', '.join(CLASSES)}. --json keeps bytes that are no text as base64, for a decoder of your own behind"
+            f"{parameter.opts[0]} {value} is a Java class, which cannot run here; known are"
+            f" {', '.join(CLASSES)}. --json prints bytes that are not text as base64, for your own decoder after"
             " a pipe."
         )
     return CLASSES[name]
@@ -66,15 +66,17 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
 
 @click.command(
     help="Print the batches and records of log files, and the entries of indexes, producer snapshots and KRaft"
-    " snapshots; verify indexes against their logs. Exit code 1 when something is corrupt.",
+    " snapshots; verify indexes against their logs. The exit code is 1 if a file is corrupt.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--files", "files", multiple=True, metavar="FILE,...", help="The files; may be given several times.")
+@click.option("--files", "files", multiple=True, metavar="FILE,...", help="The files; may be repeated.")
 @click.argument("more_files", nargs=-1, metavar="[FILE]...")
 @click.option("--deep-iteration", is_flag=True, help="Print records, not only batches.")
 @click.option("--print-data-log", is_flag=True, help="Print keys and values too; implies --deep-iteration.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
-@click.option("--index-sanity-check", is_flag=True, help="Only the check that a broker makes before it uses an index.")
+@click.option(
+    "--index-sanity-check", is_flag=True, help="Make only the check that a broker makes before it uses an index."
+)
 @click.option("--verify-index-only", is_flag=True, help="Compare indexes with their logs without printing them.")
 @click.option(
     "--max-message-size",
@@ -90,21 +92,21 @@ def _class(_: click.Context, parameter: click.Parameter, value: str | None) -> s
     default=0x7FFFFFFF,
     show_default=True,
     metavar="BYTES",
-    help="Read only so much of each log.",
+    help="Read at most this much of each log.",
 )
-@click.option("--offsets-decoder", "offsets", is_flag=True, help="Records are those of __consumer_offsets.")
+@click.option("--offsets-decoder", "offsets", is_flag=True, help="Decode records of __consumer_offsets.")
 @click.option("--transaction-log-decoder", "transaction_log", is_flag=True, help="... of __transaction_state.")
 @click.option("--cluster-metadata-decoder", "cluster_metadata", is_flag=True, help="... of __cluster_metadata.")
 @click.option("--remote-log-metadata-decoder", "remote_log_metadata", is_flag=True, help="... __remote_log_metadata.")
 @click.option("--share-group-state-decoder", "share_group_state", is_flag=True, help="... of __share_group_state.")
 @click.option("--key-decoder-class", "key_class", callback=_class, help=f"Keys are: {', '.join(CLASSES)}.")
 @click.option("--value-decoder-class", "value_class", callback=_class, help=f"Values are: {', '.join(CLASSES)}.")
-@click.option("--bytes", "shows_bytes", is_flag=True, help="Also which bytes are which field, as a table.")
+@click.option("--bytes", "shows_bytes", is_flag=True, help="Also print a table of the fields with their bytes.")
 @click.version_option(None, "--version", package_name="odradek", message="%(version)s")
-@click.option("--json", "as_json", is_flag=True, help="A JSON document a line (also --output json).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line (same as --output json).")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", help="How to print.", show_default=True)
 def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, output: str, **options: Any) -> int:
-    """Dumps each file in turn; gives the exit code."""
+    """Dumps each file in turn. Returns the exit code."""
     paths = [Path(name) for text in files for name in text.split(",") if name]
     paths += [Path(name) for name in more_files]
     if not paths:
@@ -128,7 +130,7 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, 
 
 
 def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> "TextPrinter | JsonPrinter":
-    """What prints the events."""
+    """The printer of the events."""
     if as_json:
         from .json_printer import JsonPrinter
 
@@ -139,7 +141,7 @@ def _printer(as_json: bool, skip_record_metadata: bool, decoder: str | None) -> 
 
 
 def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Iterator["Event"]:
-    """The events of a file by the kind that its suffix names. Raises OSError."""
+    """The events of a file, by the type of its suffix. Raises OSError."""
     suffix = path.suffix
     if suffix in (".log", ".checkpoint"):
         from . import decoders
@@ -168,6 +170,6 @@ def events_of(path: Path, decoder: str | None, options: dict[str, Any]) -> Itera
 
 
 def _unknown(path: Path) -> Iterator["Event"]:
-    """A file of no kind that is dumped here."""
+    """A file of an unknown type."""
     click.echo(f"Ignoring unknown file {path}", err=True)
     return iter(())

@@ -78,7 +78,7 @@ def test_an_export_with_workers_ends_with_one_line_and_no_temporary_files(tmp_pa
     )
     assert (code, said) == (
         INTERRUPTED,
-        "odradek export: interrupted; the output has no _SUCCESS: it is not whole, and --overwrite begins anew\n",
+        "odradek export: interrupted; the output is incomplete (it has no _SUCCESS); use --overwrite to start again\n",
     )
     assert list(output.iterdir()) == []
 
