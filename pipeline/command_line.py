@@ -62,10 +62,10 @@ def no_way_back() -> Iterator[Callable[[], None]]:
 
 
 def path_on_disk(text: str) -> Path:
-    """A path that something is written to or locked in. Raises ArgumentTypeError for a URL."""
+    """A path for writing or locking. Raises ArgumentTypeError for a URL."""
     if URL_MARK in text:
         raise argparse.ArgumentTypeError(
-            f"{text} is a URL: files are renamed and locked here, which object storage can't do; take a directory on a "
+            f"{text} is a URL: files are renamed and locked here, which object storage cannot do; use a directory on a "
             "disk or a mounted volume, and copy"
         )
     return Path(text)

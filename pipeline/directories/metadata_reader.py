@@ -1,6 +1,6 @@
 """Reads the metadata log of a log directory: ``__cluster_metadata-0``, the newest snapshot and the log after it.
 
-Never writes. A directory without it is no error: its metadata is not known. The replay, which brings the codec, is
+Never writes. A directory without it is not an error: its metadata is unknown. The replay, which brings the codec, is
 imported with the first metadata log: it is a fifth of an audit's imports.
 """
 

@@ -24,7 +24,7 @@ class TaskError(EngineError):
 
 
 class Job(Generic[Task, Result]):
-    """What is to be run, for either engine.
+    """The work to run, for either engine.
 
     `place` says where a task works, usually a path: errors name it, and on Spark an executor that has no such path
     refuses the task. `sizes` are the bytes that each task reads: the largest begin first, and what is small altogether

@@ -53,7 +53,7 @@ class ExportResult:
     damage_count: int = 0
     damage: list[str] = field(default_factory=list)
     notes: set[str] = field(default_factory=set)
-    """What is no damage: partitions that were deleted while the export ran."""
+    """Not damage: partitions that were deleted while the export ran."""
 
     def add(self, done: Exported) -> None:
         """Takes in a task's."""

@@ -44,7 +44,7 @@ class Exported:
     damage: tuple[str, ...]
     """The first MOST_DAMAGE_TEXTS, each naming its file."""
     notes: tuple[str, ...] = ()
-    """What is no damage: that the partition is gone."""
+    """Not damage: the partition was deleted."""
 
 
 def columns_of(task: ExportTask) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self.options.mode is Mode.FAILFAST:
                 raise CorruptLogError(one.text)
             if one not in self.unread:
-                logger.warning("%s", one.text)  # without new offsets there is no micro-batch for its row
+                logger.warning("%s", one.text)  # without new offsets no micro-batch would contain its row
         self.unread = unread
         return there
 
