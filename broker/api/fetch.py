@@ -25,9 +25,10 @@ from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..dispatch.request import Reply, RequestContext
 from ..fetch.read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_in_steps, read_partitions
 from ..fetch.session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
-from ..fetch.wait import Cancellable, FetchWait
+from ..fetch.wait import FetchWait
 from ..metadata.image import MetadataImage
 from ..replicas.record_work import RecordWork
+from ..timers.timers import Timers
 from .needs import HasPartitions
 
 API_KEY = ApiKey.FETCH
@@ -54,13 +55,6 @@ class Metadata(Protocol):
     @property
     def image(self) -> MetadataImage:
         """The metadata."""
-
-
-class Timers(Protocol):
-    """Sets timers."""
-
-    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> Cancellable:
-        """Calls back after ``delay_ms``."""
 
 
 class Broker(HasPartitions, Protocol):

@@ -34,8 +34,7 @@ from ..config.server_config import ServerConfig
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..produce.transaction import Refusals, join, producer_of
 from ..produce.work import Answer, Grown, Later, ProduceWork, refused
-from ..replicas.append_queue import LARGE_APPEND_BYTES
-from ..replicas.partition import Partition
+from ..replicas.partition import LARGE_APPEND_BYTES, Partition
 from ..replicas.record_work import RecordWork
 from ..timers.slices import Slices
 from .needs import HasPartitions, HasTransactionCoordinator

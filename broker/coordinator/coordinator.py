@@ -9,7 +9,8 @@ from typing import Any, Generic
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.compression import CompressionType
-from .interfaces import CoordinatorLog, EffectsOf, Timers
+from ..timers.timers import Timers
+from .interfaces import CoordinatorLog, EffectsOf
 from .partitioning import partition_for
 from .shard import CoordinatorShard, Core, ErrorResponse, Reply
 

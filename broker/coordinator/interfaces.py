@@ -1,4 +1,4 @@
-"""What the coordinators' shell needs: a core for each partition, and of the rest of the broker a log and timers."""
+"""What the runtime of coordinators needs: a core for each partition, and its log."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
@@ -61,26 +61,3 @@ class CoordinatorLog(Protocol):
 
     def place_of(self, offset: int) -> str:
         """The file that holds an offset, for an error's text."""
-
-
-class TimerHandle(Protocol):
-    """A timer that was set."""
-
-    def cancel(self) -> None:
-        """Takes it back; harmless when it has fired."""
-
-    def postpone(self, deadline_ms: int) -> bool:
-        """Makes it due later, by the clock of its timers; False, and nothing is changed, where that can't be."""
-
-
-class Timers(Protocol):
-    """Sets timers."""
-
-    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> TimerHandle:
-        """Calls back once after ``delay_ms``, never inside this call."""
-
-    def postpone(self, handle: TimerHandle, delay_ms: int) -> bool:
-        """Makes a timer due ``delay_ms`` from now; False, and nothing is changed, where it is due or would come sooner.
-
-        Much cheaper than taking it back and setting another: what every sign of life of a member does.
-        """

@@ -17,9 +17,10 @@ from typing import Any, Generic, TypeVar
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
+from ..timers.timers import Timer, Timers
 from .effects import NO_PRODUCER_ID, CancelTimer, OpenTransaction, SetTimer, TimerKey, Token
 from .errors import client_error
-from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf, TimerHandle, Timers
+from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf
 from .loading import load_steps
 
 logger = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class ShardTimer:
 
     __slots__ = ("event", "handle", "key")
 
-    handle: TimerHandle
+    handle: Timer
 
     def __init__(self, key: TimerKey, event: Any) -> None:
         self.key = key

@@ -5,16 +5,9 @@ by enough appended bytes, by a change of a partition, or by its timer. Source: `
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from ..replicas.partition import Partition
-
-
-class Cancellable(Protocol):
-    """A timer that was set."""
-
-    def cancel(self) -> None:
-        """Takes it back."""
+from ..timers.timers import Timer
 
 
 class FetchWait:
@@ -27,7 +20,7 @@ class FetchWait:
         partitions: Iterable[Partition],
         missing_bytes: int,
         delay_ms: int,
-        schedule: Callable[[int, Callable[[], None]], Cancellable],
+        schedule: Callable[[int, Callable[[], None]], Timer],
         complete: Callable[[], None],
     ) -> None:
         """``complete`` is called once; ``schedule(delay_ms, callback)`` sets the timer."""

@@ -10,8 +10,8 @@ from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.records.compression import CompressionType
 from ...protocol.steps import Steps
 from ..coordinator.coordinator import Coordinator, LogOpener
-from ..coordinator.interfaces import Timers
 from ..coordinator.shard import CoordinatorShard, ShardState
+from ..timers.timers import Timers
 from .config import GroupCoordinatorConfig
 from .consumer.topics import GroupTopics, no_topics
 from .core import GroupCore

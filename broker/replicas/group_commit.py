@@ -20,7 +20,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.log import Log
 from ...storage.log.log_config import MAX_INT64
 from ...storage.log.log_flush import Flush
-from ..coordinator.interfaces import Timers
+from ..timers.timers import Timers
 
 logger = logging.getLogger(__name__)
 

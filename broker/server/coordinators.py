@@ -14,7 +14,6 @@ from ...protocol.steps import Steps
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from ..coordinator.coordinator import Coordinator
-from ..coordinator.interfaces import Timers
 from ..coordinator.partition_log import PartitionLog
 from ..groups.config import GroupCoordinatorConfig
 from ..groups.consumer.topics import GroupTopics
@@ -24,6 +23,7 @@ from ..metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicIm
 from ..metadata.service import MetadataService
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
+from ..timers.timers import Timers
 from ..transactions.config import TransactionCoordinatorConfig
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.marker_writer import MarkerWriter

@@ -13,7 +13,7 @@ from importlib import import_module
 
 from ..cleaner.worker_code import WorkerCode
 from ..dispatch.served import SERVED
-from ..timers.timer_queue import TimerHandle
+from ..timers.timers import Timer
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ AFTER = (
 )
 """Error paths, codecs, groups of the consumer protocol, the cleaner."""
 
-Schedule = Callable[[int, Callable[[], None]], TimerHandle]
+Schedule = Callable[[int, Callable[[], None]], Timer]
 
 
 def modules() -> list[str]:

@@ -7,7 +7,8 @@ one.
 import asyncio
 from collections.abc import Callable
 
-from .timer_queue import Postponable, TimerHandle, TimerQueue
+from .timer_queue import TimerHandle, TimerQueue
+from .timers import Timer
 
 
 class LoopTimers:
@@ -34,12 +35,12 @@ class LoopTimers:
             self._arm(deadline_ms)
         return handle
 
-    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
+    def postpone(self, timer: Timer, delay_ms: int) -> bool:
         """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False where it is due, or would come sooner.
 
         The loop's own timer stays as it is: it finds nothing due then, and goes on to what is.
         """
-        return handle.postpone(int(self.time_s() * 1000) + delay_ms)
+        return timer.postpone(int(self.time_s() * 1000) + delay_ms)
 
     def close(self) -> None:
         """Fires nothing any more."""

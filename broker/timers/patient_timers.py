@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from .patience import TICK_MS, Patience
-from .timer_queue import Postponable, TimerHandle, TimerQueue
+from .timer_queue import TimerHandle, TimerQueue
+from .timers import Timer
 
 HOLD_CHECK_MS = 10
 """How often it is looked at whether the sockets are drained, while expirations are held back."""
@@ -78,9 +79,9 @@ class PatientTimers:
                 self._arm(due_ms)
         return handle
 
-    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
+    def postpone(self, timer: Timer, delay_ms: int) -> bool:
         """Makes a timer of :meth:`schedule` due ``delay_ms`` from now; False if it is due, or would come sooner."""
-        return handle.postpone(int(self._time_s() * 1000) - self._patience.stalled_ms + delay_ms)
+        return timer.postpone(int(self._time_s() * 1000) - self._patience.stalled_ms + delay_ms)
 
     def every(self, interval_ms: int, work: Callable[[], object]) -> None:
         """Does ``work`` every ``interval_ms``, for the first time after one interval."""

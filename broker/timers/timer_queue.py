@@ -10,18 +10,10 @@ heap holds ticks and not timers.
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Protocol
 
 TICK_MS = 4
 FEW_CANCELLED = 1024
 """So many cancelled timers may always lie about; above, they are swept out once they are the greater half."""
-
-
-class Postponable(Protocol):
-    """A timer that was set."""
-
-    def postpone(self, deadline_ms: int) -> bool:
-        """Makes it due later; False, and nothing is changed, where it is due already or is asked to come sooner."""
 
 
 class TimerHandle:

@@ -10,8 +10,9 @@ from functools import partial
 
 from ...protocol.internal_topics import TRANSACTION_STATE_TOPIC
 from ..coordinator.coordinator import Coordinator, LogOpener
-from ..coordinator.interfaces import CoordinatorLog, Timers
+from ..coordinator.interfaces import CoordinatorLog
 from ..coordinator.shard import CoordinatorShard, ShardState
+from ..timers.timers import Timers
 from .config import TransactionCoordinatorConfig
 from .core import TransactionCore
 from .effects import MarkerOrder, TransactionEffects

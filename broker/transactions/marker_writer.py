@@ -12,10 +12,11 @@ from functools import partial
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
-from ..coordinator.interfaces import CoordinatorLog, Timers
+from ..coordinator.interfaces import CoordinatorLog
 from ..groups.coordinator import GroupCoordinator
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
+from ..timers.timers import Timers
 from .effects import MarkerOrder
 from .transaction import TopicPartition
 

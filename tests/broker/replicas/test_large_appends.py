@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.api import produce
-from odradek.broker.replicas import append_queue
+from odradek.broker.replicas import partition
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.append_path import NOW, TOPIC, AppendPath, batch, only, turns
@@ -18,7 +18,7 @@ SMALL, LARGE = batch(b"s"), batch(b"l" * LARGE_BYTES)
 @pytest.fixture(autouse=True)
 def small_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large batches of some hundred bytes, so that segments roll between them."""
-    for module in (append_queue, produce):
+    for module in (partition, produce):
         monkeypatch.setattr(module, "LARGE_APPEND_BYTES", LARGE_BYTES)
 
 

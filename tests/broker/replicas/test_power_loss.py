@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import pytest
 
 from odradek.broker.api import produce
-from odradek.broker.replicas import append_queue
+from odradek.broker.replicas import partition
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Buffer
@@ -190,7 +190,7 @@ async def most_lost(directory: Path, config: LogConfig, seeds: range) -> tuple[i
 @pytest.fixture(autouse=True)
 def small_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large batches, which leave the event loop, of some hundred bytes."""
-    for module in (append_queue, produce):
+    for module in (partition, produce):
         monkeypatch.setattr(module, "LARGE_APPEND_BYTES", LARGE_BYTES)
 
 

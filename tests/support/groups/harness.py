@@ -17,7 +17,7 @@ from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.metadata.image import Endpoint, MetadataImage, PartitionImage, TopicImage
-from odradek.broker.timers.timer_queue import Postponable
+from odradek.broker.timers.timers import Timer
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp
@@ -57,8 +57,8 @@ class VirtualTimers:
         self.put(timer)
         return timer
 
-    def postpone(self, handle: Postponable, delay_ms: int) -> bool:
-        return handle.postpone(self.now_ms + delay_ms)
+    def postpone(self, timer: Timer, delay_ms: int) -> bool:
+        return timer.postpone(self.now_ms + delay_ms)
 
     def put(self, timer: VirtualTimer) -> None:
         """Queues it for its deadline; where it stood before it counts no more."""

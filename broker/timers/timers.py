@@ -1,0 +1,35 @@
+"""What sets timers, and what a timer offers once it is set: the shapes that all rooms use.
+
+Pure. Owns: the two protocols. Never does: anything. :class:`..timers.loop_timers.LoopTimers` and
+:class:`..timers.patient_timers.PatientTimers` have these shapes, and so do the virtual timers of the tests.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """A timer that was set."""
+
+    def cancel(self) -> None:
+        """Forgets the callback; harmless if the timer has fired."""
+
+    def postpone(self, deadline_ms: int) -> bool:
+        """Moves the timer to a later deadline, in ms of the clock of its timers.
+
+        Returns False and changes nothing if the timer is due already, or if the new deadline is earlier.
+        """
+
+
+class Timers(Protocol):
+    """Sets timers."""
+
+    def schedule(self, delay_ms: int, callback: Callable[[], None]) -> Timer:
+        """Calls back once after ``delay_ms``, never inside this call."""
+
+    def postpone(self, timer: Timer, delay_ms: int) -> bool:
+        """Makes a timer due ``delay_ms`` from now.
+
+        Returns False and changes nothing if the timer is due already, or if it would come sooner. Much cheaper than to
+        cancel it and set another: every heartbeat of a member does this.
+        """
