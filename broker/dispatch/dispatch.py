@@ -10,25 +10,24 @@ encoded; no task, no await.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
 from time import time_ns
 from typing import Any
 
-from ...protocol.api_keys import ApiDescription, ApiKey, api
-from ...protocol.codec import ElementCounter, StepDecoder, carries_records, decoder, element_counter, step_decoder
-from ...protocol.codec.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
+from ...protocol.api_keys import ApiKey, api
+from ...protocol.codec import decoder
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.framing import LARGE_FRAME_BYTES
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..network.response_writer import Part
-from ..timers.slices import Slices
 from ..timers.stall_report import RequestSeen, seen
 from .faulty_frame import FaultyFrame
 from .large_requests import MAX_BYTES_KEY, TOTAL_BYTES_KEY, LargeRequests
 from .request import ConnectionRefusal, RequestContext
+from .route import Route, skip_body
 from .served import ANNOUNCED, Handler, handler, served_versions
 
 API_KEY_AND_VERSION = Struct(">hh")
@@ -36,65 +35,6 @@ KIND = Struct(">I")
 """API key and version as one number, by which routes are found."""
 
 logger = logging.getLogger(__name__)
-
-
-class Route:
-    """How one version of one API is decoded, served and answered."""
-
-    __slots__ = (
-        "_decode_steps",
-        "_description",
-        "_encode_steps",
-        "api_key",
-        "decode",
-        "decode_head",
-        "encode",
-        "handle",
-        "name",
-        "response_version",
-        "version",
-    )
-
-    def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
-        self._description = description
-        self._decode_steps: StepDecoder | None = None
-        self._encode_steps: ResponseStepEncoder | None = None
-        self.api_key: int = description.key
-        self.version = version
-        self.decode_head = request_head_decoder(description.key, version)
-        self.decode = decode
-        self.handle = handle
-        self.name = description.name
-        # The request's, but version 0 for an ApiVersions of a version that is not known.
-        self.response_version = 0 if decode is _skip_body else version
-        self.encode = response_encoder(description.response_class(), self.response_version)
-
-    # For large requests and responses; made when one is seen.
-
-    @property
-    def decode_steps(self) -> StepDecoder:
-        """:attr:`decode` as a generator."""
-        # Kept: every large Produce request is decoded by it.
-        if self._decode_steps is None:
-            self._decode_steps = step_decoder(self._description.request_class(), self.version)
-        return self._decode_steps
-
-    @property
-    def count(self) -> ElementCounter:
-        """Counts the elements of a body."""
-        return element_counter(self._description.request_class(), self.version)
-
-    @property
-    def takes_records(self) -> bool:
-        """Whether a request may hold records, which are not copied when it is decoded."""
-        return carries_records(self._description.request_class(), self.version)
-
-    @property
-    def encode_steps(self) -> ResponseStepEncoder:
-        """:attr:`encode` as a generator."""
-        if self._encode_steps is None:
-            self._encode_steps = response_step_encoder(self._description.response_class(), self.response_version)
-        return self._encode_steps
 
 
 class RequestInService(RequestContext):
@@ -254,7 +194,7 @@ class Dispatcher:
             return
         client_id = None
         try:
-            if len(frame) < LARGE_FRAME_BYTES or route.decode is _skip_body:
+            if len(frame) < LARGE_FRAME_BYTES or route.decode is skip_body:
                 correlation_id, client_id, position = route.decode_head(frame)
                 # What stands behind the last field is left unread, as Kafka leaves it.
                 request, _ = route.decode(frame, position)
@@ -294,12 +234,6 @@ class Dispatcher:
             in_service.in_slices = True
             connection.run(steps, partial(_failed, connection, in_service, request), in_service)
 
-    @property
-    def slices(self) -> Slices:
-        """Where long work is done."""
-        slices: Slices = self._broker.slices
-        return slices
-
     @cached_property
     def _large(self) -> LargeRequests:
         config = self._broker.config
@@ -317,7 +251,7 @@ class Dispatcher:
             if api_key != ApiKey.API_VERSIONS:
                 return None
             # The body of a version that is newer than we know can't be read, and need not be.
-            return Route(description, version, _skip_body, handler(api_key))
+            return Route(description, version, skip_body, handler(api_key))
         decode = decoder(description.request_class(), version)
         route = Route(description, version, decode, self._instead.get(api_key) or handler(api_key))
         self._routes[kind] = route
@@ -350,10 +284,6 @@ def _failed(connection: Connection, in_service: RequestInService, request: Any, 
         exc_info=error,
     )
     in_service.fail(request, error)
-
-
-def _skip_body(frame: memoryview, position: int) -> tuple[None, int]:
-    return None, len(frame)
 
 
 def describe_unserved(api_key: int, version: int) -> str:

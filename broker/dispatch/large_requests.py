@@ -10,16 +10,14 @@ Most large frames are few elements with many bytes, such as records: they are de
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...protocol.errors import ProtocolError
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..timers.log_lines import quoted
 from .faulty_frame import FaultyFrame
-
-if TYPE_CHECKING:
-    from .dispatch import Route
+from .route import Route
 
 INLINE_STEPS = 8
 """How many steps of 64 elements are decoded before anything is reserved: below 1 ms."""
@@ -32,7 +30,7 @@ ELEMENT_BYTES = 400
 MAX_BYTES_KEY = "odradek.request.decoded.max.bytes"
 TOTAL_BYTES_KEY = "odradek.request.decoded.total.bytes"
 
-Serve = Callable[[Connection, "Route", int, str | None, Any, bool, bool], None]
+Serve = Callable[[Connection, Route, int, str | None, Any, bool, bool], None]
 """Serves a decoded request: ``(connection, route, correlation id, client id, request, owns its frame, is large)``."""
 
 
@@ -45,7 +43,7 @@ class LargeRequests:
         self._request_max_bytes = min(request_max_bytes, budget.total_bytes)
         self._serve = serve
 
-    def decode(self, connection: Connection, route: "Route", frame: memoryview, owned: bool) -> Any:
+    def decode(self, connection: Connection, route: Route, frame: memoryview, owned: bool) -> Any:
         """(correlation id, client id, request) if the frame holds few elements.
 
         Otherwise None: it is decoded and served in slices, or the connection is closed. Raises ProtocolError for a
@@ -105,7 +103,7 @@ class LargeRequest:
     def __init__(
         self,
         connection: Connection,
-        route: "Route",
+        route: Route,
         frame: memoryview,
         position: int,
         correlation_id: int,

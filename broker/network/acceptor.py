@@ -14,8 +14,7 @@ import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from .connection import Connection
-from .connections import Connections
+from .connection import Connection, Connections
 from .descriptor_limit import DescriptorShares
 
 logger = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ class Acceptor:
 
     def start(self) -> None:
         """Begins to accept."""
-        self._connections.on_room = self._resume
+        self._connections.quotas.on_room = self._resume
         self._accept_again()
 
     def close(self) -> None:
@@ -90,7 +89,7 @@ class Acceptor:
             if not self._is_accepting:
                 return
             if self._is_full():
-                by_key = self._connections.max_connections < self._shares.connections
+                by_key = self._connections.quotas.max_connections < self._shares.connections
                 self._pause("max.connections allows no more" if by_key else "the limit of open files allows no more")
                 return
             try:
@@ -111,7 +110,7 @@ class Acceptor:
             self._open(accepted, factory)
 
     def _is_full(self) -> bool:
-        most = min(self._connections.max_connections, self._shares.connections)
+        most = min(self._connections.quotas.max_connections, self._shares.connections)
         return len(self._connections) + len(self._opening) >= most
 
     def _open(self, accepted: socket.socket, factory: ConnectionFactory) -> None:

@@ -1,11 +1,13 @@
-"""One client's connection: bytes in, frames to the dispatcher, answers out in the order of the requests.
+"""The connections of clients: bytes in, frames to the dispatcher, answers out in the order of the requests.
 
-Owns: the socket's receive side, the one request in service and the frames behind it. Never does: decoding, deciding.
+Owns: the socket's receive side, the one request in service and the frames that wait for it; which connections are open.
+Never does: decoding, deciding.
 Invariants: one request of a connection is in service at a time (as in Kafka, which mutes the channel), so answers keep
 the order of requests and a client can't make the broker hold more than one answer and one receive buffer for it; while
 an answer waits for a slow reader, nothing further is taken up. Source: ``SocketServer``.
 
-The receive buffer is shared by all connections of the loop: a frame is a view that is valid only inside the callback.
+All connections of the loop share one receive buffer, so a frame is a view that is valid only inside the callback. (A
+buffer for each costs 262 KiB an idle connection, the shared one 1.4 KiB.)
 """
 
 import asyncio
@@ -14,18 +16,15 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ...protocol.errors import ProtocolError
 from ...protocol.framing import FrameReader
-from ..timers.slices import SlicedWork
+from ..timers.slices import SlicedWork, Slices
 from ..timers.stall_report import Served
+from .connection_quotas import ConnectionQuotas
 from .memory_budget import Reservation
 from .response_writer import Part, ResponseWriter
-
-if TYPE_CHECKING:
-    from ..dispatch.dispatch import Dispatcher
-    from .connections import Connections
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +34,9 @@ FRAMES_A_TURN = 32
 TURN_S = 0.005
 """How long pipelined requests of one connection are served in one turn; the one in service is finished."""
 
+ServeFrame = Callable[["Connection", memoryview, bool], None]
+"""Serves a frame. The flag says if the bytes stay valid after the call; otherwise they are valid only inside it."""
+
 
 class Connection(asyncio.BufferedProtocol):
     """The protocol object of one accepted socket."""
@@ -42,12 +44,13 @@ class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_closing",
         "_connections",
-        "_dispatcher",
         "_draining",
         "_frames",
         "_in_service",
         "_paused_reading",
         "_resuming",
+        "_serve_frame",
+        "_slices",
         "_waiting",
         "_waiting_bytes",
         "_writer",
@@ -61,9 +64,11 @@ class Connection(asyncio.BufferedProtocol):
         "work",
     )
 
-    def __init__(self, connections: "Connections", dispatcher: "Dispatcher", listener_name: str) -> None:
+    def __init__(self, connections: "Connections", serve: ServeFrame, slices: Slices, listener_name: str) -> None:
+        """``serve`` is called with each frame in turn. ``slices`` runs long work of a request."""
         self._connections = connections
-        self._dispatcher = dispatcher
+        self._serve_frame = serve
+        self._slices = slices
         self._frames = FrameReader(connections.max_request_bytes)
         self._writer: ResponseWriter | None = None
         self._waiting: deque[memoryview] | None = None
@@ -186,7 +191,7 @@ class Connection(asyncio.BufferedProtocol):
 
         ``request``: the same, for the log of stalls.
         """
-        work = self._dispatcher.slices.start(steps, failed, request)
+        work = self._slices.start(steps, failed, request)
         if not work.is_done:
             self.work = work
 
@@ -256,7 +261,7 @@ class Connection(asyncio.BufferedProtocol):
             self._keep(frame, owned)
             return
         self._in_service = True
-        self._dispatcher.dispatch(self, frame, owned)
+        self._serve_frame(self, frame, owned)
 
     def _take_in_turn(self, frames: list[memoryview]) -> None:
         """Takes pipelined frames until the turn of this connection is over, and keeps the others for the next one."""
@@ -306,9 +311,82 @@ class Connection(asyncio.BufferedProtocol):
                 frame = self._waiting.popleft()
                 self._waiting_bytes -= len(frame)
                 self._in_service = True
-                self._dispatcher.dispatch(self, frame, True)
+                self._serve_frame(self, frame, True)
         finally:
             self._draining = False
         if self._paused_reading and self._waiting_bytes < RECEIVE_BUFFER_BYTES and self.transport is not None:
             self._paused_reading = False
             self.transport.resume_reading()
+
+
+class Connections:
+    """The accepted connections of all listeners, and their receive buffer (``SocketServer``)."""
+
+    def __init__(
+        self,
+        *,
+        max_request_bytes: int,
+        max_idle_ms: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """``max_request_bytes``: of one frame. ``max_idle_ms``: -1 closes no idle connection. ``now_ms``: a monotonic
+        clock."""
+        self.max_request_bytes = max_request_bytes
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        self.quotas = ConnectionQuotas()
+        self._max_idle_ms = max_idle_ms
+        self._now_ms = now_ms
+        self._open: dict[int, Connection] = {}
+        self._next_id = 0
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, connection: Connection) -> bool:
+        """Counts a new connection in; False (and one log line) where a limit is reached."""
+        if not self.quotas.admit(connection.client_host):
+            return False
+        self._next_id += 1
+        connection.connection_id = self._next_id
+        connection.last_used_ms = self._now_ms()
+        self._open[connection.connection_id] = connection
+        return True
+
+    def forget(self, connection: Connection) -> None:
+        """Counts a closed connection out; harmless for one that was not admitted."""
+        if self._open.pop(connection.connection_id, None) is not None:
+            self.quotas.release(connection.client_host)
+
+    def used(self, connection: Connection) -> None:
+        """Notes that a request came in."""
+        connection.last_used_ms = self._now_ms()
+
+    def __iter__(self) -> Iterator[Connection]:
+        """The open connections, of this moment."""
+        return iter(list(self._open.values()))
+
+    def close_idle(self) -> int:
+        """Closes what has neither asked nor read anything for ``connections.max.idle.ms`` and waits for no answer.
+
+        Returns how many. Who does not read its answer is cut off: a close would wait until it does.
+        """
+        if self._max_idle_ms < 0:
+            return 0
+        oldest_ms = self._now_ms() - self._max_idle_ms
+        idle = [c for c in self._open.values() if c.last_used_ms < oldest_ms and not c.is_in_service]
+        for connection in idle:
+            if connection.is_sending or connection.is_closing:
+                connection.abort()
+            else:
+                connection.close()
+        return len(idle)
+
+    def close_all(self) -> None:
+        """Closes every connection (shutdown)."""
+        for connection in list(self._open.values()):
+            connection.close()
+
+    def abort_all(self) -> None:
+        """Breaks every connection, whatever was still to be sent (a crash)."""
+        for connection in list(self._open.values()):
+            connection.abort()

@@ -12,17 +12,13 @@ Only a broker with the key has these connections: without it, :class:`.connectio
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ...protocol.api_keys import ApiKey
 from ..timers.slices import Slices
-from .connection import Connection
+from .connection import Connection, Connections, ServeFrame
 from .memory_budget import MemoryBudget, Reservation
 from .response_writer import Part
-
-if TYPE_CHECKING:
-    from ..dispatch.dispatch import Dispatcher
-    from .connections import Connections
 
 QUEUED_BYTES_KEY = "queued.max.request.bytes"
 RECEIVE_MAX_MS = 30_000
@@ -32,24 +28,16 @@ PRODUCE = ApiKey.PRODUCE.to_bytes(2, "big")
 
 
 class QueuedRequests:
-    """The memory of all requests, in place of the dispatcher that serves them once they have theirs."""
+    """The memory of all requests, and what serves them once they have theirs."""
 
-    def __init__(self, max_bytes: int, dispatcher: "Dispatcher", now_ms: Callable[[], int]) -> None:
+    def __init__(self, max_bytes: int, serve: ServeFrame, slices: Slices, now_ms: Callable[[], int]) -> None:
         """``max_bytes``: the value of the key, above 0. ``now_ms``: a monotonic clock."""
         self.budget = MemoryBudget(max_bytes)
-        self.dispatcher = dispatcher
+        self.serve = serve
+        self.slices = slices
         self.receiving: dict[MeteredConnection, int] = {}
         """The connections whose large request is arriving, and since when."""
         self.now_ms = now_ms
-
-    @property
-    def slices(self) -> Slices:
-        """The dispatcher's."""
-        return self.dispatcher.slices
-
-    def dispatch(self, connection: "MeteredConnection", frame: memoryview, owned: bool) -> None:
-        """Serves a frame once there is memory for it."""
-        connection.serve_within(frame, owned)
 
     def close_slow(self) -> None:
         """Closes connections that keep memory for a request that does not arrive, if others wait for memory."""
@@ -67,8 +55,9 @@ class MeteredConnection(Connection):
 
     __slots__ = ("_is_deferred", "_is_held", "_is_receiving", "_pending", "_queue", "_queued")
 
-    def __init__(self, connections: "Connections", queue: QueuedRequests, listener_name: str) -> None:
-        super().__init__(connections, cast("Dispatcher", queue), listener_name)
+    def __init__(self, connections: Connections, queue: QueuedRequests, listener_name: str) -> None:
+        # The method of the class and not of this object, which would refer to itself. It gets this object alone.
+        super().__init__(connections, cast(ServeFrame, MeteredConnection.serve_within), queue.slices, listener_name)
         self._queue = queue
         self._queued: Reservation | None = None
         """The memory of the request in service, or of the large one that is arriving."""
@@ -147,7 +136,7 @@ class MeteredConnection(Connection):
         """
         reservation = self._queued
         is_produce = frame[:2] == PRODUCE
-        self._queue.dispatcher.dispatch(self, frame, owned)
+        self._queue.serve(self, frame, owned)
         is_sliced = self.reservation is not None or (self.work is not None and not self.work.is_done)
         if self._queued is reservation and not is_produce and not is_sliced:
             self._release_queued()

@@ -12,7 +12,7 @@ from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
 from ..metadata.service import MetadataService
-from ..network.connections import Connections
+from ..network.connection import Connections
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..replicas.record_work import RecordWork
@@ -82,7 +82,7 @@ class Broker:
             logger.info("dynamic configs that are known to Kafka, without effect here: %s", ", ".join(unused))
         entries = (config["max.connections.per.ip.overrides"] or "").split(",")
         overrides = dict(entry.rsplit(":", 1) for entry in entries if entry)
-        self.connections.limit(
+        self.connections.quotas.limit(
             max_connections=config.get_int("max.connections"),
             max_connections_per_ip=config.get_int("max.connections.per.ip"),
             max_connections_per_ip_overrides={host.strip(): int(limit) for host, limit in overrides.items()},

@@ -42,8 +42,7 @@ from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
 from ..network.acceptor import Acceptor
 from ..network.advertising import endpoints
-from ..network.connection import Connection
-from ..network.connections import Connections
+from ..network.connection import Connection, Connections
 from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
 from ..network.unread import Unread
@@ -391,12 +390,12 @@ class Daemon:
         """Makes the connections of a listener, given its name; they count bytes if queued.max.request.bytes is set."""
         queued_max_bytes = self._config.get_int("queued.max.request.bytes")
         if queued_max_bytes <= 0:
-            return functools.partial(Connection, broker.connections, dispatcher)
+            return functools.partial(Connection, broker.connections, dispatcher.dispatch, broker.slices)
         from ..network.queued_requests import MeteredConnection, QueuedRequests  # few brokers set the key
 
         assert self._timers is not None
         assert self._patient_timers is not None
-        queue = QueuedRequests(queued_max_bytes, dispatcher, self._timers.now_ms)
+        queue = QueuedRequests(queued_max_bytes, dispatcher.dispatch, broker.slices, self._timers.now_ms)
         self._patient_timers.every(IDLE_CHECK_MS, queue.close_slow)
         return functools.partial(MeteredConnection, broker.connections, queue)
 

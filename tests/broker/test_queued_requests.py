@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from odradek.broker.network.connection import Connection
-from odradek.broker.network.connections import Connections
+from odradek.broker.network.connection import Connection, Connections
 from odradek.broker.network.queued_requests import RECEIVE_MAX_MS, MeteredConnection, QueuedRequests
+from odradek.broker.timers.slices import Slices, monotonic_ms
 from odradek.testing.in_process import InProcessBroker
 
 LIMIT = 100_000
@@ -26,7 +26,8 @@ class Broker:
         self.in_service: list[tuple[Connection, int]] = []
         self.served = asyncio.Event()
         self.most_bytes = 0
-        self.queue = QueuedRequests(LIMIT, self, lambda: self.now_ms)  # type: ignore[arg-type]
+        slices = Slices(asyncio.get_running_loop().call_soon, monotonic_ms)
+        self.queue = QueuedRequests(LIMIT, self.dispatch, slices, lambda: self.now_ms)
         self.connections = Connections(max_request_bytes=LIMIT, max_idle_ms=-1, now_ms=lambda: self.now_ms)
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:
@@ -163,16 +164,17 @@ async def test_a_client_that_sends_half_a_request_stops_the_others_for_a_bounded
 
 
 def test_real_clients_produce_more_at_once_than_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dispatch = QueuedRequests.dispatch
+    serve = MeteredConnection.serve_within
     waiting: list[int] = []
     reserved: list[int] = []
 
-    def watched(queue: QueuedRequests, connection: MeteredConnection, frame: memoryview, owned: bool) -> None:
-        dispatch(queue, connection, frame, owned)
+    def watched(connection: MeteredConnection, frame: memoryview, owned: bool) -> None:
+        queue = connection._queue
+        serve(connection, frame, owned)
         reserved.append(queue.budget.reserved_bytes)
         waiting.append(queue.budget.waiting_count)
 
-    monkeypatch.setattr(QueuedRequests, "dispatch", watched)
+    monkeypatch.setattr(MeteredConnection, "serve_within", watched)
     configs: dict[str, str | int | float | bool] = {
         "queued.max.request.bytes": MIB,
         "socket.request.max.bytes": MIB,

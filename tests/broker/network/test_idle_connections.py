@@ -4,13 +4,11 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
 
 import pytest
 
-from odradek.broker.dispatch.dispatch import Dispatcher
-from odradek.broker.network.connection import Connection
-from odradek.broker.network.connections import Connections
+from odradek.broker.network.connection import Connection, Connections
+from odradek.broker.timers.slices import Slices, monotonic_ms
 from odradek.protocol.framing import SIZE
 
 ANSWER = bytes(32 * 1024 * 1024)
@@ -69,8 +67,10 @@ async def connected(clock: Clock) -> AsyncIterator[tuple[Connections, LargeAnswe
     )
     answers = LargeAnswers()
     loop = asyncio.get_running_loop()
-    dispatcher = cast(Dispatcher, cast(Any, answers))
-    server = await loop.create_server(lambda: Connection(connections, dispatcher, "PLAINTEXT"), "127.0.0.1", 0)
+    slices = Slices(loop.call_soon, monotonic_ms)
+    server = await loop.create_server(
+        lambda: Connection(connections, answers.dispatch, slices, "PLAINTEXT"), "127.0.0.1", 0
+    )
     with socket.socket() as sock:
         sock.setblocking(False)
         await loop.sock_connect(sock, server.sockets[0].getsockname())

@@ -1,0 +1,76 @@
+"""One version of one API on its way through the dispatcher: its decoder, its handler, its encoder.
+
+Owns: what is looked up once for each (API, version). Never does: serving. Source: ``ApiMessageType``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...protocol.api_keys import ApiDescription
+from ...protocol.codec import ElementCounter, StepDecoder, carries_records, element_counter, step_decoder
+from ...protocol.codec.header import ResponseStepEncoder, request_head_decoder, response_encoder, response_step_encoder
+from .served import Handler
+
+
+def skip_body(frame: memoryview, position: int) -> tuple[None, int]:
+    """The decoder of a request whose version is unknown: reads nothing and returns None with the end of the frame."""
+    return None, len(frame)
+
+
+class Route:
+    """How one version of one API is decoded, served and answered."""
+
+    __slots__ = (
+        "_decode_steps",
+        "_description",
+        "_encode_steps",
+        "api_key",
+        "decode",
+        "decode_head",
+        "encode",
+        "handle",
+        "name",
+        "response_version",
+        "version",
+    )
+
+    def __init__(self, description: ApiDescription, version: int, decode: Callable[..., Any], handle: Handler) -> None:
+        self._description = description
+        self._decode_steps: StepDecoder | None = None
+        self._encode_steps: ResponseStepEncoder | None = None
+        self.api_key: int = description.key
+        self.version = version
+        self.decode_head = request_head_decoder(description.key, version)
+        self.decode = decode
+        self.handle = handle
+        self.name = description.name
+        # The request's, but version 0 for an ApiVersions of a version that is not known.
+        self.response_version = 0 if decode is skip_body else version
+        self.encode = response_encoder(description.response_class(), self.response_version)
+
+    # For large requests and responses; made when one is seen.
+
+    @property
+    def decode_steps(self) -> StepDecoder:
+        """:attr:`decode` as a generator."""
+        # Kept: every large Produce request is decoded by it.
+        if self._decode_steps is None:
+            self._decode_steps = step_decoder(self._description.request_class(), self.version)
+        return self._decode_steps
+
+    @property
+    def count(self) -> ElementCounter:
+        """Counts the elements of a body."""
+        return element_counter(self._description.request_class(), self.version)
+
+    @property
+    def takes_records(self) -> bool:
+        """Whether a request may hold records, which are not copied when it is decoded."""
+        return carries_records(self._description.request_class(), self.version)
+
+    @property
+    def encode_steps(self) -> ResponseStepEncoder:
+        """:attr:`encode` as a generator."""
+        if self._encode_steps is None:
+            self._encode_steps = response_step_encoder(self._description.response_class(), self.response_version)
+        return self._encode_steps
