@@ -1,11 +1,11 @@
 """A partition that this broker leads: its log, its appends, and the fetches that wait for it to grow.
 
-Owns: the log, the order of appends, the leader epoch, the waiting fetches. Never does: deciding what a request means,
+Pure but for the given log and the given writer threads. Owns: the log, the order of appends, the leader epoch, the
+waiting fetches. Never does: deciding what a request means,
 touching the log beside the event loop. Invariants: with one replica the high watermark is the log end offset, except
 for what must be synced first (docs/durability.md); one append is under way at a time. Source: ``Partition.scala``.
 """
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -227,7 +227,7 @@ class AppendQueue:
                 elif self._begins_a_write(*self._waiting.popleft()):
                     return
         except BaseException:
-            asyncio.get_running_loop().call_soon(self._go_on)  # for the others
+            self._writers.call_soon(self._go_on)  # for the others
             raise
         self._is_busy = False
         self._partition.appends = None

@@ -24,6 +24,10 @@ class WriterThreads:
             self._pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="writer")
         self._pool.submit(_run, work, then, asyncio.get_running_loop())
 
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Calls back in the next turn of the event loop that is running now."""
+        asyncio.get_running_loop().call_soon(callback)
+
 
 def _run(work: Callable[[], None], then: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
     try:
