@@ -107,13 +107,14 @@ $(LONG_PARTS): $(VENV)/.installed-dev
 test-large: $(VENV)/.installed-dev
 	$(PYTEST) -s -m long tests/scale/test_pipeline_scale.py
 
-## check: lint, format, types, import layers, the floor plan of each package
+## check: lint, format, types, import layers, the floor plan of each package, the house rules (purity, sizes, links)
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(MAKE) --no-print-directory types
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tools/floor_plan.py
+	$(BIN)/python -m pytest -q tests/test_tidy.py tests/tools
 
 ## types: mypy --strict over the package, the tests and the benchmarks (a part of check)
 types: $(VENV)/.installed-dev
