@@ -1,7 +1,7 @@
 """The ``odradek`` command: maps each command's name to the function that runs it.
 
-Only the module of the command that is called is imported, so that every command starts fast and the command line
-breaks no import rule between the rooms. A command is a function that takes its arguments (without the program's and
+Only the module of the called command is imported, so that every command starts fast and the command line
+breaks no import rule between the packages. A command is a function that takes its arguments (without the program's and
 the command's name) and returns the exit code.
 """
 
@@ -20,14 +20,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "transactions": (
         "odradek.client.commands.transactions.command:transactions",
-        "transactions: look at them, end what hangs",
+        "show transactions, find and end hanging ones",
     ),
     "configs": ("odradek.client.commands.configs:configs", "show or change configurations"),
     "get-offsets": ("odradek.client.commands.get_offsets:get_offsets", "show the offsets of partitions"),
-    "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show what lies in the log directories of brokers"),
+    "log-dirs": ("odradek.client.commands.log_dirs:log_dirs", "show the partitions in the log directories of brokers"),
     "health": ("odradek.client.commands.health:health", "check that a broker serves"),
     "storage": ("odradek.storage.subcommands:storage", "log directories: format, info, check, repair, explain, adopt"),
-    "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, say what is corrupt"),
+    "dump-log": ("odradek.storage.dump.command:dump_log", "print the files of a log directory, report damage"),
     "audit": ("odradek.pipeline.audit.command:audit", "check log directories: damage, indexes, groups and their lag"),
     "export": ("odradek.pipeline.export.command:export", "write topics of log directories as Parquet"),
     "compact": ("odradek.pipeline.compact.command:compact", "compact a topic in a log directory, offline"),
@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.pipeline.importing.command:import_topics",
         "write topics of Parquet or JSON lines into a log directory",
     ),
-    "protocol": ("odradek.protocol.show.command:protocol", "print the Kafka protocol, take its bytes apart"),
+    "protocol": ("odradek.protocol.show.command:protocol", "print the Kafka protocol, decode its bytes"),
 }
 """Command name -> (``module:function``, one line of help)."""
 
@@ -51,7 +51,7 @@ def usage() -> str:
             "commands:",
             *lines,
             "",
-            "odradek COMMAND --help says more, odradek --version which this is.",
+            "Run odradek COMMAND --help for a command's options, odradek --version for the version.",
         ]
     )
 
@@ -59,7 +59,7 @@ def usage() -> str:
 def main() -> int:
     """Runs the command named by the first argument; returns its exit code (2 for wrong usage).
 
-    Output whose reader has gone (``odradek --help | head -1``) ends the command without a traceback, exit code 1.
+    If the reader of the output has ended (``odradek --help | head -1``), the command ends with exit code 1.
     """
     try:
         try:
@@ -68,13 +68,13 @@ def main() -> int:
             if sys.stdout is not None:  # None: it was closed before the start
                 sys.stdout.flush()
     except BrokenPipeError:
-        # What Python flushes at exit goes nowhere, instead of failing once more.
+        # Python's flush at exit is discarded, because it would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 def run_command(arguments: list[str]) -> int:
-    """Runs the command that the first of the arguments names; its exit code."""
+    """Runs the command named by the first argument. Returns its exit code."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
         return 0 if arguments else 2

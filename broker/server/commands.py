@@ -1,4 +1,4 @@
-"""``odradek serve``: runs a broker until it is told to stop.
+"""``odradek serve``: runs a broker until SIGTERM or Ctrl-C.
 
 Only what serving needs is imported, and late: see the start-up list in docs/architecture.md.
 """
@@ -39,11 +39,11 @@ START_ERRORS = (
     MetadataLogError,
     OSError,
 )
-"""What keeps a broker from starting and is the user's to mend; anything else is a bug and shows its traceback."""
+"""Errors that prevent a start and that the user can fix. Any other error is a bug and shows its traceback."""
 
 
 def serve(options: argparse.Namespace) -> int:
-    """Runs the broker; 0 after a clean stop, 1 where it could not start (with the reason on standard error).
+    """Runs the broker. Returns 0 after a clean stop, 1 if it could not start (the reason is on standard error).
 
     ``options`` are those of :mod:`.serve_options`.
     """
@@ -68,7 +68,7 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's event loop, or None for asyncio's own where uvloop can't be had."""
+    """uvloop's event loop, or None for asyncio's own if uvloop is not available."""
     try:
         import uvloop
     except ImportError:
@@ -79,7 +79,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 async def run(
     config: ServerConfig, ready_file: str | None, cluster_id: str | None, read_only: ReadOnlyMode | None = None
 ) -> str | None:
-    """Starts a broker, says so, waits for SIGTERM or SIGINT, stops it; why it ended by itself, None if it didn't."""
+    """Starts a broker, waits for SIGTERM or SIGINT, and stops it. Returns why it ended by itself, otherwise None."""
     raise_descriptor_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -149,7 +149,7 @@ def full_disk_hint(error: BaseException) -> Iterator[str]:
 
 
 def write_ready_file(path: Path, daemon: Daemon) -> None:
-    """Writes what was bound, whole or not at all: who waits for the file never reads half of it."""
+    """Writes the bound addresses atomically: a reader never sees a partial file."""
     advertised = daemon.advertised()
     facts = {
         "bootstrap.servers": f"{bracketed(advertised[0].host)}:{advertised[0].port}",
@@ -165,7 +165,7 @@ def write_ready_file(path: Path, daemon: Daemon) -> None:
 
 
 def remove_ready_file(path: Path) -> None:
-    """Takes the ready file away: what it says is no longer true."""
+    """Removes the ready file, because the broker does not serve any more."""
     path.unlink(missing_ok=True)
 
 
@@ -175,6 +175,6 @@ def bracketed(host: str) -> str:
 
 
 def fail(reason: str) -> int:
-    """Says why it can't start; the exit code."""
+    """Prints why it cannot start. Returns the exit code."""
     print(f"odradek serve: {reason}", file=sys.stderr)
     return 1

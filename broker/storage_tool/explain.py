@@ -1,6 +1,6 @@
-"""``odradek storage explain``: says for each topic what it keeps, why that is not deleted yet, and when it will be.
+"""``odradek storage explain``: shows for each topic what it keeps, why it is not deleted yet, and when it will be.
 
-Reads the directories as they are, also of a running broker, without its lock and without changing a byte.
+Reads the directories, of a running broker too, without its lock and without changing them.
 """
 
 import json
@@ -35,27 +35,25 @@ KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "segm
 
 
 def explain(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek storage explain``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek storage explain``, returns the exit code."""
     return run(command, "odradek storage explain", arguments)
 
 
 @click.command(
-    help="Say for each topic what it keeps, why that is not deleted yet, and when it will be. DIR: the log directories"
+    help="Show for each topic what it keeps, why it is not deleted yet, and when it will be. DIR: the log directories"
     " of one node; a broker may be running there. Topic configurations come from the metadata log in them, the"
     " broker's own from --config.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
-@click.option(
-    "--bootstrap-server", "server", help="HOST:PORT of a broker on this machine, whose directories are taken."
-)
-@click.option("--topic", "topics", multiple=True, help="Only this topic; may be given several times.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON document a line, for each partition.")
+@click.option("--bootstrap-server", "server", help="HOST:PORT of a broker on this machine: use its directories.")
+@click.option("--topic", "topics", multiple=True, help="Only this topic; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per line, for each partition.")
 def command(
     directories: tuple[Path, ...], path: Path | None, server: str | None, topics: tuple[str, ...], as_json: bool
 ) -> int:
-    """Explains; gives the exit code."""
+    """Explains. Returns the exit code."""
     config = ServerConfig.load() if path is None else load_configuration(path)
     if path is None and server is None and not directories:
         raise click.UsageError("give the log directories, --config or --bootstrap-server")

@@ -47,7 +47,7 @@ def random_uuid(arguments: list[str]) -> int:
 
 
 def format_directories(arguments: list[str]) -> int:
-    """Entry point of ``format``: the arguments behind it, the exit code back."""
+    """Entry point of ``format``: takes the arguments after it, returns the exit code."""
     return run(format_command, "odradek storage format", arguments)
 
 
@@ -83,7 +83,7 @@ def format_command(
     no_controllers: bool,
     controllers: str | None,
 ) -> int:
-    """Formats; gives the exit code."""
+    """Formats. Returns the exit code."""
     if sum([standalone, no_controllers, controllers is not None]) > 1:
         raise click.UsageError(
             "only one of --standalone, --no-initial-controllers and --initial-controllers is possible"

@@ -1,6 +1,6 @@
-"""``odradek storage info``: which log directories there are, for whom they are formatted, what is wrong with them.
+"""``odradek storage info``: the log directories, their ids, and what is wrong with them.
 
-The words of ``kafka-storage.sh info``, then what it leaves out: who runs there, how the last stop was, how much room.
+Prints what ``kafka-storage.sh info`` prints, then the running process, whether the last stop was clean, and the space.
 """
 
 import json
@@ -22,12 +22,12 @@ from .configuration import all_directories, load_configuration
 
 
 def info(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek storage info``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek storage info``, returns the exit code."""
     return run(command, "odradek storage info", arguments)
 
 
 @click.command(
-    help="Describe the log directories of a configuration, or those given. Exit code 1 when one is missing, not"
+    help="Describe the log directories of a configuration, or the given ones. The exit code is 1 if one is missing, not"
     " formatted, or of another node or cluster than the others.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -35,7 +35,7 @@ def info(arguments: list[str]) -> int:
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def command(path: Path | None, directories: tuple[Path, ...], as_json: bool) -> int:
-    """Describes them; gives the exit code."""
+    """Describes them. Returns the exit code."""
     if path is not None and directories:
         raise click.UsageError("give --config or directories, not both")
     if path is None and not directories:

@@ -1,4 +1,4 @@
-"""``odradek storage repair``: does what a start does about damage; with ``--dry-run`` it only says what that is.
+"""``odradek storage repair``: repairs damage as a start does; with ``--dry-run`` it only reports.
 
 The loader itself does it (storage/log/log_loader.py): it finishes what a crash left half done, checks what lies behind
 the
@@ -48,27 +48,27 @@ WRITTEN_BY_STARTS = (*REBUILT, LEADER_EPOCH_CHECKPOINT)
 
 
 def repair(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek storage repair``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek storage repair``, returns the exit code."""
     return run(command, "odradek storage repair", arguments)
 
 
 @click.command(
-    help="Do what a start does about damage: finish what a crash left half done, cut torn ends behind the recovery"
-    " points, rebuild indexes, snapshots and epochs. The broker must be stopped; with --dry-run nothing is changed and"
-    " it is only said what would be.",
+    help="Repair damage as a start does: complete interrupted operations, cut torn ends after the recovery points,"
+    " rebuild indexes, snapshots and epochs. The broker must be stopped. With --dry-run nothing is changed, and the"
+    " changes are only shown.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directories", nargs=-1, metavar="[DIR]...", type=click.Path(path_type=Path))
 @click.option("-c", "--config", "path", type=click.Path(path_type=Path), help="The broker's configuration file.")
-@click.option("--dry-run", is_flag=True, help="Change nothing, say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Change nothing, show the changes.")
 @click.option(
     "--from-start",
     is_flag=True,
-    help="Check all records, also those that were synced long ago, and cut each log at its first damage. What lies"
-    " behind it in that partition is lost: look at --dry-run first.",
+    help="Check all records, also those that were synced long ago, and cut each log at its first damage. All later"
+    " records of that partition are lost: use --dry-run first.",
 )
 def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, from_start: bool) -> int:
-    """Repairs; gives the exit code."""
+    """Repairs. Returns the exit code."""
     config = ServerConfig.load() if path is None else load_configuration(path)
     chosen = list(directories) or (all_directories(config) if path is not None else [])
     if not chosen:

@@ -1,4 +1,4 @@
-"""``odradek protocol``: the protocol printed, bytes taken apart."""
+"""``odradek protocol``: prints the protocol and decodes bytes."""
 
 import errno
 import json
@@ -14,7 +14,7 @@ from ..table import MessageSpec
 
 
 def protocol(arguments: Sequence[str]) -> int:
-    """Runs ``odradek protocol ARGUMENTS``; the exit code is 1 for bytes that are no such message, 2 for misuse."""
+    """Runs ``odradek protocol ARGUMENTS``; exit code 1 for bytes that are not such a message, 2 for wrong usage."""
     try:
         return int(group.main(args=list(arguments), prog_name="odradek protocol", standalone_mode=False) or 0)
     except click.ClickException as error:
@@ -26,7 +26,7 @@ def protocol(arguments: Sequence[str]) -> int:
 
 @click.group()
 def group() -> None:
-    """Print the Kafka protocol that Odradek speaks, or take bytes apart by it."""
+    """Print the Kafka protocol that Odradek speaks, or decode bytes with it."""
 
 
 @group.command("list")
@@ -67,8 +67,8 @@ def docs() -> int:
 @click.argument("version", required=False, type=int)
 @click.option("--request", "kind", flag_value="Request", help="only the request")
 @click.option("--response", "kind", flag_value="Response", help="only the response")
-@click.option("--bytes", "source", metavar="HEX|FILE|-", help="take these bytes apart: offset, bytes, field, value")
-@click.option("--frame", is_flag=True, help="the bytes are a whole frame: size and header come first")
+@click.option("--bytes", "source", metavar="HEX|FILE|-", help="decode these bytes: offset, bytes, field, value")
+@click.option("--frame", is_flag=True, help="the bytes are a whole frame, with size and header")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def show_message(
     name: str, version: int | None, kind: str | None, source: str | None, frame: bool, as_json: bool

@@ -55,5 +55,5 @@ def command(directory: Path, names: tuple[str, ...], configs: tuple[str, ...], c
 
 
 def add_topics_command(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek storage add-topics``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek storage add-topics``, returns the exit code."""
     return run(command, "odradek storage add-topics", arguments)

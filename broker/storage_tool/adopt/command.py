@@ -31,24 +31,30 @@ LEVELS = click.Choice(["debug", "info", "warning", "error"])
 
 @click.command(
     help="Serve the disks of a dead broker without its cluster metadata: topics are found by their directories, and"
-    " offsets, committed offsets and transactions are what they were. Writes the cluster metadata anew, so that"
-    " `odradek serve` and Apache Kafka can serve the directories too; with --read-only not a byte is changed.",
+    " offsets, committed offsets and transactions do not change. Writes new cluster metadata, so that `odradek serve`"
+    " and Apache Kafka can serve the directories too; with --read-only not a byte is changed.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("directories", nargs=-1, required=True, metavar="DIR...", type=DIRECTORY)
 @click.option("--read-only", is_flag=True, help="Change nothing: serve to consumers, refuse everything else.")
-@click.option("--no-serve", is_flag=True, help="Write the metadata only (with --read-only: only say what is there).")
+@click.option("--no-serve", is_flag=True, help="Only write the metadata (with --read-only: only report what is found).")
 @click.option("--conf", type=click.File(), metavar="FILE", help="A properties file with Kafka's keys, as for serve.")
 @click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Sets one key; may repeat.")
 @click.option(
-    "--config", "configs", multiple=True, metavar="TOPIC:KEY=VALUE", help="A topic's config, which no disk remembers."
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="TOPIC:KEY=VALUE",
+    help="A topic's config, which the disks do not store.",
 )
 @click.option("--partitions", "counts", multiple=True, metavar="TOPIC=N", help="A topic's number of partitions.")
-@click.option("--node-id", type=click.IntRange(min=0), help="Where meta.properties does not say it.  [default: 1]")
-@click.option("--cluster-id", metavar="ID", help="Where meta.properties does not say it.  [default: a new one]")
-@click.option("--set-metadata-aside", is_flag=True, help="Adopt although there is cluster metadata; it is renamed.")
+@click.option("--node-id", type=click.IntRange(min=0), help="Used if meta.properties has none.  [default: 1]")
+@click.option("--cluster-id", metavar="ID", help="Used if meta.properties has none.  [default: a new one]")
+@click.option("--set-metadata-aside", is_flag=True, help="Adopt although cluster metadata exists; it is renamed.")
 @click.option(
-    "--adopt-strays", is_flag=True, help="Serve what a Kafka has set aside as <topic>-<number>.<id>-stray too."
+    "--adopt-strays",
+    is_flag=True,
+    help="Also serve partitions that a Kafka has set aside as <topic>-<number>.<id>-stray.",
 )
 @click.option("--ready-file", type=click.Path(path_type=Path), metavar="FILE", help="Written as JSON once it serves.")
 @click.option("--log-level", type=LEVELS, default="info", show_default=True)
@@ -67,7 +73,7 @@ def command(
     ready_file: Path | None,
     log_level: str,
 ) -> int:
-    """Looks, plans, says, writes, serves; the exit code."""
+    """Reads the directories, prints the plan, writes, serves. Returns the exit code."""
     from .plan import AdoptionWishes
     from .rescue import Rescue
 
@@ -139,7 +145,7 @@ def say_plan(plan: AdoptionPlan) -> None:
 
 
 def adopt(arguments: list[str]) -> int:
-    """Entry point: the arguments after ``odradek storage adopt``, the exit code back."""
+    """Entry point: takes the arguments after ``odradek storage adopt``, returns the exit code."""
     try:
         result = command.main(args=arguments, prog_name="odradek storage adopt", standalone_mode=False)
         sys.stdout.flush()
