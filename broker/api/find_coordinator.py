@@ -13,6 +13,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from ..controller.auto_topic_creation import AutoTopicCreation
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage
@@ -34,9 +35,6 @@ class Metadata(Protocol):
     def image(self) -> MetadataImage:
         """The cluster as it is now."""
 
-    def ensure_topic(self, name: str, now_ms: int) -> None:
-        """Creates an internal topic if it is not there. Raises KafkaError."""
-
 
 class Broker(Protocol):
     """What this handler needs."""
@@ -44,6 +42,10 @@ class Broker(Protocol):
     @property
     def metadata(self) -> Metadata:
         """The metadata service."""
+
+    @property
+    def auto_topic_creation(self) -> AutoTopicCreation:
+        """Creates internal topics."""
 
 
 def handle(
@@ -56,12 +58,12 @@ def handle(
     if context.api_version >= BATCHES_SINCE:
 
         def look_up(key: str, done: Callable[[Coordinator], None]) -> None:
-            done(_find(broker.metadata, request.key_type, key, context))
+            done(_find(broker, request.key_type, key, context))
 
         return look_up_all(
             request.coordinator_keys, look_up, lambda found: reply(FindCoordinatorResponse(coordinators=found))
         )
-    coordinator = _find(broker.metadata, request.key_type, request.key, context)
+    coordinator = _find(broker, request.key_type, request.key, context)
     reply(
         FindCoordinatorResponse(
             error_code=coordinator.error_code,
@@ -75,19 +77,19 @@ def handle(
     return None
 
 
-def _find(metadata: Metadata, key_type: int, key: str, context: RequestContext) -> Coordinator:
+def _find(broker: Broker, key_type: int, key: str, context: RequestContext) -> Coordinator:
     if key_type == GROUP:
         topic = OFFSETS_TOPIC
     elif key_type == TRANSACTION:
         topic = TRANSACTION_STATE_TOPIC
     else:
         return _refused(key, ErrorCode.INVALID_REQUEST)
-    if topic not in metadata.image.topics_by_name:
+    if topic not in broker.metadata.image.topics_by_name:
         try:
-            metadata.ensure_topic(topic, context.now_ms)
+            broker.auto_topic_creation.ensure(topic, context.now_ms)
         except KafkaError:
             return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    image = metadata.image
+    image = broker.metadata.image
     topic_image = image.topics_by_name[topic]
     partition = topic_image.partitions.get(partition_for(key, len(topic_image.partitions)))
     endpoint = None

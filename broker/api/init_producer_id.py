@@ -15,6 +15,7 @@ from typing import Protocol
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+from ..controller.producer_ids import ProducerIds
 from ..dispatch.request import RequestContext
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.init_producer_id import ProducerIdAndEpoch, init_producer_id
@@ -25,19 +26,12 @@ API_KEY = ApiKey.INIT_PRODUCER_ID
 PRODUCER_FENCED_SINCE = 4
 
 
-class ProducerIds(Protocol):
-    """Gives out producer ids."""
-
-    def next_producer_id(self, now_ms: int) -> int:
-        """A producer id that was never given out."""
-
-
 class Broker(HasTransactionCoordinator, Protocol):
     """What this handler needs."""
 
     @property
-    def metadata(self) -> ProducerIds:
-        """Where producer ids come from: blocks of them are records of the metadata log."""
+    def producer_ids(self) -> ProducerIds:
+        """Gives out producer ids."""
 
 
 def handle(
@@ -51,7 +45,7 @@ def handle(
     if half_known or request.transactional_id == "":
         reply(_refusal(ErrorCode.INVALID_REQUEST))
     elif request.transactional_id is None:
-        producer_id = broker.metadata.next_producer_id(context.now_ms)
+        producer_id = broker.producer_ids.next_id(context.now_ms)
         reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
     else:
         _initialise(broker.transaction_coordinator, request.transactional_id, request, context, reply)

@@ -14,6 +14,7 @@ Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicM
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -21,6 +22,7 @@ from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.steps import Steps
+from ..controller.auto_topic_creation import AutoTopicCreation
 from ..dispatch.request import RequestContext
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
@@ -46,8 +48,16 @@ PARTITIONS_A_STEP = 100
 NAMES_A_STEP = 500
 
 
+class Broker(HasMetadata, Protocol):
+    """What this handler needs."""
+
+    @property
+    def auto_topic_creation(self) -> AutoTopicCreation:
+        """Creates topics that are asked for."""
+
+
 def handle(
-    broker: HasMetadata, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
+    broker: Broker, request: MetadataRequest, context: RequestContext, reply: Callable[[MetadataResponse], None]
 ) -> Iterator[None] | None:
     """Answers from the image, after creating what is to be created."""
     version = context.api_version
@@ -69,7 +79,7 @@ def handle(
         names = {topic.name: None for topic in asked if topic.name is not None}
         creatable = [name for name in names if name not in topics and is_legal(name)]
         if creatable:
-            metadata.auto_create(
+            broker.auto_topic_creation.create(
                 creatable,
                 context.now_ms,
                 lambda outcomes: _answer_later(broker, request, asked, outcomes, context, reply),
@@ -79,7 +89,7 @@ def handle(
 
 
 def _answer_later(
-    broker: HasMetadata,
+    broker: Broker,
     request: MetadataRequest,
     asked: Sequence[Asked],
     outcomes: Mapping[str, ErrorCode],
@@ -94,7 +104,7 @@ def _answer_later(
 
 
 def _answer(
-    broker: HasMetadata,
+    broker: Broker,
     request: MetadataRequest,
     asked: Sequence[Asked] | None,
     created: Mapping[str, ErrorCode],

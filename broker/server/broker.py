@@ -8,6 +8,8 @@ from random import Random
 
 from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
+from ..controller.auto_topic_creation import AutoTopicCreation
+from ..controller.producer_ids import ProducerIds
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
@@ -34,6 +36,8 @@ class Broker:
         self,
         config: ServerConfig,
         metadata: MetadataService,
+        auto_topic_creation: AutoTopicCreation,
+        producer_ids: ProducerIds,
         partitions: Partitions,
         coordinators: Coordinators,
         timers: LoopTimers,
@@ -46,6 +50,8 @@ class Broker:
         self._static_config = config
         self.config = config
         self.metadata = metadata
+        self.auto_topic_creation = auto_topic_creation
+        self.producer_ids = producer_ids
         self.partitions = partitions
         self.coordinators = coordinators
         self.group_coordinator: GroupCoordinator = coordinators.groups

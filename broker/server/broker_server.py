@@ -27,7 +27,10 @@ from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..config.stored import served_value
 from ..config.topic_config import log_config_for
+from ..controller.auto_topic_creation import AutoTopicCreation
+from ..controller.broker_lifecycle import BrokerLifecycle
 from ..controller.directories import cordoned_records
+from ..controller.producer_ids import ProducerIds
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
 from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, segment_bytes_under
@@ -102,6 +105,7 @@ class Daemon:
         self._timers: LoopTimers | None = None
         self._patient_timers: PatientTimers | None = None
         self._broker: Broker | None = None
+        self._lifecycle: BrokerLifecycle | None = None
         self._hosting: Hosting | None = None
         self._moves: ReplicaMoves | None = None
         self._group_commit: GroupCommit | None = None
@@ -174,6 +178,8 @@ class Daemon:
         metadata = self._open_metadata(now_ms)
         metadata.controller = metadata.controller._replace(shortage_in=self._log_dirs.shortage_in)
         image = self._image = metadata.image
+        self._lifecycle = BrokerLifecycle(metadata)
+        producer_ids = ProducerIds(metadata)
         self._timers = LoopTimers(loop)
         connections = self._connections(self._timers)
         patient = self._patient_timers = PatientTimers(
@@ -197,9 +203,17 @@ class Daemon:
         self._broker = Broker(
             config,
             metadata,
+            AutoTopicCreation(metadata),
+            producer_ids,
             partitions,
             Coordinators(
-                config_under(image, config, metadata.node_id), metadata, partitions, patient, clock_ms, patient.lost_ms
+                config_under(image, config, metadata.node_id),
+                metadata,
+                lambda: producer_ids.next_id(clock_ms()),
+                partitions,
+                patient,
+                clock_ms,
+                patient.lost_ms,
             ),
             self._timers,
             connections,
@@ -227,16 +241,18 @@ class Daemon:
         assert self._log_dirs is not None
         assert self._hosting is not None
         assert self._moves is not None
+        assert self._lifecycle is not None
         hosting, metadata = self._hosting, self.broker.metadata
         self._log_dirs.cordoned = cordoned_paths(self.broker.config, self._log_dirs.paths)
-        metadata.start(
+        self._lifecycle.start(
             self.advertised(),
             now_ms,
             directory_ids=[directory.directory_id for directory in self._directories],
+            clean_epoch=self._log_dirs.previous_broker_epoch,
             cordoned=self._log_dirs.cordoned_ids,
             lies_in=self._log_dirs.replicas(self._topic_id),
         )
-        metadata.ensure_topic(OFFSETS_TOPIC, now_ms)
+        self.broker.auto_topic_creation.ensure(OFFSETS_TOPIC, now_ms)
         for topic in metadata.image.topics_by_name.values():
             run_to_end(hosting.host_topic(topic))
         reactions = MetadataReactions(self.broker, hosting, self._cordon, clock_ms)
@@ -260,11 +276,10 @@ class Daemon:
         service = MetadataService.open(
             self._log_dirs.metadata,
             self._config,
-            directory_ids=ids,
+            directory_id=ids[0],
             now_ms=now_ms,
             random_uuid=random_uuid,
             cluster_id=self._cluster_id,
-            clean_epoch=self._log_dirs.previous_broker_epoch,
         )
         for directory, directory_id in zip(self._log_dirs.all_online, ids, strict=True):
             if directory.meta is None:
@@ -449,11 +464,12 @@ class Daemon:
             await self._snapshots.finish()
         if self._disk_watch is not None:
             self._disk_watch.finish()
-        broker.metadata.stop(clock_ms())
+        assert self._lifecycle is not None
+        self._lifecycle.stop(clock_ms())
         refusals = []
         for directory in self._directories:
             try:
-                directory.close(broker.metadata.broker_epoch)
+                directory.close(self._lifecycle.broker_epoch)
             except StorageError as error:
                 refusals.append(error)
         self._directories = []

@@ -43,13 +43,14 @@ class Coordinators:
         self,
         config: ServerConfig,
         metadata: MetadataService,
+        next_producer_id: Callable[[], int],
         partitions: Partitions,
         timers: Timers,
         clock_ms: Callable[[], int],
         lost_ms: Callable[[], int],
     ) -> None:
-        """``clock_ms``: wall clock, milliseconds since the epoch. ``lost_ms``: how long the broker has been stalled in
-        all, in ms."""
+        """``next_producer_id`` gives an id that was never given out. ``clock_ms``: wall clock, milliseconds since the
+        epoch. ``lost_ms``: how long the broker has been stalled in all, in ms."""
         image = metadata.image
         self._partitions = partitions
         self._timers = timers
@@ -69,7 +70,7 @@ class Coordinators:
             MarkerWriter(partitions, self.groups, PartitionLog, timers, clock_ms),
             timers,
             clock_ms,
-            lambda: metadata.next_producer_id(clock_ms()),
+            next_producer_id,
             lambda: metadata.image.features.get(TRANSACTION_VERSION, 0),
             lost_ms,
             partial(self._open_log, TRANSACTION_STATE_TOPIC),

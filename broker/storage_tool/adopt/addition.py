@@ -16,6 +16,7 @@ from ....storage.errors import StorageError
 from ....storage.files.files import Files
 from ....storage.files.meta_properties import uuid_text
 from ...config.server_config import ServerConfig
+from ...controller.broker_lifecycle import seed_metadata
 from ...metadata.service import MetadataService
 from .bounds import config_problems
 from .found import FoundDirectory
@@ -48,7 +49,7 @@ def add_topics(
         service = MetadataService.open(
             directories.metadata,
             config,
-            directory_ids=plan.directory_ids,
+            directory_id=plan.directory_ids[0],
             now_ms=now_ms,
             random_uuid=random_uuid,
             cluster_id=plan.cluster_id,
@@ -58,7 +59,7 @@ def add_topics(
             raise AdoptionRefusedError([f"the metadata in {path} has topic {', '.join(known)} already"])
         highest = found.highest_producer_id
         next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
-        service.seed(partial(_records, plan, next_producer_id), now_ms)
+        seed_metadata(service, partial(_records, plan, next_producer_id), now_ms)
     finally:
         directories.abandon()
     return list(plan.topics)

@@ -19,6 +19,7 @@ from ....storage.files.file_names import STRAY_DIRECTORY_SUFFIX, partition_direc
 from ....storage.files.files import READ_ONLY, Files
 from ....storage.files.meta_properties import MetaProperties, write_meta_properties, write_partition_metadata
 from ...config.server_config import ServerConfig
+from ...controller.broker_lifecycle import seed_metadata
 from ...controller.registration import auto_created
 from ...metadata.service import MetadataService
 from .plan import AdoptionPlan
@@ -114,12 +115,12 @@ def adopt(
         service = MetadataService.open(
             directories.metadata,
             config,
-            directory_ids=plan.directory_ids,
+            directory_id=plan.directory_ids[0],
             now_ms=now_ms,
             random_uuid=random_uuid,
             cluster_id=plan.cluster_id,
         )
-        service.seed(partial(adoption_records, plan, _internal_configs(config), next_producer_id), now_ms)
+        seed_metadata(service, partial(adoption_records, plan, _internal_configs(config), next_producer_id), now_ms)
     finally:
         directories.abandon()
 

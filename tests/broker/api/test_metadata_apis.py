@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
 from odradek.broker.controller.registration import registration_records
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.metadata.image import Endpoint
@@ -46,6 +47,7 @@ class Asked:
 
     def __init__(self, metadata: MetadataService) -> None:
         self.metadata = metadata
+        self.auto_topic_creation = AutoTopicCreation(metadata)
 
     def ask(self, api: str, request: Message, version: int, listener: str = "PLAINTEXT") -> Any:
         """The answer of a handler, as a client of that version reads it."""
@@ -165,7 +167,7 @@ def test_version_0_leaves_out_replicas_that_are_not_there(broker: Asked) -> None
 
 
 def test_fenced_brokers_are_shown_only_on_request(broker: Asked) -> None:
-    epoch = broker.metadata.broker_epoch
+    epoch = broker.metadata.image.brokers[1].epoch
     broker.metadata.commit([BrokerRegistrationChangeRecord(1, epoch, fenced=1)], NOW_MS)
     assert broker.ask("describe_cluster", DescribeClusterRequest(), 2).brokers == []
     [one] = broker.ask("describe_cluster", DescribeClusterRequest(False, 1, True), 2).brokers

@@ -331,7 +331,9 @@ def _find(version: int, request: messages.FindCoordinatorRequest, topics: list[s
         image.topics_by_name.update(image_with_topics(created).topics_by_name)
 
     image.topics_by_name.update(image_with_topics(created).topics_by_name)
-    broker = SimpleNamespace(metadata=SimpleNamespace(image=image, ensure_topic=ensure_topic))
+    broker = SimpleNamespace(
+        metadata=SimpleNamespace(image=image), auto_topic_creation=SimpleNamespace(ensure=ensure_topic)
+    )
     context = RequestContext(ApiKey.FIND_COORDINATOR, version, "c", "127.0.0.1", "PLAINTEXT", 0, 0)
     answers: list[messages.FindCoordinatorResponse] = []
     find_coordinator.handle(broker, request, context, answers.append)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.controller.topic_changes import create_partitions, delete_topics
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.decision import Decision
@@ -160,13 +162,14 @@ def test_producer_ids_are_given_out_while_a_change_is_under_way(tmp_path: Path) 
         loop = serve(service)
         service.change(creation(service, "t", 1_000), NOW_MS, lambda _: None)
         given = []
+        producer_ids = ProducerIds(service)
         while loop.soon:
-            given.append(service.next_producer_id(NOW_MS))
+            given.append(producer_ids.next_id(NOW_MS))
             loop.turn()
         assert given == sorted(set(given))
     with open_service(tmp_path) as again:
         assert len(again.image.topics_by_name["t"].partitions) == 1_000
-        assert again.next_producer_id(NOW_MS) > given[-1]
+        assert ProducerIds(again).next_id(NOW_MS) > given[-1]
 
 
 def test_topic_of_the_brokers_own_is_asked_for_again_while_a_change_is_under_way(tmp_path: Path) -> None:
@@ -174,10 +177,10 @@ def test_topic_of_the_brokers_own_is_asked_for_again_while_a_change_is_under_way
         loop = serve(service)
         service.change(creation(service, "t", 100), NOW_MS, lambda _: None)
         with pytest.raises(KafkaError) as raised:
-            service.ensure_topic("__transaction_state", NOW_MS)
+            AutoTopicCreation(service).ensure("__transaction_state", NOW_MS)
         assert raised.value.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
         loop.run()
-        service.ensure_topic("__transaction_state", NOW_MS)
+        AutoTopicCreation(service).ensure("__transaction_state", NOW_MS)
         assert len(service.image.topics_by_name["__transaction_state"].partitions) == 50
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.broker_lifecycle import BrokerLifecycle
+from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.replay import publish, replay_aside
@@ -75,26 +77,30 @@ class History:
         return facts(image)
 
     def _open(self) -> None:
-        self._directory, self._service = self._start(self.disk)
+        self._directory, self._service, self._lifecycle = self._start(self.disk)
+        self._producer_ids = ProducerIds(self._service)
         self._now = facts(self._service.image)
 
-    def _start(self, disk: SimulatedDisk) -> tuple[LogDirectory, MetadataService]:
+    def _start(self, disk: SimulatedDisk) -> tuple[LogDirectory, MetadataService, BrokerLifecycle]:
         directory = LogDirectory.open(disk.root, disk, chance=random.Random(1))
         try:
             meta = directory.meta
+            directory_id = meta.directory_id if meta else b"directory id 123"
             service = MetadataService.open(
                 directory,
                 self._config,
-                directory_ids=[meta.directory_id if meta else b"directory id 123"],
+                directory_id=directory_id,
                 now_ms=self._now_ms,
                 random_uuid=self._uuid,
             )
             directory.load_logs(lambda topic: pytest.fail(f"{topic} is no metadata"), self._now_ms)
-            service.start([ENDPOINT], self._now_ms)
+            lifecycle = BrokerLifecycle(service)
+            clean_epoch = directory.previous_broker_epoch
+            lifecycle.start([ENDPOINT], self._now_ms, directory_ids=[directory_id], clean_epoch=clean_epoch)
         except BaseException:
             directory.abandon()
             raise
-        return directory, service
+        return directory, service, lifecycle
 
     @contextmanager
     def _one_of_these(self, *allowed: Facts) -> Iterator[None]:
@@ -107,7 +113,7 @@ class History:
         self.points += 1
         image = self.disk.survivors(self._image_root, chance, has_power=chance.random() < 0.3)
         try:
-            directory, service = self._start(image)
+            directory, service, _ = self._start(image)
         except Exception as problem:
             problem.add_note(f"crash at write point {number} of seed {self.seed}: {what}")
             raise
@@ -155,7 +161,7 @@ class History:
         after.next_producer_id += 1000
         with self._one_of_these(facts(before), facts(after)):
             for _ in range(1000):
-                self._service.next_producer_id(self._now_ms)
+                self._producer_ids.next_id(self._now_ms)
 
     def snapshot(self) -> None:
         """Writes one, and removes what is no longer needed."""
@@ -169,8 +175,8 @@ class History:
     def restart(self) -> None:
         """A clean stop, and a start."""
         before = facts(self._service.image)
-        self._service.stop(self._now_ms)
-        self._directory.close(self._service.broker_epoch)
+        self._lifecycle.stop(self._now_ms)
+        self._directory.close(self._lifecycle.broker_epoch)
         self._open()
         assert facts(self._service.image) == before
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import LeaderRecoveryState, ResourceType
 from odradek.broker.metadata.service import MetadataService
@@ -63,7 +64,7 @@ def test_real_kafka_starts_on_our_directory_and_we_on_it_again(tmp_path: Path, d
     # Under the dynamic quorum all that there is of the past, the voter too, is in our latest snapshot.
     bounds = ("internal.metadata.log.segment.bytes=9000", "metadata.max.retention.bytes=1") if dynamic_quorum else ()
     with open_service(tmp_path / "logs", *bounds) as service:
-        service.ensure_topic("__consumer_offsets", NOW_MS)
+        AutoTopicCreation(service).ensure("__consumer_offsets", NOW_MS)
         create(service, Topic("ours", 3, 1, configs=[COMPACTED]))
         if dynamic_quorum:
             for number in range(80):
@@ -128,7 +129,7 @@ def open_image(tmp_path: Path) -> MetadataService:
     service = MetadataService.open(
         directory,
         ServerConfig.load(None, ["node.id=1"], {}),
-        directory_ids=[directory.meta.directory_id],
+        directory_id=directory.meta.directory_id,
         now_ms=NOW_MS,
         random_uuid=numbered_uuids(),
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.errors import ConfigError
+from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.controller.registration import bootstrap_records
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
@@ -57,7 +59,7 @@ def written(service: MetadataService) -> list[Message]:
 
 def test_fresh_directory_is_formatted_registered_and_fenced_again(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
-        epoch = service.broker_epoch
+        epoch = service.image.brokers[1].epoch
         assert epoch == 6, "behind LeaderChange, four features and one config"
         broker = service.image.brokers[1]
         assert (broker.epoch, broker.fenced, broker.endpoints) == (epoch, False, {"PLAINTEXT": ENDPOINT})
@@ -108,7 +110,7 @@ def test_everything_is_there_again_in_new_epochs(tmp_path: Path, crash: bool) ->
 def test_image_loaded_is_the_image_served(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         create(service, "a", "b")
-        service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+        AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
         loaded = MetadataImage()
         for record in service.log.load():
             replay(loaded, record.message, MetadataDelta(), record.version)
@@ -135,15 +137,15 @@ def test_subscribers_hear_of_a_change_before_it_is_answered(tmp_path: Path) -> N
 
 def test_offsets_topic_is_as_kafka_makes_it(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
-        service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
-        service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+        AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
+        AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
         assert len(service.image.topics_by_name[OFFSETS_TOPIC].partitions) == 50
         assert service.image.config_of(ResourceType.TOPIC, OFFSETS_TOPIC) == {
             "cleanup.policy": "compact",
             "compression.type": "producer",
             "segment.bytes": "104857600",
         }
-        service.ensure_topic(TRANSACTION_STATE_TOPIC, NOW_MS)
+        AutoTopicCreation(service).ensure(TRANSACTION_STATE_TOPIC, NOW_MS)
         configs = service.image.config_of(ResourceType.TOPIC, TRANSACTION_STATE_TOPIC)
         assert configs["unclean.leader.election.enable"] == "false"
         assert configs["min.insync.replicas"] == "1"
@@ -152,17 +154,18 @@ def test_offsets_topic_is_as_kafka_makes_it(tmp_path: Path) -> None:
 def test_topic_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     with open_service(tmp_path, "offsets.topic.replication.factor=3") as service:
         with pytest.raises(KafkaError) as raised:
-            service.ensure_topic(OFFSETS_TOPIC, NOW_MS)
+            AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
         assert raised.value.error_code is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def test_producer_ids_are_never_given_out_twice(tmp_path: Path) -> None:
     with open_service(tmp_path, crash=True) as service:
-        first = [service.next_producer_id(NOW_MS) for _ in range(1001)]
+        producer_ids = ProducerIds(service)
+        first = [producer_ids.next_id(NOW_MS) for _ in range(1001)]
         assert first == list(range(1001))
         assert service.image.next_producer_id == 2000
     with open_service(tmp_path) as service:
-        assert service.next_producer_id(NOW_MS) == 2000
+        assert ProducerIds(service).next_id(NOW_MS) == 2000
 
 
 def test_more_records_than_kafka_writes_for_one_request_are_refused(tmp_path: Path) -> None:
@@ -287,7 +290,7 @@ def test_directory_with_a_snapshot_and_no_log_before_it(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         assert service.log.log_start_offset == end_offset
         assert set(service.image.topics_by_name) == {"t"}
-        assert service.broker_epoch == end_offset + 1
+        assert service.image.brokers[1].epoch == end_offset + 1
 
 
 def test_directory_that_kafkas_own_tool_formatted_begins_as_it_was_told(tmp_path: Path) -> None:
@@ -307,7 +310,7 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
         quota = ClientQuotaRecord([ClientQuotaRecord.EntityData("user", None)], "producer_byte_rate", 4.0)
         acl = AccessControlEntryRecord(id=b"a" * 16, resource_name="r")
         service.commit([quota, acl, ConfigRecord(ResourceType.GROUP, "g", "k", "v")], NOW_MS)
-        service.next_producer_id(NOW_MS)
+        ProducerIds(service).next_id(NOW_MS)
         service.write_snapshot(NOW_MS)
         before = service.image
         [_, snapshot] = sorted((tmp_path / METADATA).glob("*.checkpoint"))

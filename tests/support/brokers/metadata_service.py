@@ -7,6 +7,7 @@ from pathlib import Path
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
+from odradek.broker.controller.broker_lifecycle import BrokerLifecycle
 from odradek.broker.metadata.service import MetadataService
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_images import ENDPOINT, NODE_ID
@@ -22,18 +23,21 @@ def open_service(
     config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
     directory = LogDirectory.open(path)
     try:
+        directory_id = directory.meta.directory_id if directory.meta else b"directory id 123"
         service = MetadataService.open(
             directory,
             config,
-            directory_ids=[directory.meta.directory_id if directory.meta else b"directory id 123"],
+            directory_id=directory_id,
             now_ms=now_ms,
             random_uuid=lambda: uuid.uuid4().bytes,
         )
         directory.load_logs(lambda topic: log_config_for(config, {}), now_ms)
-        service.start([ENDPOINT], now_ms)
+        lifecycle = BrokerLifecycle(service)
+        clean_epoch = directory.previous_broker_epoch
+        lifecycle.start([ENDPOINT], now_ms, directory_ids=[directory_id], clean_epoch=clean_epoch)
         yield service
         if not crash:
-            service.stop(now_ms)
-            directory.close(service.broker_epoch)
+            lifecycle.stop(now_ms)
+            directory.close(lifecycle.broker_epoch)
     finally:
         directory.abandon()

@@ -203,8 +203,11 @@ class Harness:
             lambda _: None,
             GroupTopics(lambda: self.image),
         )
-        metadata = SimpleNamespace(image=self.image, ensure_topic=lambda *_: None)
-        self.broker = SimpleNamespace(group_coordinator=self.coordinator, metadata=metadata)
+        self.broker = SimpleNamespace(
+            group_coordinator=self.coordinator,
+            metadata=SimpleNamespace(image=self.image),
+            auto_topic_creation=SimpleNamespace(ensure=lambda *_: None),
+        )
         self.coordinator.elect(0, self.log, in_turns)
 
     def _new_uuid(self) -> str:

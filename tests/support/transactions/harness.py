@@ -267,11 +267,9 @@ class TransactionHarness:
             group_coordinator=groups,
             transaction_coordinator=self.coordinator,
             partitions=self.partitions,
-            metadata=SimpleNamespace(
-                image=self.image,
-                ensure_topic=lambda *_: None,
-                next_producer_id=lambda _: next(self.producer_ids),
-            ),
+            metadata=SimpleNamespace(image=self.image),
+            auto_topic_creation=SimpleNamespace(ensure=lambda *_: None),
+            producer_ids=SimpleNamespace(next_id=lambda _: next(self.producer_ids)),
         )
         groups.elect(0, self.partitions[OFFSETS_TOPIC, 0])
         self.coordinator.elect(0, self.partitions[TRANSACTION_STATE_TOPIC, 0])

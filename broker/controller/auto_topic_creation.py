@@ -1,0 +1,68 @@
+"""Topics that the broker creates on its own: those that a Metadata request asks for, and Kafka's internal topics.
+
+Shell. Owns: the outcome of each name. Never does: writing records itself. Source: AutoTopicCreationManager.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ...protocol.errors import ErrorCode, KafkaError
+from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from ...protocol.steps import Steps, run_to_end
+from ..metadata.decision import Decision
+from ..metadata.service import MetadataService
+from .registration import auto_created
+from .topics import create_topics
+
+logger = logging.getLogger(__name__)
+
+
+class AutoTopicCreation:
+    """Creates topics with the broker's defaults, and internal topics as Kafka configures them."""
+
+    def __init__(self, metadata: MetadataService) -> None:
+        self._metadata = metadata
+
+    def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
+        """Creates topics when it is this change's turn, and calls ``done`` with the outcome of each name.
+
+        A topic that another request has created since has no error.
+        """
+
+        def answer(response: CreateTopicsResponse | KafkaError) -> None:
+            if isinstance(response, KafkaError):
+                done(dict.fromkeys(names, response.error_code))
+                return
+            outcomes = dict.fromkeys(names, ErrorCode.NONE)
+            for topic in response.topics:
+                outcomes[topic.name] = ErrorCode(topic.error_code)
+                if topic.error_code:
+                    logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
+            done(outcomes)
+
+        self._metadata.change(partial(self._decide, names), now_ms, answer)
+
+    def ensure(self, name: str, now_ms: int) -> None:
+        """Creates an internal topic (``__consumer_offsets``) at once if it does not exist. Raises KafkaError.
+
+        Such a topic has few partitions and no files at first, so this is one step. While another change is under way
+        the error is COORDINATOR_NOT_AVAILABLE, after which clients ask again.
+        """
+        metadata = self._metadata
+        if name in metadata.image.topics_by_name:
+            return
+        if metadata.turns.is_taken:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} can't be created yet")
+        decision = run_to_end(self._decide([name]))
+        run_to_end(metadata.carry_out(decision, now_ms))
+        for topic in decision.response.topics:
+            if topic.error_code:
+                logger.warning("could not create topic %r: %r", topic.name, topic.error_message)
+                raise KafkaError(ErrorCode(topic.error_code), f"could not create {name}")
+
+    def _decide(self, names: Sequence[str]) -> Steps[Decision[CreateTopicsResponse]]:
+        image, controller = self._metadata.image, self._metadata.controller
+        missing = [name for name in names if name not in image.topics_by_name]
+        request = CreateTopicsRequest([auto_created(name, controller.config) for name in missing])
+        return (yield from create_topics(image, request, controller))

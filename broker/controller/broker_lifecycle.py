@@ -1,0 +1,95 @@
+"""Registers this broker, elects at its start and fences it at its stop: what its controller decides about it.
+
+Shell. Owns: the order of the records of a start and of a stop, and the broker epoch. Never: writes records itself,
+changes the image. Invariant: when :meth:`BrokerLifecycle.start` returns, leaders and their epochs are final. Source:
+Kafka's BrokerLifecycleManager, ClusterControlManager and QuorumController.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from ...protocol.errors import KafkaError
+from ...protocol.messages.structure import Message
+from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, LATEST_METADATA_VERSION, METADATA_VERSION
+from ..metadata.image import Endpoint
+from ..metadata.service import MetadataService
+from .directories import Replica, assignment_records, cordoned_records
+from .elections import elect_at_start
+from .registration import abort_record, bootstrap_records, registration_records, stop_records
+
+logger = logging.getLogger(__name__)
+
+
+class BrokerLifecycle:
+    """The start and the stop of this broker, as records of the metadata."""
+
+    def __init__(self, metadata: MetadataService) -> None:
+        self._metadata = metadata
+        self.broker_epoch = -1
+        """The offset of our RegisterBroker record; -1 before :meth:`start`."""
+
+    def start(
+        self,
+        endpoints: Sequence[Endpoint],
+        now_ms: int,
+        *,
+        directory_ids: Sequence[bytes],
+        clean_epoch: int,
+        cordoned: Sequence[bytes] = (),
+        lies_in: Mapping[Replica, bytes] = MappingProxyType({}),
+    ) -> None:
+        """Becomes the leader of a new epoch, registers with these endpoints, unfences, elects. Raises KafkaError.
+
+        ``directory_ids``: of the directories that are online. ``clean_epoch``: the broker epoch in the markers of the
+        clean stop, -1 without one. ``cordoned``: of the directories that take no new partitions. ``lies_in``: the
+        directory in which each partition was found.
+        """
+        metadata = self._metadata
+        controller = metadata.controller
+        previous = metadata.image.brokers.get(metadata.node_id)
+        clean = previous is None or previous.epoch == clean_epoch
+        metadata.log.become_leader(metadata.node_id, now_ms)
+        if metadata.log.has_open_transaction:
+            metadata.commit([abort_record()], now_ms)
+        _bootstrap(metadata, now_ms)
+        self.broker_epoch = metadata.log.log_end_offset
+        if metadata.image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
+            directory_ids = ()  # before KIP-858 a registration could not name them
+        metadata.commit(registration_records(controller, endpoints, directory_ids, self.broker_epoch), now_ms)
+        metadata.commit(cordoned_records(metadata.image, controller, cordoned), now_ms)
+        metadata.commit(assignment_records(metadata.image, metadata.node_id, lies_in), now_ms)
+        metadata.commit(elect_at_start(metadata.image, controller, clean=clean), now_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """Fences this broker, so that the next start (a real Kafka's too) need not wait for a session to expire.
+
+        If the disk refuses that, a warning says so and the stop goes on.
+        """
+        metadata = self._metadata
+        try:
+            records = stop_records(metadata.image, metadata.controller)
+            if records:
+                metadata.write(records, now_ms)
+        except KafkaError as error:
+            logger.warning("could not write the records of a stop, the next start (of a Kafka) waits for it: %s", error)
+        metadata.write_snapshot_at_stop(now_ms)
+
+
+def seed_metadata(metadata: MetadataService, records_for: Callable[[int], Sequence[Message]], now_ms: int) -> None:
+    """Writes the first records of a metadata log without registering a broker, which the next start does.
+
+    ``records_for`` gets the finalised metadata.version; its records follow the feature levels. Raises KafkaError.
+    """
+    metadata.log.become_leader(metadata.node_id, now_ms)
+    _bootstrap(metadata, now_ms)
+    metadata.commit(records_for(metadata.image.metadata_version), now_ms)
+
+
+def _bootstrap(metadata: MetadataService, now_ms: int) -> None:
+    """Writes the first records of a fresh cluster if there are none yet. Raises KafkaError, ConfigError."""
+    if METADATA_VERSION not in metadata.image.features:
+        # Kafka's own format tool leaves the levels that it was given in the directory.
+        records = bootstrap_records(metadata.controller.config, metadata.log.bootstrap_records())
+        metadata.write(records, now_ms, LATEST_METADATA_VERSION)
+        metadata.check_feature_levels()
