@@ -40,6 +40,7 @@ from ..log_dirs.identity import cordoned_paths, identify
 from ..log_dirs.recovery import RecoveryProgress
 from ..log_dirs.retention_warnings import RetentionWarnings
 from ..metadata.image import Endpoint, MetadataImage, ResourceType
+from ..metadata.local_replicas import LocalReplicas
 from ..metadata.service import MetadataService
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..metadata.stored_configs import log_bad_configs
@@ -224,8 +225,9 @@ class Daemon:
         )
         self._broker.take_dynamic_configs(image)
         log_bad_configs(image, metadata.node_id)
-        self._log_dirs.find_logs(now_ms, self._is_stray, self._known_id)
-        self._log_dirs.promote_futures(self._assigned_directory, now_ms)
+        replicas = LocalReplicas(image, metadata.node_id)
+        self._log_dirs.find_logs(now_ms, replicas.is_stray, replicas.id_in_directory)
+        self._log_dirs.promote_futures(replicas.assigned_directory, now_ms)
 
     async def _recover(self, now_ms: int) -> None:
         """Recovers what wasn't closed, on threads: the event loop hears meanwhile that the broker is to stop."""
@@ -250,7 +252,7 @@ class Daemon:
             directory_ids=[directory.directory_id for directory in self._directories],
             clean_epoch=self._log_dirs.previous_broker_epoch,
             cordoned=self._log_dirs.cordoned_ids,
-            lies_in=self._log_dirs.replicas(self._topic_id),
+            lies_in=self._log_dirs.replicas(LocalReplicas(metadata.image, metadata.node_id).topic_id),
         )
         self.broker.auto_topic_creation.ensure(OFFSETS_TOPIC, now_ms)
         for topic in metadata.image.topics_by_name.values():
@@ -314,33 +316,6 @@ class Daemon:
             if isinstance(value, int):
                 return value
         return MAX_INT64
-
-    def _assigned_directory(self, topic: str, index: int) -> bytes | None:
-        """The directory of this broker's replica in the metadata."""
-        assert self._image is not None
-        partition = self._image.partition(topic, index)
-        node_id = self._config.node_id
-        return None if partition is None or node_id not in partition.replicas else partition.directory_of(node_id)
-
-    def _known_id(self, directory: LogDirectory, topic: str, index: int) -> bytes | None:
-        """The topic id of a partition that lies in a directory by the metadata, None where it doesn't."""
-        assert self._image is not None
-        known = self._image.topics_by_name.get(topic)
-        partition = None if known is None else known.partitions.get(index)
-        if known is None or partition is None or directory.directory_id not in partition.directories:
-            return None
-        return known.topic_id
-
-    def _topic_id(self, topic: str) -> bytes | None:
-        assert self._image is not None
-        known = self._image.topics_by_name.get(topic)
-        return None if known is None else known.topic_id
-
-    def _is_stray(self, topic: str, index: int, topic_id: bytes | None) -> bool:
-        """Whether a directory belongs to no topic of the metadata (``LogManager.isStrayKraftReplica``)."""
-        assert self._image is not None
-        known = self._image.topics_by_name.get(topic)
-        return known is None or index not in known.partitions or topic_id not in (None, known.topic_id)
 
     def _end(self, reason: str) -> None:
         """Nothing can go on: ends as a crash does, and says why."""
