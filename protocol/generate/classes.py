@@ -58,9 +58,9 @@ def class_source(spec: MessageSpec) -> str:
     for name, structure in structures.items():
         if name != spec.name:
             lines += ["", f"{INDENT}class {name}(Structure):"]
-            inner = [*_docstring(_about_structure(structure), spec, structure), "", *_slots(structure), ""]
+            inner = [*_docstring(_about_structure(structure), spec, structure), "", *_slots(structure)]
             lines += [f"{INDENT}{line}" if line else "" for line in [*inner, *_init(spec, structure)]]
-    lines += ["", *_slots(structures[spec.name]), "", *_constants(spec), "", *_init(spec, structures[spec.name])]
+    lines += ["", *_slots(structures[spec.name]), "", *_constants(spec), *_init(spec, structures[spec.name])]
     return "\n".join(lines)
 
 
@@ -119,9 +119,9 @@ def _field_note(spec: MessageSpec, field: FieldSpec) -> list[str]:
 
 
 def _slots(structure: StructureSpec) -> list[str]:
-    names = [f'"{name}"' for name in (*(field.attribute for field in structure.fields), "unknown_tagged_fields")]
-    if len(names) == 1:
-        return [f"{INDENT}__slots__ = ({names[0]},)"]
+    names = [f'"{field.attribute}"' for field in structure.fields]
+    if len(names) < 2:
+        return [f"{INDENT}__slots__ = ({names[0]},)" if names else f"{INDENT}__slots__ = ()"]
     return [f"{INDENT}__slots__ = (", *(f"{INDENT * 2}{name}," for name in names), f"{INDENT})"]
 
 
@@ -137,16 +137,15 @@ def _constants(spec: MessageSpec) -> list[str]:
 
 
 def _init(spec: MessageSpec, structure: StructureSpec) -> list[str]:
-    lines = [f"{INDENT}def __init__(", f"{INDENT * 2}self,"]
+    if not structure.fields:
+        return []  # that of `Structure`
+    lines = ["", f"{INDENT}def __init__(", f"{INDENT * 2}self,"]
     for field in structure.fields:
         lines += _parameter(spec, field, nested=structure.name != spec.name)
-    lines += [
-        f"{INDENT * 2}unknown_tagged_fields: list[tuple[int, bytes]] | None = None,",
-        f"{INDENT}) -> None:",
-    ]
+    lines.append(f"{INDENT}) -> None:")
     for field in structure.fields:
         lines += _assignment(field.attribute, _value(spec, field), nested=structure.name != spec.name)
-    lines.append(f"{INDENT * 2}self.unknown_tagged_fields = unknown_tagged_fields")
+    lines.append(f"{INDENT * 2}self.unknown_tagged_fields = None")
     return lines
 
 

@@ -28,18 +28,16 @@ class AlterConfigsRequest(Message):
         __slots__ = (
             "name",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             value: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AlterConfigsResource(Structure):
         """Structure AlterConfigsResource, versions 0+.
@@ -53,7 +51,6 @@ class AlterConfigsRequest(Message):
             "resource_type",
             "resource_name",
             "configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -61,17 +58,15 @@ class AlterConfigsRequest(Message):
             resource_type: int = 0,
             resource_name: str = "",
             configs: list[AlterConfigsRequest.AlterableConfig] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_type = resource_type
             self.resource_name = resource_name
             self.configs = [] if configs is None else configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "resources",
         "validate_only",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterConfigsRequest"
@@ -83,11 +78,10 @@ class AlterConfigsRequest(Message):
         self,
         resources: list[AlterConfigsRequest.AlterConfigsResource] | None = None,
         validate_only: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.resources = [] if resources is None else resources
         self.validate_only = validate_only
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterConfigsResponse(Message):
@@ -111,7 +105,6 @@ class AlterConfigsResponse(Message):
             "error_message",
             "resource_type",
             "resource_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -120,18 +113,16 @@ class AlterConfigsResponse(Message):
             error_message: str | None = "",
             resource_type: int = 0,
             resource_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
             self.resource_type = resource_type
             self.resource_name = resource_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "responses",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterConfigsResponse"
@@ -143,11 +134,10 @@ class AlterConfigsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         responses: list[AlterConfigsResponse.AlterConfigsResourceResponse] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is None else responses
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeConfigsRequest(Message):
@@ -171,7 +161,6 @@ class DescribeConfigsRequest(Message):
             "resource_type",
             "resource_name",
             "configuration_keys",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -179,18 +168,16 @@ class DescribeConfigsRequest(Message):
             resource_type: int = 0,
             resource_name: str = "",
             configuration_keys: list[str] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_type = resource_type
             self.resource_name = resource_name
             self.configuration_keys = [] if configuration_keys is NEW_LIST else configuration_keys
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "resources",
         "include_synonyms",
         "include_documentation",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeConfigsRequest"
@@ -203,12 +190,11 @@ class DescribeConfigsRequest(Message):
         resources: list[DescribeConfigsRequest.DescribeConfigsResource] | None = None,
         include_synonyms: bool = False,
         include_documentation: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.resources = [] if resources is None else resources
         self.include_synonyms = include_synonyms
         self.include_documentation = include_documentation
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeConfigsResponse(Message):
@@ -230,7 +216,6 @@ class DescribeConfigsResponse(Message):
             "name",
             "value",
             "source",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -238,12 +223,11 @@ class DescribeConfigsResponse(Message):
             name: str = "",
             value: str | None = "",
             source: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.value = value
             self.source = source
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeConfigsResourceResult(Structure):
         """Structure DescribeConfigsResourceResult, versions 0+.
@@ -269,7 +253,6 @@ class DescribeConfigsResponse(Message):
             "config_type",
             "documentation",
             "is_default",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -283,7 +266,6 @@ class DescribeConfigsResponse(Message):
             config_type: int = 0,
             documentation: str | None = "",
             is_default: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.value = value
@@ -294,7 +276,7 @@ class DescribeConfigsResponse(Message):
             self.config_type = config_type
             self.documentation = documentation
             self.is_default = is_default
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeConfigsResult(Structure):
         """Structure DescribeConfigsResult, versions 0+.
@@ -312,7 +294,6 @@ class DescribeConfigsResponse(Message):
             "resource_type",
             "resource_name",
             "configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -322,19 +303,17 @@ class DescribeConfigsResponse(Message):
             resource_type: int = 0,
             resource_name: str = "",
             configs: list[DescribeConfigsResponse.DescribeConfigsResourceResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
             self.resource_type = resource_type
             self.resource_name = resource_name
             self.configs = [] if configs is None else configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeConfigsResponse"
@@ -346,11 +325,10 @@ class DescribeConfigsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         results: list[DescribeConfigsResponse.DescribeConfigsResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class IncrementalAlterConfigsRequest(Message):
@@ -373,7 +351,6 @@ class IncrementalAlterConfigsRequest(Message):
             "name",
             "config_operation",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -381,12 +358,11 @@ class IncrementalAlterConfigsRequest(Message):
             name: str = "",
             config_operation: int = 0,
             value: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.config_operation = config_operation
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AlterConfigsResource(Structure):
         """Structure AlterConfigsResource, versions 0+.
@@ -400,7 +376,6 @@ class IncrementalAlterConfigsRequest(Message):
             "resource_type",
             "resource_name",
             "configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -408,17 +383,15 @@ class IncrementalAlterConfigsRequest(Message):
             resource_type: int = 0,
             resource_name: str = "",
             configs: list[IncrementalAlterConfigsRequest.AlterableConfig] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_type = resource_type
             self.resource_name = resource_name
             self.configs = [] if configs is None else configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "resources",
         "validate_only",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "IncrementalAlterConfigsRequest"
@@ -430,11 +403,10 @@ class IncrementalAlterConfigsRequest(Message):
         self,
         resources: list[IncrementalAlterConfigsRequest.AlterConfigsResource] | None = None,
         validate_only: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.resources = [] if resources is None else resources
         self.validate_only = validate_only
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class IncrementalAlterConfigsResponse(Message):
@@ -458,7 +430,6 @@ class IncrementalAlterConfigsResponse(Message):
             "error_message",
             "resource_type",
             "resource_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -467,18 +438,16 @@ class IncrementalAlterConfigsResponse(Message):
             error_message: str | None = "",
             resource_type: int = 0,
             resource_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
             self.resource_type = resource_type
             self.resource_name = resource_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "responses",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "IncrementalAlterConfigsResponse"
@@ -490,11 +459,10 @@ class IncrementalAlterConfigsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         responses: list[IncrementalAlterConfigsResponse.AlterConfigsResourceResponse] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is None else responses
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListConfigResourcesRequest(Message):
@@ -503,10 +471,7 @@ class ListConfigResourcesRequest(Message):
     - resource_types: []int8, versions 1+
     """
 
-    __slots__ = (
-        "resource_types",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("resource_types",)
 
     NAME: ClassVar[str] = "ListConfigResourcesRequest"
     API_KEY: ClassVar[int] = 74
@@ -516,10 +481,9 @@ class ListConfigResourcesRequest(Message):
     def __init__(
         self,
         resource_types: list[int] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.resource_types = [] if resource_types is None else resource_types
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListConfigResourcesResponse(Message):
@@ -540,24 +504,21 @@ class ListConfigResourcesResponse(Message):
         __slots__ = (
             "resource_name",
             "resource_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             resource_name: str = "",
             resource_type: int = 16,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_name = resource_name
             self.resource_type = resource_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "config_resources",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListConfigResourcesResponse"
@@ -570,9 +531,8 @@ class ListConfigResourcesResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         config_resources: list[ListConfigResourcesResponse.ConfigResource] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.config_resources = [] if config_resources is None else config_resources
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

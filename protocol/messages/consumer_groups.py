@@ -20,7 +20,6 @@ class ConsumerGroupDescribeRequest(Message):
     __slots__ = (
         "group_ids",
         "include_authorized_operations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupDescribeRequest"
@@ -32,11 +31,10 @@ class ConsumerGroupDescribeRequest(Message):
         self,
         group_ids: list[str] | None = None,
         include_authorized_operations: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_ids = [] if group_ids is None else group_ids
         self.include_authorized_operations = include_authorized_operations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupDescribeResponse(Message):
@@ -58,7 +56,6 @@ class ConsumerGroupDescribeResponse(Message):
             "topic_id",
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -66,12 +63,11 @@ class ConsumerGroupDescribeResponse(Message):
             topic_id: bytes = ZERO_UUID,
             topic_name: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Assignment(Structure):
         """Structure Assignment, versions 0+.
@@ -79,18 +75,14 @@ class ConsumerGroupDescribeResponse(Message):
         - topic_partitions: []TopicPartitions, versions 0+
         """
 
-        __slots__ = (
-            "topic_partitions",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("topic_partitions",)
 
         def __init__(
             self,
             topic_partitions: list[ConsumerGroupDescribeResponse.TopicPartitions] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_partitions = [] if topic_partitions is None else topic_partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Member(Structure):
         """Structure Member, versions 0+.
@@ -120,7 +112,6 @@ class ConsumerGroupDescribeResponse(Message):
             "assignment",
             "target_assignment",
             "member_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -136,7 +127,6 @@ class ConsumerGroupDescribeResponse(Message):
             assignment: ConsumerGroupDescribeResponse.Assignment | None = None,
             target_assignment: ConsumerGroupDescribeResponse.Assignment | None = None,
             member_type: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.instance_id = instance_id
@@ -151,7 +141,7 @@ class ConsumerGroupDescribeResponse(Message):
                 ConsumerGroupDescribeResponse.Assignment() if target_assignment is None else target_assignment
             )
             self.member_type = member_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
@@ -177,7 +167,6 @@ class ConsumerGroupDescribeResponse(Message):
             "assignor_name",
             "members",
             "authorized_operations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -191,7 +180,6 @@ class ConsumerGroupDescribeResponse(Message):
             assignor_name: str = "",
             members: list[ConsumerGroupDescribeResponse.Member] | None = None,
             authorized_operations: int = -2147483648,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
@@ -202,12 +190,11 @@ class ConsumerGroupDescribeResponse(Message):
             self.assignor_name = assignor_name
             self.members = [] if members is None else members
             self.authorized_operations = authorized_operations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupDescribeResponse"
@@ -219,11 +206,10 @@ class ConsumerGroupDescribeResponse(Message):
         self,
         throttle_time_ms: int = 0,
         groups: list[ConsumerGroupDescribeResponse.DescribedGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupHeartbeatRequest(Message):
@@ -251,18 +237,16 @@ class ConsumerGroupHeartbeatRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -275,7 +259,6 @@ class ConsumerGroupHeartbeatRequest(Message):
         "subscribed_topic_regex",
         "server_assignor",
         "topic_partitions",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupHeartbeatRequest"
@@ -295,7 +278,6 @@ class ConsumerGroupHeartbeatRequest(Message):
         subscribed_topic_regex: str | None = None,
         server_assignor: str | None = None,
         topic_partitions: list[ConsumerGroupHeartbeatRequest.TopicPartitions] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -307,7 +289,7 @@ class ConsumerGroupHeartbeatRequest(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.server_assignor = server_assignor
         self.topic_partitions = topic_partitions
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupHeartbeatResponse(Message):
@@ -332,18 +314,16 @@ class ConsumerGroupHeartbeatResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Assignment(Structure):
         """Structure Assignment, versions 0+.
@@ -351,18 +331,14 @@ class ConsumerGroupHeartbeatResponse(Message):
         - topic_partitions: []TopicPartitions, versions 0+
         """
 
-        __slots__ = (
-            "topic_partitions",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("topic_partitions",)
 
         def __init__(
             self,
             topic_partitions: list[ConsumerGroupHeartbeatResponse.TopicPartitions] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_partitions = [] if topic_partitions is None else topic_partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -372,7 +348,6 @@ class ConsumerGroupHeartbeatResponse(Message):
         "member_epoch",
         "heartbeat_interval_ms",
         "assignment",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupHeartbeatResponse"
@@ -389,7 +364,6 @@ class ConsumerGroupHeartbeatResponse(Message):
         member_epoch: int = 0,
         heartbeat_interval_ms: int = 0,
         assignment: ConsumerGroupHeartbeatResponse.Assignment | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -398,4 +372,4 @@ class ConsumerGroupHeartbeatResponse(Message):
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.assignment = assignment
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

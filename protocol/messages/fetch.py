@@ -37,18 +37,16 @@ class FetchRequest(Message):
         __slots__ = (
             "replica_id",
             "replica_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             replica_id: int = -1,
             replica_epoch: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.replica_id = replica_id
             self.replica_epoch = replica_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class FetchPartition(Structure):
         """Structure FetchPartition, versions 0+.
@@ -72,7 +70,6 @@ class FetchRequest(Message):
             "partition_max_bytes",
             "replica_directory_id",
             "high_watermark",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -85,7 +82,6 @@ class FetchRequest(Message):
             partition_max_bytes: int = 0,
             replica_directory_id: bytes = ZERO_UUID,
             high_watermark: int = 9223372036854775807,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.current_leader_epoch = current_leader_epoch
@@ -95,7 +91,7 @@ class FetchRequest(Message):
             self.partition_max_bytes = partition_max_bytes
             self.replica_directory_id = replica_directory_id
             self.high_watermark = high_watermark
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class FetchTopic(Structure):
         """Structure FetchTopic, versions 0+.
@@ -109,7 +105,6 @@ class FetchRequest(Message):
             "topic",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -117,12 +112,11 @@ class FetchRequest(Message):
             topic: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[FetchRequest.FetchPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ForgottenTopic(Structure):
         """Structure ForgottenTopic, versions 7+.
@@ -136,7 +130,6 @@ class FetchRequest(Message):
             "topic",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -144,12 +137,11 @@ class FetchRequest(Message):
             topic: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
@@ -164,7 +156,6 @@ class FetchRequest(Message):
         "topics",
         "forgotten_topics_data",
         "rack_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FetchRequest"
@@ -186,7 +177,6 @@ class FetchRequest(Message):
         topics: list[FetchRequest.FetchTopic] | None = None,
         forgotten_topics_data: list[FetchRequest.ForgottenTopic] | None = None,
         rack_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
@@ -200,7 +190,7 @@ class FetchRequest(Message):
         self.topics = [] if topics is None else topics
         self.forgotten_topics_data = [] if forgotten_topics_data is None else forgotten_topics_data
         self.rack_id = rack_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class FetchResponse(Message):
@@ -223,18 +213,16 @@ class FetchResponse(Message):
         __slots__ = (
             "epoch",
             "end_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             epoch: int = -1,
             end_offset: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.epoch = epoch
             self.end_offset = end_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class LeaderIdAndEpoch(Structure):
         """Structure LeaderIdAndEpoch, versions 12+.
@@ -246,18 +234,16 @@ class FetchResponse(Message):
         __slots__ = (
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_id: int = -1,
             leader_epoch: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class SnapshotId(Structure):
         """Structure SnapshotId, versions 12+.
@@ -269,18 +255,16 @@ class FetchResponse(Message):
         __slots__ = (
             "end_offset",
             "epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             end_offset: int = -1,
             epoch: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.end_offset = end_offset
             self.epoch = epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AbortedTransaction(Structure):
         """Structure AbortedTransaction, versions 4+.
@@ -292,18 +276,16 @@ class FetchResponse(Message):
         __slots__ = (
             "producer_id",
             "first_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             producer_id: int = 0,
             first_offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.producer_id = producer_id
             self.first_offset = first_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -333,7 +315,6 @@ class FetchResponse(Message):
             "aborted_transactions",
             "preferred_read_replica",
             "records",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -349,7 +330,6 @@ class FetchResponse(Message):
             aborted_transactions: list[FetchResponse.AbortedTransaction] | None = NEW_LIST,
             preferred_read_replica: int = -1,
             records: Records | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
@@ -362,7 +342,7 @@ class FetchResponse(Message):
             self.aborted_transactions = [] if aborted_transactions is NEW_LIST else aborted_transactions
             self.preferred_read_replica = preferred_read_replica
             self.records = records
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class FetchableTopicResponse(Structure):
         """Structure FetchableTopicResponse, versions 0+.
@@ -376,7 +356,6 @@ class FetchResponse(Message):
             "topic",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -384,12 +363,11 @@ class FetchResponse(Message):
             topic: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[FetchResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 16+.
@@ -405,7 +383,6 @@ class FetchResponse(Message):
             "host",
             "port",
             "rack",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -414,13 +391,12 @@ class FetchResponse(Message):
             host: str = "",
             port: int = 0,
             rack: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
             self.rack = rack
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -428,7 +404,6 @@ class FetchResponse(Message):
         "session_id",
         "responses",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FetchResponse"
@@ -443,11 +418,10 @@ class FetchResponse(Message):
         session_id: int = 0,
         responses: list[FetchResponse.FetchableTopicResponse] | None = None,
         node_endpoints: list[FetchResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
         self.responses = [] if responses is None else responses
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

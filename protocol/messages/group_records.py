@@ -20,7 +20,6 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupCurrentMemberAssignmentKey"
@@ -32,11 +31,10 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
@@ -61,7 +59,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             "topic_id",
             "partitions",
             "assignment_epochs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -69,12 +66,11 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
             assignment_epochs: list[int] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
             self.assignment_epochs = [] if assignment_epochs is NEW_LIST else assignment_epochs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "member_epoch",
@@ -82,7 +78,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         "state",
         "assigned_partitions",
         "partitions_pending_revocation",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupCurrentMemberAssignmentValue"
@@ -97,7 +92,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         state: int = 0,
         assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions] | None = None,
         partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValue.TopicPartitions] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
@@ -106,7 +100,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         self.partitions_pending_revocation = (
             [] if partitions_pending_revocation is None else partitions_pending_revocation
         )
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupMemberMetadataKey(Message):
@@ -119,7 +113,6 @@ class ConsumerGroupMemberMetadataKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupMemberMetadataKey"
@@ -131,11 +124,10 @@ class ConsumerGroupMemberMetadataKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupMemberMetadataValue(Message):
@@ -162,18 +154,16 @@ class ConsumerGroupMemberMetadataValue(Message):
         __slots__ = (
             "name",
             "metadata",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             metadata: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.metadata = metadata
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ClassicMemberMetadata(Structure):
         """Structure ClassicMemberMetadata, versions 0+.
@@ -185,18 +175,16 @@ class ConsumerGroupMemberMetadataValue(Message):
         __slots__ = (
             "session_timeout_ms",
             "supported_protocols",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             session_timeout_ms: int = 0,
             supported_protocols: list[ConsumerGroupMemberMetadataValue.ClassicProtocol] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.session_timeout_ms = session_timeout_ms
             self.supported_protocols = [] if supported_protocols is None else supported_protocols
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "instance_id",
@@ -208,7 +196,6 @@ class ConsumerGroupMemberMetadataValue(Message):
         "rebalance_timeout_ms",
         "server_assignor",
         "classic_member_metadata",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupMemberMetadataValue"
@@ -227,7 +214,6 @@ class ConsumerGroupMemberMetadataValue(Message):
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
         classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None = NEW_STRUCTURE,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
@@ -242,7 +228,7 @@ class ConsumerGroupMemberMetadataValue(Message):
             if classic_member_metadata is NEW_STRUCTURE
             else classic_member_metadata
         )
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupMetadataKey(Message):
@@ -251,10 +237,7 @@ class ConsumerGroupMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "ConsumerGroupMetadataKey"
     API_KEY: ClassVar[int] = 3
@@ -264,10 +247,9 @@ class ConsumerGroupMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupMetadataValue(Message):
@@ -280,7 +262,6 @@ class ConsumerGroupMetadataValue(Message):
     __slots__ = (
         "epoch",
         "metadata_hash",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupMetadataValue"
@@ -292,11 +273,10 @@ class ConsumerGroupMetadataValue(Message):
         self,
         epoch: int = 0,
         metadata_hash: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupPartitionMetadataKey(Message):
@@ -305,10 +285,7 @@ class ConsumerGroupPartitionMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "ConsumerGroupPartitionMetadataKey"
     API_KEY: ClassVar[int] = 4
@@ -318,10 +295,9 @@ class ConsumerGroupPartitionMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupPartitionMetadataValue(Message):
@@ -340,18 +316,16 @@ class ConsumerGroupPartitionMetadataValue(Message):
         __slots__ = (
             "partition",
             "racks",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition: int = 0,
             racks: list[str] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.racks = [] if racks is None else racks
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicMetadata(Structure):
         """Structure TopicMetadata, versions 0+.
@@ -367,7 +341,6 @@ class ConsumerGroupPartitionMetadataValue(Message):
             "topic_name",
             "num_partitions",
             "partition_metadata",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -376,18 +349,14 @@ class ConsumerGroupPartitionMetadataValue(Message):
             topic_name: str = "",
             num_partitions: int = 0,
             partition_metadata: list[ConsumerGroupPartitionMetadataValue.PartitionMetadata] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.topic_name = topic_name
             self.num_partitions = num_partitions
             self.partition_metadata = [] if partition_metadata is None else partition_metadata
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "topics",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topics",)
 
     NAME: ClassVar[str] = "ConsumerGroupPartitionMetadataValue"
     API_KEY: ClassVar[int] = 4
@@ -397,10 +366,9 @@ class ConsumerGroupPartitionMetadataValue(Message):
     def __init__(
         self,
         topics: list[ConsumerGroupPartitionMetadataValue.TopicMetadata] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupRegularExpressionKey(Message):
@@ -413,7 +381,6 @@ class ConsumerGroupRegularExpressionKey(Message):
     __slots__ = (
         "group_id",
         "regular_expression",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupRegularExpressionKey"
@@ -425,11 +392,10 @@ class ConsumerGroupRegularExpressionKey(Message):
         self,
         group_id: str = "",
         regular_expression: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.regular_expression = regular_expression
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupRegularExpressionValue(Message):
@@ -444,7 +410,6 @@ class ConsumerGroupRegularExpressionValue(Message):
         "topics",
         "version",
         "timestamp",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupRegularExpressionValue"
@@ -457,12 +422,11 @@ class ConsumerGroupRegularExpressionValue(Message):
         topics: list[str] | None = None,
         version: int = 0,
         timestamp: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.version = version
         self.timestamp = timestamp
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupTargetAssignmentMemberKey(Message):
@@ -475,7 +439,6 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMemberKey"
@@ -487,11 +450,10 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupTargetAssignmentMemberValue(Message):
@@ -510,23 +472,18 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "topic_partitions",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topic_partitions",)
 
     NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMemberValue"
     API_KEY: ClassVar[int] = 7
@@ -536,10 +493,9 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     def __init__(
         self,
         topic_partitions: list[ConsumerGroupTargetAssignmentMemberValue.TopicPartition] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topic_partitions = [] if topic_partitions is None else topic_partitions
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
@@ -548,10 +504,7 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMetadataKey"
     API_KEY: ClassVar[int] = 6
@@ -561,10 +514,9 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(Message):
@@ -577,7 +529,6 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
     __slots__ = (
         "assignment_epoch",
         "assignment_timestamp",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMetadataValue"
@@ -589,11 +540,10 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
         self,
         assignment_epoch: int = 0,
         assignment_timestamp: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerProtocolAssignment(Message):
@@ -613,23 +563,20 @@ class ConsumerProtocolAssignment(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "assigned_partitions",
         "user_data",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerProtocolAssignment"
@@ -641,11 +588,10 @@ class ConsumerProtocolAssignment(Message):
         self,
         assigned_partitions: list[ConsumerProtocolAssignment.TopicPartition] | None = None,
         user_data: bytes | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.assigned_partitions = [] if assigned_partitions is None else assigned_partitions
         self.user_data = user_data
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConsumerProtocolSubscription(Message):
@@ -668,18 +614,16 @@ class ConsumerProtocolSubscription(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
@@ -687,7 +631,6 @@ class ConsumerProtocolSubscription(Message):
         "owned_partitions",
         "generation_id",
         "rack_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConsumerProtocolSubscription"
@@ -702,14 +645,13 @@ class ConsumerProtocolSubscription(Message):
         owned_partitions: list[ConsumerProtocolSubscription.TopicPartition] | None = None,
         generation_id: int = -1,
         rack_id: str | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.user_data = user_data
         self.owned_partitions = [] if owned_partitions is None else owned_partitions
         self.generation_id = generation_id
         self.rack_id = rack_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class GroupMetadataKey(Message):
@@ -718,10 +660,7 @@ class GroupMetadataKey(Message):
     - group: string, versions 0
     """
 
-    __slots__ = (
-        "group",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group",)
 
     NAME: ClassVar[str] = "GroupMetadataKey"
     API_KEY: ClassVar[int] = 2
@@ -731,10 +670,9 @@ class GroupMetadataKey(Message):
     def __init__(
         self,
         group: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group = group
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class GroupMetadataValue(Message):
@@ -770,7 +708,6 @@ class GroupMetadataValue(Message):
             "session_timeout",
             "subscription",
             "assignment",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -783,7 +720,6 @@ class GroupMetadataValue(Message):
             session_timeout: int = 0,
             subscription: bytes = b"",
             assignment: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.group_instance_id = group_instance_id
@@ -793,7 +729,7 @@ class GroupMetadataValue(Message):
             self.session_timeout = session_timeout
             self.subscription = subscription
             self.assignment = assignment
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "protocol_type",
@@ -802,7 +738,6 @@ class GroupMetadataValue(Message):
         "leader",
         "current_state_timestamp",
         "members",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "GroupMetadataValue"
@@ -818,7 +753,6 @@ class GroupMetadataValue(Message):
         leader: str | None = "",
         current_state_timestamp: int = -1,
         members: list[GroupMetadataValue.MemberMetadata] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.protocol_type = protocol_type
         self.generation = generation
@@ -826,7 +760,7 @@ class GroupMetadataValue(Message):
         self.leader = leader
         self.current_state_timestamp = current_state_timestamp
         self.members = [] if members is None else members
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class LegacyOffsetCommitKey(Message):
@@ -841,7 +775,6 @@ class LegacyOffsetCommitKey(Message):
         "group",
         "topic",
         "partition",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "LegacyOffsetCommitKey"
@@ -854,12 +787,11 @@ class LegacyOffsetCommitKey(Message):
         group: str = "",
         topic: str = "",
         partition: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group = group
         self.topic = topic
         self.partition = partition
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class LegacyOffsetCommitValue(Message):
@@ -874,7 +806,6 @@ class LegacyOffsetCommitValue(Message):
         "offset",
         "metadata",
         "commit_timestamp",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "LegacyOffsetCommitValue"
@@ -887,12 +818,11 @@ class LegacyOffsetCommitValue(Message):
         offset: int = 0,
         metadata: str = "",
         commit_timestamp: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.offset = offset
         self.metadata = metadata
         self.commit_timestamp = commit_timestamp
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetCommitKey(Message):
@@ -907,7 +837,6 @@ class OffsetCommitKey(Message):
         "group",
         "topic",
         "partition",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetCommitKey"
@@ -920,12 +849,11 @@ class OffsetCommitKey(Message):
         group: str = "",
         topic: str = "",
         partition: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group = group
         self.topic = topic
         self.partition = partition
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetCommitValue(Message):
@@ -946,7 +874,6 @@ class OffsetCommitValue(Message):
         "commit_timestamp",
         "expire_timestamp",
         "topic_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetCommitValue"
@@ -962,7 +889,6 @@ class OffsetCommitValue(Message):
         commit_timestamp: int = 0,
         expire_timestamp: int = -1,
         topic_id: bytes = ZERO_UUID,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.offset = offset
         self.leader_epoch = leader_epoch
@@ -970,7 +896,7 @@ class OffsetCommitValue(Message):
         self.commit_timestamp = commit_timestamp
         self.expire_timestamp = expire_timestamp
         self.topic_id = topic_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupCurrentMemberAssignmentKey(Message):
@@ -983,7 +909,6 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupCurrentMemberAssignmentKey"
@@ -995,11 +920,10 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupCurrentMemberAssignmentValue(Message):
@@ -1021,25 +945,22 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "member_epoch",
         "previous_member_epoch",
         "state",
         "assigned_partitions",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupCurrentMemberAssignmentValue"
@@ -1053,13 +974,12 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         previous_member_epoch: int = 0,
         state: int = 0,
         assigned_partitions: list[ShareGroupCurrentMemberAssignmentValue.TopicPartitions] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
         self.assigned_partitions = [] if assigned_partitions is None else assigned_partitions
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupMemberMetadataKey(Message):
@@ -1072,7 +992,6 @@ class ShareGroupMemberMetadataKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupMemberMetadataKey"
@@ -1084,11 +1003,10 @@ class ShareGroupMemberMetadataKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupMemberMetadataValue(Message):
@@ -1105,7 +1023,6 @@ class ShareGroupMemberMetadataValue(Message):
         "client_id",
         "client_host",
         "subscribed_topic_names",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupMemberMetadataValue"
@@ -1119,13 +1036,12 @@ class ShareGroupMemberMetadataValue(Message):
         client_id: str = "",
         client_host: str = "",
         subscribed_topic_names: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
         self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupMetadataKey(Message):
@@ -1134,10 +1050,7 @@ class ShareGroupMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "ShareGroupMetadataKey"
     API_KEY: ClassVar[int] = 11
@@ -1147,10 +1060,9 @@ class ShareGroupMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupMetadataValue(Message):
@@ -1163,7 +1075,6 @@ class ShareGroupMetadataValue(Message):
     __slots__ = (
         "epoch",
         "metadata_hash",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupMetadataValue"
@@ -1175,11 +1086,10 @@ class ShareGroupMetadataValue(Message):
         self,
         epoch: int = 0,
         metadata_hash: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupStatePartitionMetadataKey(Message):
@@ -1188,10 +1098,7 @@ class ShareGroupStatePartitionMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "ShareGroupStatePartitionMetadataKey"
     API_KEY: ClassVar[int] = 15
@@ -1201,10 +1108,9 @@ class ShareGroupStatePartitionMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupStatePartitionMetadataValue(Message):
@@ -1227,7 +1133,6 @@ class ShareGroupStatePartitionMetadataValue(Message):
             "topic_id",
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1235,12 +1140,11 @@ class ShareGroupStatePartitionMetadataValue(Message):
             topic_id: bytes = ZERO_UUID,
             topic_name: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicInfo(Structure):
         """Structure TopicInfo, versions 0+.
@@ -1252,24 +1156,21 @@ class ShareGroupStatePartitionMetadataValue(Message):
         __slots__ = (
             "topic_id",
             "topic_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             topic_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.topic_name = topic_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "initializing_topics",
         "initialized_topics",
         "deleting_topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupStatePartitionMetadataValue"
@@ -1282,12 +1183,11 @@ class ShareGroupStatePartitionMetadataValue(Message):
         initializing_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo] | None = None,
         initialized_topics: list[ShareGroupStatePartitionMetadataValue.TopicPartitionsInfo] | None = None,
         deleting_topics: list[ShareGroupStatePartitionMetadataValue.TopicInfo] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.initializing_topics = [] if initializing_topics is None else initializing_topics
         self.initialized_topics = [] if initialized_topics is None else initialized_topics
         self.deleting_topics = [] if deleting_topics is None else deleting_topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupTargetAssignmentMemberKey(Message):
@@ -1300,7 +1200,6 @@ class ShareGroupTargetAssignmentMemberKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupTargetAssignmentMemberKey"
@@ -1312,11 +1211,10 @@ class ShareGroupTargetAssignmentMemberKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupTargetAssignmentMemberValue(Message):
@@ -1335,23 +1233,18 @@ class ShareGroupTargetAssignmentMemberValue(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "topic_partitions",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topic_partitions",)
 
     NAME: ClassVar[str] = "ShareGroupTargetAssignmentMemberValue"
     API_KEY: ClassVar[int] = 13
@@ -1361,10 +1254,9 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     def __init__(
         self,
         topic_partitions: list[ShareGroupTargetAssignmentMemberValue.TopicPartition] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topic_partitions = [] if topic_partitions is None else topic_partitions
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupTargetAssignmentMetadataKey(Message):
@@ -1373,10 +1265,7 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "ShareGroupTargetAssignmentMetadataKey"
     API_KEY: ClassVar[int] = 12
@@ -1386,10 +1275,9 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupTargetAssignmentMetadataValue(Message):
@@ -1402,7 +1290,6 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
     __slots__ = (
         "assignment_epoch",
         "assignment_timestamp",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupTargetAssignmentMetadataValue"
@@ -1414,11 +1301,10 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
         self,
         assignment_epoch: int = 0,
         assignment_timestamp: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupCurrentMemberAssignmentKey(Message):
@@ -1431,7 +1317,6 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupCurrentMemberAssignmentKey"
@@ -1443,11 +1328,10 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Message):
@@ -1476,7 +1360,6 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
             "subtopology_id",
             "partitions",
             "assignment_epochs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1484,12 +1367,11 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
             subtopology_id: str = "",
             partitions: list[int] | None = None,
             assignment_epochs: list[int] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partitions = [] if partitions is None else partitions
             self.assignment_epochs = [] if assignment_epochs is NEW_LIST else assignment_epochs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "member_epoch",
@@ -1501,7 +1383,6 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         "active_tasks_pending_revocation",
         "standby_tasks_pending_revocation",
         "warmup_tasks_pending_revocation",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupCurrentMemberAssignmentValue"
@@ -1520,7 +1401,6 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] | None = None,
         standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] | None = None,
         warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValue.TaskIds] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
@@ -1537,7 +1417,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         self.warmup_tasks_pending_revocation = (
             [] if warmup_tasks_pending_revocation is None else warmup_tasks_pending_revocation
         )
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupMemberMetadataKey(Message):
@@ -1550,7 +1430,6 @@ class StreamsGroupMemberMetadataKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupMemberMetadataKey"
@@ -1562,11 +1441,10 @@ class StreamsGroupMemberMetadataKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupMemberMetadataValue(Message):
@@ -1593,18 +1471,16 @@ class StreamsGroupMemberMetadataValue(Message):
         __slots__ = (
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class KeyValue(Structure):
         """Structure KeyValue, versions 0+.
@@ -1616,18 +1492,16 @@ class StreamsGroupMemberMetadataValue(Message):
         __slots__ = (
             "key",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             key: str = "",
             value: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "instance_id",
@@ -1639,7 +1513,6 @@ class StreamsGroupMemberMetadataValue(Message):
         "process_id",
         "user_endpoint",
         "client_tags",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupMemberMetadataValue"
@@ -1658,7 +1531,6 @@ class StreamsGroupMemberMetadataValue(Message):
         process_id: str = "",
         user_endpoint: StreamsGroupMemberMetadataValue.Endpoint | None = None,
         client_tags: list[StreamsGroupMemberMetadataValue.KeyValue] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
@@ -1669,7 +1541,7 @@ class StreamsGroupMemberMetadataValue(Message):
         self.process_id = process_id
         self.user_endpoint = user_endpoint
         self.client_tags = [] if client_tags is None else client_tags
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupMetadataKey(Message):
@@ -1678,10 +1550,7 @@ class StreamsGroupMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "StreamsGroupMetadataKey"
     API_KEY: ClassVar[int] = 17
@@ -1691,10 +1560,9 @@ class StreamsGroupMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupMetadataValue(Message):
@@ -1716,25 +1584,22 @@ class StreamsGroupMetadataValue(Message):
         __slots__ = (
             "key",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             key: str = "",
             value: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "epoch",
         "metadata_hash",
         "validated_topology_epoch",
         "last_assignment_configs",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupMetadataValue"
@@ -1748,13 +1613,12 @@ class StreamsGroupMetadataValue(Message):
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
         last_assignment_configs: list[StreamsGroupMetadataValue.LastAssignmentConfig] | None = NEW_LIST,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
         self.last_assignment_configs = [] if last_assignment_configs is NEW_LIST else last_assignment_configs
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupTargetAssignmentMemberKey(Message):
@@ -1767,7 +1631,6 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
     __slots__ = (
         "group_id",
         "member_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupTargetAssignmentMemberKey"
@@ -1779,11 +1642,10 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupTargetAssignmentMemberValue(Message):
@@ -1804,24 +1666,21 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         __slots__ = (
             "subtopology_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             subtopology_id: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "active_tasks",
         "standby_tasks",
         "warmup_tasks",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupTargetAssignmentMemberValue"
@@ -1834,12 +1693,11 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         active_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds] | None = None,
         standby_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds] | None = None,
         warmup_tasks: list[StreamsGroupTargetAssignmentMemberValue.TaskIds] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.active_tasks = [] if active_tasks is None else active_tasks
         self.standby_tasks = [] if standby_tasks is None else standby_tasks
         self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupTargetAssignmentMetadataKey(Message):
@@ -1848,10 +1706,7 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "StreamsGroupTargetAssignmentMetadataKey"
     API_KEY: ClassVar[int] = 20
@@ -1861,10 +1716,9 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupTargetAssignmentMetadataValue(Message):
@@ -1877,7 +1731,6 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
     __slots__ = (
         "assignment_epoch",
         "assignment_timestamp",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupTargetAssignmentMetadataValue"
@@ -1889,11 +1742,10 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         self,
         assignment_epoch: int = 0,
         assignment_timestamp: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupTopologyKey(Message):
@@ -1902,10 +1754,7 @@ class StreamsGroupTopologyKey(Message):
     - group_id: string, versions 0
     """
 
-    __slots__ = (
-        "group_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("group_id",)
 
     NAME: ClassVar[str] = "StreamsGroupTopologyKey"
     API_KEY: ClassVar[int] = 23
@@ -1915,10 +1764,9 @@ class StreamsGroupTopologyKey(Message):
     def __init__(
         self,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupTopologyValue(Message):
@@ -1938,18 +1786,16 @@ class StreamsGroupTopologyValue(Message):
         __slots__ = (
             "key",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             key: str = "",
             value: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicInfo(Structure):
         """Structure TopicInfo, versions 0+.
@@ -1965,7 +1811,6 @@ class StreamsGroupTopologyValue(Message):
             "partitions",
             "replication_factor",
             "topic_configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1974,13 +1819,12 @@ class StreamsGroupTopologyValue(Message):
             partitions: int = 0,
             replication_factor: int = 0,
             topic_configs: list[StreamsGroupTopologyValue.TopicConfig] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = partitions
             self.replication_factor = replication_factor
             self.topic_configs = [] if topic_configs is None else topic_configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class CopartitionGroup(Structure):
         """Structure CopartitionGroup, versions 0+.
@@ -1994,7 +1838,6 @@ class StreamsGroupTopologyValue(Message):
             "source_topics",
             "source_topic_regex",
             "repartition_source_topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2002,12 +1845,11 @@ class StreamsGroupTopologyValue(Message):
             source_topics: list[int] | None = None,
             source_topic_regex: list[int] | None = None,
             repartition_source_topics: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.source_topics = [] if source_topics is None else source_topics
             self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
             self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+.
@@ -2029,7 +1871,6 @@ class StreamsGroupTopologyValue(Message):
             "repartition_sink_topics",
             "repartition_source_topics",
             "copartition_groups",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2041,7 +1882,6 @@ class StreamsGroupTopologyValue(Message):
             repartition_sink_topics: list[str] | None = None,
             repartition_source_topics: list[StreamsGroupTopologyValue.TopicInfo] | None = None,
             copartition_groups: list[StreamsGroupTopologyValue.CopartitionGroup] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.source_topics = [] if source_topics is None else source_topics
@@ -2050,12 +1890,11 @@ class StreamsGroupTopologyValue(Message):
             self.repartition_sink_topics = [] if repartition_sink_topics is None else repartition_sink_topics
             self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
             self.copartition_groups = [] if copartition_groups is None else copartition_groups
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "epoch",
         "subtopologies",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupTopologyValue"
@@ -2067,8 +1906,7 @@ class StreamsGroupTopologyValue(Message):
         self,
         epoch: int = 0,
         subtopologies: list[StreamsGroupTopologyValue.Subtopology] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.epoch = epoch
         self.subtopologies = [] if subtopologies is None else subtopologies
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -16,10 +16,7 @@ class DeleteGroupsRequest(Message):
     - groups_names: []string, versions 0+
     """
 
-    __slots__ = (
-        "groups_names",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("groups_names",)
 
     NAME: ClassVar[str] = "DeleteGroupsRequest"
     API_KEY: ClassVar[int] = 42
@@ -29,10 +26,9 @@ class DeleteGroupsRequest(Message):
     def __init__(
         self,
         groups_names: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.groups_names = [] if groups_names is None else groups_names
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteGroupsResponse(Message):
@@ -52,23 +48,20 @@ class DeleteGroupsResponse(Message):
         __slots__ = (
             "group_id",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             group_id: str = "",
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.group_id = group_id
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteGroupsResponse"
@@ -80,11 +73,10 @@ class DeleteGroupsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         results: list[DeleteGroupsResponse.DeletableGroupResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeGroupsRequest(Message):
@@ -97,7 +89,6 @@ class DescribeGroupsRequest(Message):
     __slots__ = (
         "groups",
         "include_authorized_operations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeGroupsRequest"
@@ -109,11 +100,10 @@ class DescribeGroupsRequest(Message):
         self,
         groups: list[str] | None = None,
         include_authorized_operations: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.groups = [] if groups is None else groups
         self.include_authorized_operations = include_authorized_operations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeGroupsResponse(Message):
@@ -141,7 +131,6 @@ class DescribeGroupsResponse(Message):
             "client_host",
             "member_metadata",
             "member_assignment",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -152,7 +141,6 @@ class DescribeGroupsResponse(Message):
             client_host: str = "",
             member_metadata: bytes = b"",
             member_assignment: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.group_instance_id = group_instance_id
@@ -160,7 +148,7 @@ class DescribeGroupsResponse(Message):
             self.client_host = client_host
             self.member_metadata = member_metadata
             self.member_assignment = member_assignment
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
@@ -184,7 +172,6 @@ class DescribeGroupsResponse(Message):
             "protocol_data",
             "members",
             "authorized_operations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -197,7 +184,6 @@ class DescribeGroupsResponse(Message):
             protocol_data: str = "",
             members: list[DescribeGroupsResponse.DescribedGroupMember] | None = None,
             authorized_operations: int = -2147483648,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
@@ -207,12 +193,11 @@ class DescribeGroupsResponse(Message):
             self.protocol_data = protocol_data
             self.members = [] if members is None else members
             self.authorized_operations = authorized_operations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeGroupsResponse"
@@ -224,11 +209,10 @@ class DescribeGroupsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         groups: list[DescribeGroupsResponse.DescribedGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class FindCoordinatorRequest(Message):
@@ -243,7 +227,6 @@ class FindCoordinatorRequest(Message):
         "key",
         "key_type",
         "coordinator_keys",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FindCoordinatorRequest"
@@ -256,12 +239,11 @@ class FindCoordinatorRequest(Message):
         key: str = "",
         key_type: int = 0,
         coordinator_keys: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.key = key
         self.key_type = key_type
         self.coordinator_keys = [] if coordinator_keys is None else coordinator_keys
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class FindCoordinatorResponse(Message):
@@ -294,7 +276,6 @@ class FindCoordinatorResponse(Message):
             "port",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -305,7 +286,6 @@ class FindCoordinatorResponse(Message):
             port: int = 0,
             error_code: int = 0,
             error_message: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.node_id = node_id
@@ -313,7 +293,7 @@ class FindCoordinatorResponse(Message):
             self.port = port
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -323,7 +303,6 @@ class FindCoordinatorResponse(Message):
         "host",
         "port",
         "coordinators",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FindCoordinatorResponse"
@@ -340,7 +319,6 @@ class FindCoordinatorResponse(Message):
         host: str = "",
         port: int = 0,
         coordinators: list[FindCoordinatorResponse.Coordinator] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -349,7 +327,7 @@ class FindCoordinatorResponse(Message):
         self.host = host
         self.port = port
         self.coordinators = [] if coordinators is None else coordinators
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class HeartbeatRequest(Message):
@@ -366,7 +344,6 @@ class HeartbeatRequest(Message):
         "generation_id",
         "member_id",
         "group_instance_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "HeartbeatRequest"
@@ -380,13 +357,12 @@ class HeartbeatRequest(Message):
         generation_id: int = 0,
         member_id: str = "",
         group_instance_id: str | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.generation_id = generation_id
         self.member_id = member_id
         self.group_instance_id = group_instance_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class HeartbeatResponse(Message):
@@ -399,7 +375,6 @@ class HeartbeatResponse(Message):
     __slots__ = (
         "throttle_time_ms",
         "error_code",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "HeartbeatResponse"
@@ -411,11 +386,10 @@ class HeartbeatResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class JoinGroupRequest(Message):
@@ -441,18 +415,16 @@ class JoinGroupRequest(Message):
         __slots__ = (
             "name",
             "metadata",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             metadata: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.metadata = metadata
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -463,7 +435,6 @@ class JoinGroupRequest(Message):
         "protocol_type",
         "protocols",
         "reason",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "JoinGroupRequest"
@@ -481,7 +452,6 @@ class JoinGroupRequest(Message):
         protocol_type: str = "",
         protocols: list[JoinGroupRequest.JoinGroupRequestProtocol] | None = None,
         reason: str | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.session_timeout_ms = session_timeout_ms
@@ -491,7 +461,7 @@ class JoinGroupRequest(Message):
         self.protocol_type = protocol_type
         self.protocols = [] if protocols is None else protocols
         self.reason = reason
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class JoinGroupResponse(Message):
@@ -520,7 +490,6 @@ class JoinGroupResponse(Message):
             "member_id",
             "group_instance_id",
             "metadata",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -528,12 +497,11 @@ class JoinGroupResponse(Message):
             member_id: str = "",
             group_instance_id: str | None = None,
             metadata: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.group_instance_id = group_instance_id
             self.metadata = metadata
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -545,7 +513,6 @@ class JoinGroupResponse(Message):
         "skip_assignment",
         "member_id",
         "members",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "JoinGroupResponse"
@@ -564,7 +531,6 @@ class JoinGroupResponse(Message):
         skip_assignment: bool = False,
         member_id: str = "",
         members: list[JoinGroupResponse.JoinGroupResponseMember] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -575,7 +541,7 @@ class JoinGroupResponse(Message):
         self.skip_assignment = skip_assignment
         self.member_id = member_id
         self.members = [] if members is None else members
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class LeaveGroupRequest(Message):
@@ -598,7 +564,6 @@ class LeaveGroupRequest(Message):
             "member_id",
             "group_instance_id",
             "reason",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -606,18 +571,16 @@ class LeaveGroupRequest(Message):
             member_id: str = "",
             group_instance_id: str | None = None,
             reason: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.group_instance_id = group_instance_id
             self.reason = reason
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "member_id",
         "members",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "LeaveGroupRequest"
@@ -630,12 +593,11 @@ class LeaveGroupRequest(Message):
         group_id: str = "",
         member_id: str = "",
         members: list[LeaveGroupRequest.MemberIdentity] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.members = [] if members is None else members
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class LeaveGroupResponse(Message):
@@ -658,7 +620,6 @@ class LeaveGroupResponse(Message):
             "member_id",
             "group_instance_id",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -666,18 +627,16 @@ class LeaveGroupResponse(Message):
             member_id: str = "",
             group_instance_id: str | None = "",
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.group_instance_id = group_instance_id
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "members",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "LeaveGroupResponse"
@@ -690,12 +649,11 @@ class LeaveGroupResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         members: list[LeaveGroupResponse.MemberResponse] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.members = [] if members is None else members
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListGroupsRequest(Message):
@@ -708,7 +666,6 @@ class ListGroupsRequest(Message):
     __slots__ = (
         "states_filter",
         "types_filter",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListGroupsRequest"
@@ -720,11 +677,10 @@ class ListGroupsRequest(Message):
         self,
         states_filter: list[str] | None = None,
         types_filter: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.states_filter = [] if states_filter is None else states_filter
         self.types_filter = [] if types_filter is None else types_filter
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListGroupsResponse(Message):
@@ -749,7 +705,6 @@ class ListGroupsResponse(Message):
             "protocol_type",
             "group_state",
             "group_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -758,19 +713,17 @@ class ListGroupsResponse(Message):
             protocol_type: str = "",
             group_state: str = "",
             group_type: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.group_id = group_id
             self.protocol_type = protocol_type
             self.group_state = group_state
             self.group_type = group_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListGroupsResponse"
@@ -783,12 +736,11 @@ class ListGroupsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         groups: list[ListGroupsResponse.ListedGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetCommitRequest(Message):
@@ -818,7 +770,6 @@ class OffsetCommitRequest(Message):
             "committed_leader_epoch",
             "committed_metadata",
             "commit_timestamp",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -828,14 +779,13 @@ class OffsetCommitRequest(Message):
             committed_leader_epoch: int = -1,
             committed_metadata: str | None = "",
             commit_timestamp: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.committed_offset = committed_offset
             self.committed_leader_epoch = committed_leader_epoch
             self.committed_metadata = committed_metadata
             self.commit_timestamp = commit_timestamp
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetCommitRequestTopic(Structure):
         """Structure OffsetCommitRequestTopic, versions 0+.
@@ -849,7 +799,6 @@ class OffsetCommitRequest(Message):
             "name",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -857,12 +806,11 @@ class OffsetCommitRequest(Message):
             name: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[OffsetCommitRequest.OffsetCommitRequestPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -871,7 +819,6 @@ class OffsetCommitRequest(Message):
         "group_instance_id",
         "retention_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetCommitRequest"
@@ -887,7 +834,6 @@ class OffsetCommitRequest(Message):
         group_instance_id: str | None = None,
         retention_time_ms: int = -1,
         topics: list[OffsetCommitRequest.OffsetCommitRequestTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.generation_id_or_member_epoch = generation_id_or_member_epoch
@@ -895,7 +841,7 @@ class OffsetCommitRequest(Message):
         self.group_instance_id = group_instance_id
         self.retention_time_ms = retention_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetCommitResponse(Message):
@@ -915,18 +861,16 @@ class OffsetCommitResponse(Message):
         __slots__ = (
             "partition_index",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetCommitResponseTopic(Structure):
         """Structure OffsetCommitResponseTopic, versions 0+.
@@ -940,7 +884,6 @@ class OffsetCommitResponse(Message):
             "name",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -948,17 +891,15 @@ class OffsetCommitResponse(Message):
             name: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[OffsetCommitResponse.OffsetCommitResponsePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetCommitResponse"
@@ -970,11 +911,10 @@ class OffsetCommitResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[OffsetCommitResponse.OffsetCommitResponseTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetDeleteRequest(Message):
@@ -990,18 +930,14 @@ class OffsetDeleteRequest(Message):
         - partition_index: int32, versions 0+
         """
 
-        __slots__ = (
-            "partition_index",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("partition_index",)
 
         def __init__(
             self,
             partition_index: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetDeleteRequestTopic(Structure):
         """Structure OffsetDeleteRequestTopic, versions 0+.
@@ -1013,23 +949,20 @@ class OffsetDeleteRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[OffsetDeleteRequest.OffsetDeleteRequestPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetDeleteRequest"
@@ -1041,11 +974,10 @@ class OffsetDeleteRequest(Message):
         self,
         group_id: str = "",
         topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetDeleteResponse(Message):
@@ -1066,18 +998,16 @@ class OffsetDeleteResponse(Message):
         __slots__ = (
             "partition_index",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetDeleteResponseTopic(Structure):
         """Structure OffsetDeleteResponseTopic, versions 0+.
@@ -1089,24 +1019,21 @@ class OffsetDeleteResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[OffsetDeleteResponse.OffsetDeleteResponsePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetDeleteResponse"
@@ -1119,12 +1046,11 @@ class OffsetDeleteResponse(Message):
         error_code: int = 0,
         throttle_time_ms: int = 0,
         topics: list[OffsetDeleteResponse.OffsetDeleteResponseTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetFetchRequest(Message):
@@ -1146,18 +1072,16 @@ class OffsetFetchRequest(Message):
         __slots__ = (
             "name",
             "partition_indexes",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partition_indexes: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partition_indexes = [] if partition_indexes is None else partition_indexes
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetFetchRequestTopics(Structure):
         """Structure OffsetFetchRequestTopics, versions 8+.
@@ -1171,7 +1095,6 @@ class OffsetFetchRequest(Message):
             "name",
             "topic_id",
             "partition_indexes",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1179,12 +1102,11 @@ class OffsetFetchRequest(Message):
             name: str = "",
             topic_id: bytes = ZERO_UUID,
             partition_indexes: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.partition_indexes = [] if partition_indexes is None else partition_indexes
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetFetchRequestGroup(Structure):
         """Structure OffsetFetchRequestGroup, versions 8+.
@@ -1200,7 +1122,6 @@ class OffsetFetchRequest(Message):
             "member_id",
             "member_epoch",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1209,20 +1130,18 @@ class OffsetFetchRequest(Message):
             member_id: str | None = None,
             member_epoch: int = -1,
             topics: list[OffsetFetchRequest.OffsetFetchRequestTopics] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.group_id = group_id
             self.member_id = member_id
             self.member_epoch = member_epoch
             self.topics = [] if topics is NEW_LIST else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
         "groups",
         "require_stable",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetFetchRequest"
@@ -1236,13 +1155,12 @@ class OffsetFetchRequest(Message):
         topics: list[OffsetFetchRequest.OffsetFetchRequestTopic] | None = NEW_LIST,
         groups: list[OffsetFetchRequest.OffsetFetchRequestGroup] | None = None,
         require_stable: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is NEW_LIST else topics
         self.groups = [] if groups is None else groups
         self.require_stable = require_stable
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetFetchResponse(Message):
@@ -1270,7 +1188,6 @@ class OffsetFetchResponse(Message):
             "committed_leader_epoch",
             "metadata",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1280,14 +1197,13 @@ class OffsetFetchResponse(Message):
             committed_leader_epoch: int = -1,
             metadata: str | None = "",
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.committed_offset = committed_offset
             self.committed_leader_epoch = committed_leader_epoch
             self.metadata = metadata
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetFetchResponseTopic(Structure):
         """Structure OffsetFetchResponseTopic, versions 0-7.
@@ -1299,18 +1215,16 @@ class OffsetFetchResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[OffsetFetchResponse.OffsetFetchResponsePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetFetchResponsePartitions(Structure):
         """Structure OffsetFetchResponsePartitions, versions 8+.
@@ -1328,7 +1242,6 @@ class OffsetFetchResponse(Message):
             "committed_leader_epoch",
             "metadata",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1338,14 +1251,13 @@ class OffsetFetchResponse(Message):
             committed_leader_epoch: int = -1,
             metadata: str | None = "",
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.committed_offset = committed_offset
             self.committed_leader_epoch = committed_leader_epoch
             self.metadata = metadata
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetFetchResponseTopics(Structure):
         """Structure OffsetFetchResponseTopics, versions 8+.
@@ -1359,7 +1271,6 @@ class OffsetFetchResponse(Message):
             "name",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1367,12 +1278,11 @@ class OffsetFetchResponse(Message):
             name: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[OffsetFetchResponse.OffsetFetchResponsePartitions] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetFetchResponseGroup(Structure):
         """Structure OffsetFetchResponseGroup, versions 8+.
@@ -1386,7 +1296,6 @@ class OffsetFetchResponse(Message):
             "group_id",
             "topics",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1394,19 +1303,17 @@ class OffsetFetchResponse(Message):
             group_id: str = "",
             topics: list[OffsetFetchResponse.OffsetFetchResponseTopics] | None = None,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.group_id = group_id
             self.topics = [] if topics is None else topics
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
         "error_code",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetFetchResponse"
@@ -1420,13 +1327,12 @@ class OffsetFetchResponse(Message):
         topics: list[OffsetFetchResponse.OffsetFetchResponseTopic] | None = None,
         error_code: int = 0,
         groups: list[OffsetFetchResponse.OffsetFetchResponseGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
         self.error_code = error_code
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SyncGroupRequest(Message):
@@ -1451,18 +1357,16 @@ class SyncGroupRequest(Message):
         __slots__ = (
             "member_id",
             "assignment",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             member_id: str = "",
             assignment: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.assignment = assignment
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -1472,7 +1376,6 @@ class SyncGroupRequest(Message):
         "protocol_type",
         "protocol_name",
         "assignments",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "SyncGroupRequest"
@@ -1489,7 +1392,6 @@ class SyncGroupRequest(Message):
         protocol_type: str | None = None,
         protocol_name: str | None = None,
         assignments: list[SyncGroupRequest.SyncGroupRequestAssignment] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.generation_id = generation_id
@@ -1498,7 +1400,7 @@ class SyncGroupRequest(Message):
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
         self.assignments = [] if assignments is None else assignments
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SyncGroupResponse(Message):
@@ -1517,7 +1419,6 @@ class SyncGroupResponse(Message):
         "protocol_type",
         "protocol_name",
         "assignment",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "SyncGroupResponse"
@@ -1532,11 +1433,10 @@ class SyncGroupResponse(Message):
         protocol_type: str | None = None,
         protocol_name: str | None = None,
         assignment: bytes = b"",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
         self.assignment = assignment
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -24,7 +24,6 @@ class RequestHeader(Message):
         "request_api_version",
         "correlation_id",
         "client_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RequestHeader"
@@ -38,13 +37,12 @@ class RequestHeader(Message):
         request_api_version: int = 0,
         correlation_id: int = 0,
         client_id: str | None = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.request_api_key = request_api_key
         self.request_api_version = request_api_version
         self.correlation_id = correlation_id
         self.client_id = client_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ResponseHeader(Message):
@@ -53,10 +51,7 @@ class ResponseHeader(Message):
     - correlation_id: int32, versions 0+
     """
 
-    __slots__ = (
-        "correlation_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("correlation_id",)
 
     NAME: ClassVar[str] = "ResponseHeader"
     API_KEY: ClassVar[int] = -1
@@ -66,7 +61,6 @@ class ResponseHeader(Message):
     def __init__(
         self,
         correlation_id: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.correlation_id = correlation_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -26,18 +26,16 @@ class AlterReplicaLogDirsRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AlterReplicaLogDir(Structure):
         """Structure AlterReplicaLogDir, versions 0+.
@@ -49,23 +47,18 @@ class AlterReplicaLogDirsRequest(Message):
         __slots__ = (
             "path",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             path: str = "",
             topics: list[AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.path = path
             self.topics = [] if topics is None else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "dirs",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("dirs",)
 
     NAME: ClassVar[str] = "AlterReplicaLogDirsRequest"
     API_KEY: ClassVar[int] = 34
@@ -75,10 +68,9 @@ class AlterReplicaLogDirsRequest(Message):
     def __init__(
         self,
         dirs: list[AlterReplicaLogDirsRequest.AlterReplicaLogDir] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.dirs = [] if dirs is None else dirs
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterReplicaLogDirsResponse(Message):
@@ -98,18 +90,16 @@ class AlterReplicaLogDirsResponse(Message):
         __slots__ = (
             "partition_index",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AlterReplicaLogDirTopicResult(Structure):
         """Structure AlterReplicaLogDirTopicResult, versions 0+.
@@ -121,23 +111,20 @@ class AlterReplicaLogDirsResponse(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterReplicaLogDirsResponse"
@@ -149,11 +136,10 @@ class AlterReplicaLogDirsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         results: list[AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeLogDirsRequest(Message):
@@ -172,23 +158,18 @@ class DescribeLogDirsRequest(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "topics",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topics",)
 
     NAME: ClassVar[str] = "DescribeLogDirsRequest"
     API_KEY: ClassVar[int] = 35
@@ -198,10 +179,9 @@ class DescribeLogDirsRequest(Message):
     def __init__(
         self,
         topics: list[DescribeLogDirsRequest.DescribableLogDirTopic] | None = NEW_LIST,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is NEW_LIST else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeLogDirsResponse(Message):
@@ -226,7 +206,6 @@ class DescribeLogDirsResponse(Message):
             "partition_size",
             "offset_lag",
             "is_future_key",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -235,13 +214,12 @@ class DescribeLogDirsResponse(Message):
             partition_size: int = 0,
             offset_lag: int = 0,
             is_future_key: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.partition_size = partition_size
             self.offset_lag = offset_lag
             self.is_future_key = is_future_key
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeLogDirsTopic(Structure):
         """Structure DescribeLogDirsTopic, versions 0+.
@@ -253,18 +231,16 @@ class DescribeLogDirsResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[DescribeLogDirsResponse.DescribeLogDirsPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeLogDirsResult(Structure):
         """Structure DescribeLogDirsResult, versions 0+.
@@ -284,7 +260,6 @@ class DescribeLogDirsResponse(Message):
             "total_bytes",
             "usable_bytes",
             "is_cordoned",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -295,7 +270,6 @@ class DescribeLogDirsResponse(Message):
             total_bytes: int = -1,
             usable_bytes: int = -1,
             is_cordoned: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.log_dir = log_dir
@@ -303,13 +277,12 @@ class DescribeLogDirsResponse(Message):
             self.total_bytes = total_bytes
             self.usable_bytes = usable_bytes
             self.is_cordoned = is_cordoned
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeLogDirsResponse"
@@ -322,9 +295,8 @@ class DescribeLogDirsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         results: list[DescribeLogDirsResponse.DescribeLogDirsResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -21,7 +21,6 @@ class ApiVersionsRequest(Message):
     __slots__ = (
         "client_software_name",
         "client_software_version",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ApiVersionsRequest"
@@ -33,11 +32,10 @@ class ApiVersionsRequest(Message):
         self,
         client_software_name: str = "",
         client_software_version: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ApiVersionsResponse(Message):
@@ -64,7 +62,6 @@ class ApiVersionsResponse(Message):
             "api_key",
             "min_version",
             "max_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -72,12 +69,11 @@ class ApiVersionsResponse(Message):
             api_key: int = 0,
             min_version: int = 0,
             max_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.api_key = api_key
             self.min_version = min_version
             self.max_version = max_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class SupportedFeatureKey(Structure):
         """Structure SupportedFeatureKey, versions 3+.
@@ -91,7 +87,6 @@ class ApiVersionsResponse(Message):
             "name",
             "min_version",
             "max_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -99,12 +94,11 @@ class ApiVersionsResponse(Message):
             name: str = "",
             min_version: int = 0,
             max_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.min_version = min_version
             self.max_version = max_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class FinalizedFeatureKey(Structure):
         """Structure FinalizedFeatureKey, versions 3+.
@@ -118,7 +112,6 @@ class ApiVersionsResponse(Message):
             "name",
             "max_version_level",
             "min_version_level",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -126,12 +119,11 @@ class ApiVersionsResponse(Message):
             name: str = "",
             max_version_level: int = 0,
             min_version_level: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.max_version_level = max_version_level
             self.min_version_level = min_version_level
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
@@ -141,7 +133,6 @@ class ApiVersionsResponse(Message):
         "finalized_features_epoch",
         "finalized_features",
         "zk_migration_ready",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ApiVersionsResponse"
@@ -158,7 +149,6 @@ class ApiVersionsResponse(Message):
         finalized_features_epoch: int = -1,
         finalized_features: list[ApiVersionsResponse.FinalizedFeatureKey] | None = None,
         zk_migration_ready: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.api_keys = [] if api_keys is None else api_keys
@@ -167,7 +157,7 @@ class ApiVersionsResponse(Message):
         self.finalized_features_epoch = finalized_features_epoch
         self.finalized_features = [] if finalized_features is None else finalized_features
         self.zk_migration_ready = zk_migration_ready
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeClusterRequest(Message):
@@ -183,7 +173,6 @@ class DescribeClusterRequest(Message):
         "include_cluster_authorized_operations",
         "endpoint_type",
         "include_fenced_brokers",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeClusterRequest"
@@ -196,12 +185,11 @@ class DescribeClusterRequest(Message):
         include_cluster_authorized_operations: bool = False,
         endpoint_type: int = 1,
         include_fenced_brokers: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.endpoint_type = endpoint_type
         self.include_fenced_brokers = include_fenced_brokers
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeClusterResponse(Message):
@@ -233,7 +221,6 @@ class DescribeClusterResponse(Message):
             "port",
             "rack",
             "is_fenced",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -243,14 +230,13 @@ class DescribeClusterResponse(Message):
             port: int = 0,
             rack: str | None = None,
             is_fenced: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.broker_id = broker_id
             self.host = host
             self.port = port
             self.rack = rack
             self.is_fenced = is_fenced
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -261,7 +247,6 @@ class DescribeClusterResponse(Message):
         "controller_id",
         "brokers",
         "cluster_authorized_operations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeClusterResponse"
@@ -279,7 +264,6 @@ class DescribeClusterResponse(Message):
         controller_id: int = -1,
         brokers: list[DescribeClusterResponse.DescribeClusterBroker] | None = None,
         cluster_authorized_operations: int = -2147483648,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -289,7 +273,7 @@ class DescribeClusterResponse(Message):
         self.controller_id = controller_id
         self.brokers = [] if brokers is None else brokers
         self.cluster_authorized_operations = cluster_authorized_operations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeTopicPartitionsRequest(Message):
@@ -306,18 +290,14 @@ class DescribeTopicPartitionsRequest(Message):
         - name: string, versions 0+
         """
 
-        __slots__ = (
-            "name",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("name",)
 
         def __init__(
             self,
             name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Cursor(Structure):
         """Structure Cursor, versions 0+.
@@ -329,24 +309,21 @@ class DescribeTopicPartitionsRequest(Message):
         __slots__ = (
             "topic_name",
             "partition_index",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partition_index: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partition_index = partition_index
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
         "response_partition_limit",
         "cursor",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeTopicPartitionsRequest"
@@ -359,12 +336,11 @@ class DescribeTopicPartitionsRequest(Message):
         topics: list[DescribeTopicPartitionsRequest.TopicRequest] | None = None,
         response_partition_limit: int = 2000,
         cursor: DescribeTopicPartitionsRequest.Cursor | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.response_partition_limit = response_partition_limit
         self.cursor = cursor
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeTopicPartitionsResponse(Message):
@@ -399,7 +375,6 @@ class DescribeTopicPartitionsResponse(Message):
             "eligible_leader_replicas",
             "last_known_elr",
             "offline_replicas",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -413,7 +388,6 @@ class DescribeTopicPartitionsResponse(Message):
             eligible_leader_replicas: list[int] | None = None,
             last_known_elr: list[int] | None = None,
             offline_replicas: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.partition_index = partition_index
@@ -424,7 +398,7 @@ class DescribeTopicPartitionsResponse(Message):
             self.eligible_leader_replicas = eligible_leader_replicas
             self.last_known_elr = last_known_elr
             self.offline_replicas = [] if offline_replicas is None else offline_replicas
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeTopicPartitionsResponseTopic(Structure):
         """Structure DescribeTopicPartitionsResponseTopic, versions 0+.
@@ -444,7 +418,6 @@ class DescribeTopicPartitionsResponse(Message):
             "is_internal",
             "partitions",
             "topic_authorized_operations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -455,7 +428,6 @@ class DescribeTopicPartitionsResponse(Message):
             is_internal: bool = False,
             partitions: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponsePartition] | None = None,
             topic_authorized_operations: int = -2147483648,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.name = name
@@ -463,7 +435,7 @@ class DescribeTopicPartitionsResponse(Message):
             self.is_internal = is_internal
             self.partitions = [] if partitions is None else partitions
             self.topic_authorized_operations = topic_authorized_operations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Cursor(Structure):
         """Structure Cursor, versions 0+.
@@ -475,24 +447,21 @@ class DescribeTopicPartitionsResponse(Message):
         __slots__ = (
             "topic_name",
             "partition_index",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partition_index: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partition_index = partition_index
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
         "next_cursor",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeTopicPartitionsResponse"
@@ -505,12 +474,11 @@ class DescribeTopicPartitionsResponse(Message):
         throttle_time_ms: int = 0,
         topics: list[DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic] | None = None,
         next_cursor: DescribeTopicPartitionsResponse.Cursor | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
         self.next_cursor = next_cursor
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class MetadataRequest(Message):
@@ -532,25 +500,22 @@ class MetadataRequest(Message):
         __slots__ = (
             "topic_id",
             "name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             name: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.name = name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
         "allow_auto_topic_creation",
         "include_cluster_authorized_operations",
         "include_topic_authorized_operations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "MetadataRequest"
@@ -564,13 +529,12 @@ class MetadataRequest(Message):
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
         include_topic_authorized_operations: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is NEW_LIST else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class MetadataResponse(Message):
@@ -599,7 +563,6 @@ class MetadataResponse(Message):
             "host",
             "port",
             "rack",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -608,13 +571,12 @@ class MetadataResponse(Message):
             host: str = "",
             port: int = 0,
             rack: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
             self.rack = rack
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class MetadataResponsePartition(Structure):
         """Structure MetadataResponsePartition, versions 0+.
@@ -636,7 +598,6 @@ class MetadataResponse(Message):
             "replica_nodes",
             "isr_nodes",
             "offline_replicas",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -648,7 +609,6 @@ class MetadataResponse(Message):
             replica_nodes: list[int] | None = None,
             isr_nodes: list[int] | None = None,
             offline_replicas: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.partition_index = partition_index
@@ -657,7 +617,7 @@ class MetadataResponse(Message):
             self.replica_nodes = [] if replica_nodes is None else replica_nodes
             self.isr_nodes = [] if isr_nodes is None else isr_nodes
             self.offline_replicas = [] if offline_replicas is None else offline_replicas
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class MetadataResponseTopic(Structure):
         """Structure MetadataResponseTopic, versions 0+.
@@ -677,7 +637,6 @@ class MetadataResponse(Message):
             "is_internal",
             "partitions",
             "topic_authorized_operations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -688,7 +647,6 @@ class MetadataResponse(Message):
             is_internal: bool = False,
             partitions: list[MetadataResponse.MetadataResponsePartition] | None = None,
             topic_authorized_operations: int = -2147483648,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.name = name
@@ -696,7 +654,7 @@ class MetadataResponse(Message):
             self.is_internal = is_internal
             self.partitions = [] if partitions is None else partitions
             self.topic_authorized_operations = topic_authorized_operations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -706,7 +664,6 @@ class MetadataResponse(Message):
         "topics",
         "cluster_authorized_operations",
         "error_code",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "MetadataResponse"
@@ -723,7 +680,6 @@ class MetadataResponse(Message):
         topics: list[MetadataResponse.MetadataResponseTopic] | None = None,
         cluster_authorized_operations: int = -2147483648,
         error_code: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.brokers = [] if brokers is None else brokers
@@ -732,4 +688,4 @@ class MetadataResponse(Message):
         self.topics = [] if topics is None else topics
         self.cluster_authorized_operations = cluster_authorized_operations
         self.error_code = error_code
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -16,10 +16,7 @@ class AbortTransactionRecord(Message):
     - reason: string, versions 0+, nullable 0+, tag 0
     """
 
-    __slots__ = (
-        "reason",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("reason",)
 
     NAME: ClassVar[str] = "AbortTransactionRecord"
     API_KEY: ClassVar[int] = 25
@@ -29,10 +26,9 @@ class AbortTransactionRecord(Message):
     def __init__(
         self,
         reason: str | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.reason = reason
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AccessControlEntryRecord(Message):
@@ -57,7 +53,6 @@ class AccessControlEntryRecord(Message):
         "host",
         "operation",
         "permission_type",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AccessControlEntryRecord"
@@ -75,7 +70,6 @@ class AccessControlEntryRecord(Message):
         host: str = "",
         operation: int = 0,
         permission_type: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.id = id
         self.resource_type = resource_type
@@ -85,7 +79,7 @@ class AccessControlEntryRecord(Message):
         self.host = host
         self.operation = operation
         self.permission_type = permission_type
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BeginTransactionRecord(Message):
@@ -94,10 +88,7 @@ class BeginTransactionRecord(Message):
     - name: string, versions 0+, nullable 0+, tag 0
     """
 
-    __slots__ = (
-        "name",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("name",)
 
     NAME: ClassVar[str] = "BeginTransactionRecord"
     API_KEY: ClassVar[int] = 23
@@ -107,10 +98,9 @@ class BeginTransactionRecord(Message):
     def __init__(
         self,
         name: str | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.name = name
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BrokerRegistrationChangeRecord(Message):
@@ -131,7 +121,6 @@ class BrokerRegistrationChangeRecord(Message):
         "in_controlled_shutdown",
         "log_dirs",
         "cordoned_log_dirs",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BrokerRegistrationChangeRecord"
@@ -147,7 +136,6 @@ class BrokerRegistrationChangeRecord(Message):
         in_controlled_shutdown: int = 0,
         log_dirs: list[bytes] | None = None,
         cordoned_log_dirs: list[bytes] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
@@ -155,7 +143,7 @@ class BrokerRegistrationChangeRecord(Message):
         self.in_controlled_shutdown = in_controlled_shutdown
         self.log_dirs = [] if log_dirs is None else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ClearElrRecord(Message):
@@ -164,10 +152,7 @@ class ClearElrRecord(Message):
     - topic_name: string, versions 0+
     """
 
-    __slots__ = (
-        "topic_name",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topic_name",)
 
     NAME: ClassVar[str] = "ClearElrRecord"
     API_KEY: ClassVar[int] = 28
@@ -177,10 +162,9 @@ class ClearElrRecord(Message):
     def __init__(
         self,
         topic_name: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topic_name = topic_name
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ClientQuotaRecord(Message):
@@ -202,25 +186,22 @@ class ClientQuotaRecord(Message):
         __slots__ = (
             "entity_type",
             "entity_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             entity_type: str = "",
             entity_name: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity_type = entity_type
             self.entity_name = entity_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "entity",
         "key",
         "value",
         "remove",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ClientQuotaRecord"
@@ -234,13 +215,12 @@ class ClientQuotaRecord(Message):
         key: str = "",
         value: float = 0.0,
         remove: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.entity = [] if entity is None else entity
         self.key = key
         self.value = value
         self.remove = remove
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ConfigRecord(Message):
@@ -257,7 +237,6 @@ class ConfigRecord(Message):
         "resource_name",
         "name",
         "value",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ConfigRecord"
@@ -271,13 +250,12 @@ class ConfigRecord(Message):
         resource_name: str = "",
         name: str = "",
         value: str | None = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.name = name
         self.value = value
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DelegationTokenRecord(Message):
@@ -300,7 +278,6 @@ class DelegationTokenRecord(Message):
         "max_timestamp",
         "expiration_timestamp",
         "token_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DelegationTokenRecord"
@@ -317,7 +294,6 @@ class DelegationTokenRecord(Message):
         max_timestamp: int = 0,
         expiration_timestamp: int = 0,
         token_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.owner = owner
         self.requester = requester
@@ -326,24 +302,18 @@ class DelegationTokenRecord(Message):
         self.max_timestamp = max_timestamp
         self.expiration_timestamp = expiration_timestamp
         self.token_id = token_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EndTransactionRecord(Message):
     """Kafka's EndTransactionRecord (metadata record), type 24, versions 0, flexible 0+."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "EndTransactionRecord"
     API_KEY: ClassVar[int] = 24
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_SINCE: ClassVar[int] = 0
-
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
 
 
 class FeatureLevelRecord(Message):
@@ -356,7 +326,6 @@ class FeatureLevelRecord(Message):
     __slots__ = (
         "name",
         "feature_level",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FeatureLevelRecord"
@@ -368,11 +337,10 @@ class FeatureLevelRecord(Message):
         self,
         name: str = "",
         feature_level: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.name = name
         self.feature_level = feature_level
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class FenceBrokerRecord(Message):
@@ -385,7 +353,6 @@ class FenceBrokerRecord(Message):
     __slots__ = (
         "id",
         "epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FenceBrokerRecord"
@@ -397,28 +364,21 @@ class FenceBrokerRecord(Message):
         self,
         id: int = 0,
         epoch: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.id = id
         self.epoch = epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class NoOpRecord(Message):
     """Kafka's NoOpRecord (metadata record), type 20, versions 0, flexible 0+."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "NoOpRecord"
     API_KEY: ClassVar[int] = 20
     VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_SINCE: ClassVar[int] = 0
-
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
 
 
 class PartitionChangeRecord(Message):
@@ -449,7 +409,6 @@ class PartitionChangeRecord(Message):
         "directories",
         "eligible_leader_replicas",
         "last_known_elr",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "PartitionChangeRecord"
@@ -470,7 +429,6 @@ class PartitionChangeRecord(Message):
         directories: list[bytes] | None = None,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.partition_id = partition_id
         self.topic_id = topic_id
@@ -483,7 +441,7 @@ class PartitionChangeRecord(Message):
         self.directories = directories
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class PartitionRecord(Message):
@@ -518,7 +476,6 @@ class PartitionRecord(Message):
         "directories",
         "eligible_leader_replicas",
         "last_known_elr",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "PartitionRecord"
@@ -541,7 +498,6 @@ class PartitionRecord(Message):
         directories: list[bytes] | None = None,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.partition_id = partition_id
         self.topic_id = topic_id
@@ -556,7 +512,7 @@ class PartitionRecord(Message):
         self.directories = [] if directories is None else directories
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ProducerIdsRecord(Message):
@@ -571,7 +527,6 @@ class ProducerIdsRecord(Message):
         "broker_id",
         "broker_epoch",
         "next_producer_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ProducerIdsRecord"
@@ -584,12 +539,11 @@ class ProducerIdsRecord(Message):
         broker_id: int = 0,
         broker_epoch: int = -1,
         next_producer_id: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.next_producer_id = next_producer_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RegisterBrokerRecord(Message):
@@ -622,7 +576,6 @@ class RegisterBrokerRecord(Message):
             "host",
             "port",
             "security_protocol",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -631,13 +584,12 @@ class RegisterBrokerRecord(Message):
             host: str = "",
             port: int = 0,
             security_protocol: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
             self.security_protocol = security_protocol
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class BrokerFeature(Structure):
         """Structure BrokerFeature, versions 0+.
@@ -651,7 +603,6 @@ class RegisterBrokerRecord(Message):
             "name",
             "min_supported_version",
             "max_supported_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -659,12 +610,11 @@ class RegisterBrokerRecord(Message):
             name: str = "",
             min_supported_version: int = 0,
             max_supported_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.min_supported_version = min_supported_version
             self.max_supported_version = max_supported_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "broker_id",
@@ -678,7 +628,6 @@ class RegisterBrokerRecord(Message):
         "in_controlled_shutdown",
         "log_dirs",
         "cordoned_log_dirs",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RegisterBrokerRecord"
@@ -699,7 +648,6 @@ class RegisterBrokerRecord(Message):
         in_controlled_shutdown: bool = False,
         log_dirs: list[bytes] | None = None,
         cordoned_log_dirs: list[bytes] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.is_migrating_zk_broker = is_migrating_zk_broker
@@ -712,7 +660,7 @@ class RegisterBrokerRecord(Message):
         self.in_controlled_shutdown = in_controlled_shutdown
         self.log_dirs = [] if log_dirs is None else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RegisterControllerRecord(Message):
@@ -739,7 +687,6 @@ class RegisterControllerRecord(Message):
             "host",
             "port",
             "security_protocol",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -748,13 +695,12 @@ class RegisterControllerRecord(Message):
             host: str = "",
             port: int = 0,
             security_protocol: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
             self.security_protocol = security_protocol
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ControllerFeature(Structure):
         """Structure ControllerFeature, versions 0+.
@@ -768,7 +714,6 @@ class RegisterControllerRecord(Message):
             "name",
             "min_supported_version",
             "max_supported_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -776,12 +721,11 @@ class RegisterControllerRecord(Message):
             name: str = "",
             min_supported_version: int = 0,
             max_supported_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.min_supported_version = min_supported_version
             self.max_supported_version = max_supported_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "controller_id",
@@ -789,7 +733,6 @@ class RegisterControllerRecord(Message):
         "zk_migration_ready",
         "end_points",
         "features",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RegisterControllerRecord"
@@ -804,14 +747,13 @@ class RegisterControllerRecord(Message):
         zk_migration_ready: bool = False,
         end_points: list[RegisterControllerRecord.ControllerEndpoint] | None = None,
         features: list[RegisterControllerRecord.ControllerFeature] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.controller_id = controller_id
         self.incarnation_id = incarnation_id
         self.zk_migration_ready = zk_migration_ready
         self.end_points = [] if end_points is None else end_points
         self.features = [] if features is None else features
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoveAccessControlEntryRecord(Message):
@@ -820,10 +762,7 @@ class RemoveAccessControlEntryRecord(Message):
     - id: uuid, versions 0+
     """
 
-    __slots__ = (
-        "id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("id",)
 
     NAME: ClassVar[str] = "RemoveAccessControlEntryRecord"
     API_KEY: ClassVar[int] = 19
@@ -833,10 +772,9 @@ class RemoveAccessControlEntryRecord(Message):
     def __init__(
         self,
         id: bytes = ZERO_UUID,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.id = id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoveDelegationTokenRecord(Message):
@@ -845,10 +783,7 @@ class RemoveDelegationTokenRecord(Message):
     - token_id: string, versions 0+
     """
 
-    __slots__ = (
-        "token_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("token_id",)
 
     NAME: ClassVar[str] = "RemoveDelegationTokenRecord"
     API_KEY: ClassVar[int] = 26
@@ -858,10 +793,9 @@ class RemoveDelegationTokenRecord(Message):
     def __init__(
         self,
         token_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.token_id = token_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoveTopicRecord(Message):
@@ -870,10 +804,7 @@ class RemoveTopicRecord(Message):
     - topic_id: uuid, versions 0+
     """
 
-    __slots__ = (
-        "topic_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topic_id",)
 
     NAME: ClassVar[str] = "RemoveTopicRecord"
     API_KEY: ClassVar[int] = 9
@@ -883,10 +814,9 @@ class RemoveTopicRecord(Message):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topic_id = topic_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoveUserScramCredentialRecord(Message):
@@ -899,7 +829,6 @@ class RemoveUserScramCredentialRecord(Message):
     __slots__ = (
         "name",
         "mechanism",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemoveUserScramCredentialRecord"
@@ -911,11 +840,10 @@ class RemoveUserScramCredentialRecord(Message):
         self,
         name: str = "",
         mechanism: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.name = name
         self.mechanism = mechanism
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class TopicRecord(Message):
@@ -928,7 +856,6 @@ class TopicRecord(Message):
     __slots__ = (
         "name",
         "topic_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "TopicRecord"
@@ -940,11 +867,10 @@ class TopicRecord(Message):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UnfenceBrokerRecord(Message):
@@ -957,7 +883,6 @@ class UnfenceBrokerRecord(Message):
     __slots__ = (
         "id",
         "epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UnfenceBrokerRecord"
@@ -969,11 +894,10 @@ class UnfenceBrokerRecord(Message):
         self,
         id: int = 0,
         epoch: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.id = id
         self.epoch = epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UnregisterBrokerRecord(Message):
@@ -986,7 +910,6 @@ class UnregisterBrokerRecord(Message):
     __slots__ = (
         "broker_id",
         "broker_epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UnregisterBrokerRecord"
@@ -998,11 +921,10 @@ class UnregisterBrokerRecord(Message):
         self,
         broker_id: int = 0,
         broker_epoch: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UserScramCredentialRecord(Message):
@@ -1023,7 +945,6 @@ class UserScramCredentialRecord(Message):
         "stored_key",
         "server_key",
         "iterations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UserScramCredentialRecord"
@@ -1039,7 +960,6 @@ class UserScramCredentialRecord(Message):
         stored_key: bytes = b"",
         server_key: bytes = b"",
         iterations: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.name = name
         self.mechanism = mechanism
@@ -1047,7 +967,7 @@ class UserScramCredentialRecord(Message):
         self.stored_key = stored_key
         self.server_key = server_key
         self.iterations = iterations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ZkMigrationStateRecord(Message):
@@ -1056,10 +976,7 @@ class ZkMigrationStateRecord(Message):
     - zk_migration_state: int8, versions 0+
     """
 
-    __slots__ = (
-        "zk_migration_state",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("zk_migration_state",)
 
     NAME: ClassVar[str] = "ZkMigrationStateRecord"
     API_KEY: ClassVar[int] = 21
@@ -1069,7 +986,6 @@ class ZkMigrationStateRecord(Message):
     def __init__(
         self,
         zk_migration_state: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.zk_migration_state = zk_migration_state
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

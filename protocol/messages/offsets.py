@@ -27,18 +27,16 @@ class DeleteRecordsRequest(Message):
         __slots__ = (
             "partition_index",
             "offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.offset = offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DeleteRecordsTopic(Structure):
         """Structure DeleteRecordsTopic, versions 0+.
@@ -50,23 +48,20 @@ class DeleteRecordsRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[DeleteRecordsRequest.DeleteRecordsPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
         "timeout_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteRecordsRequest"
@@ -78,11 +73,10 @@ class DeleteRecordsRequest(Message):
         self,
         topics: list[DeleteRecordsRequest.DeleteRecordsTopic] | None = None,
         timeout_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.timeout_ms = timeout_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteRecordsResponse(Message):
@@ -104,7 +98,6 @@ class DeleteRecordsResponse(Message):
             "partition_index",
             "low_watermark",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -112,12 +105,11 @@ class DeleteRecordsResponse(Message):
             partition_index: int = 0,
             low_watermark: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.low_watermark = low_watermark
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DeleteRecordsTopicResult(Structure):
         """Structure DeleteRecordsTopicResult, versions 0+.
@@ -129,23 +121,20 @@ class DeleteRecordsResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[DeleteRecordsResponse.DeleteRecordsPartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteRecordsResponse"
@@ -157,11 +146,10 @@ class DeleteRecordsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[DeleteRecordsResponse.DeleteRecordsTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListOffsetsRequest(Message):
@@ -187,7 +175,6 @@ class ListOffsetsRequest(Message):
             "current_leader_epoch",
             "timestamp",
             "max_num_offsets",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -196,13 +183,12 @@ class ListOffsetsRequest(Message):
             current_leader_epoch: int = -1,
             timestamp: int = 0,
             max_num_offsets: int = 1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.current_leader_epoch = current_leader_epoch
             self.timestamp = timestamp
             self.max_num_offsets = max_num_offsets
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ListOffsetsTopic(Structure):
         """Structure ListOffsetsTopic, versions 0+.
@@ -214,25 +200,22 @@ class ListOffsetsRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[ListOffsetsRequest.ListOffsetsPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "replica_id",
         "isolation_level",
         "topics",
         "timeout_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListOffsetsRequest"
@@ -246,13 +229,12 @@ class ListOffsetsRequest(Message):
         isolation_level: int = 0,
         topics: list[ListOffsetsRequest.ListOffsetsTopic] | None = None,
         timeout_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.replica_id = replica_id
         self.isolation_level = isolation_level
         self.topics = [] if topics is None else topics
         self.timeout_ms = timeout_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListOffsetsResponse(Message):
@@ -280,7 +262,6 @@ class ListOffsetsResponse(Message):
             "offset",
             "leader_epoch",
             "old_style_offsets",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -291,7 +272,6 @@ class ListOffsetsResponse(Message):
             offset: int = -1,
             leader_epoch: int = -1,
             old_style_offsets: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
@@ -299,7 +279,7 @@ class ListOffsetsResponse(Message):
             self.offset = offset
             self.leader_epoch = leader_epoch
             self.old_style_offsets = [] if old_style_offsets is None else old_style_offsets
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ListOffsetsTopicResponse(Structure):
         """Structure ListOffsetsTopicResponse, versions 0+.
@@ -311,23 +291,20 @@ class ListOffsetsResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[ListOffsetsResponse.ListOffsetsPartitionResponse] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListOffsetsResponse"
@@ -339,11 +316,10 @@ class ListOffsetsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[ListOffsetsResponse.ListOffsetsTopicResponse] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetForLeaderEpochRequest(Message):
@@ -365,7 +341,6 @@ class OffsetForLeaderEpochRequest(Message):
             "partition",
             "current_leader_epoch",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -373,12 +348,11 @@ class OffsetForLeaderEpochRequest(Message):
             partition: int = 0,
             current_leader_epoch: int = -1,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.current_leader_epoch = current_leader_epoch
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetForLeaderTopic(Structure):
         """Structure OffsetForLeaderTopic, versions 0+.
@@ -390,23 +364,20 @@ class OffsetForLeaderEpochRequest(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[OffsetForLeaderEpochRequest.OffsetForLeaderPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "replica_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetForLeaderEpochRequest"
@@ -418,11 +389,10 @@ class OffsetForLeaderEpochRequest(Message):
         self,
         replica_id: int = -2,
         topics: list[OffsetForLeaderEpochRequest.OffsetForLeaderTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.replica_id = replica_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class OffsetForLeaderEpochResponse(Message):
@@ -446,7 +416,6 @@ class OffsetForLeaderEpochResponse(Message):
             "partition",
             "leader_epoch",
             "end_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -455,13 +424,12 @@ class OffsetForLeaderEpochResponse(Message):
             partition: int = 0,
             leader_epoch: int = -1,
             end_offset: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.partition = partition
             self.leader_epoch = leader_epoch
             self.end_offset = end_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OffsetForLeaderTopicResult(Structure):
         """Structure OffsetForLeaderTopicResult, versions 0+.
@@ -473,23 +441,20 @@ class OffsetForLeaderEpochResponse(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[OffsetForLeaderEpochResponse.EpochEndOffset] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "OffsetForLeaderEpochResponse"
@@ -501,8 +466,7 @@ class OffsetForLeaderEpochResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

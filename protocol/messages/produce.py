@@ -29,18 +29,16 @@ class ProduceRequest(Message):
         __slots__ = (
             "index",
             "records",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             index: int = 0,
             records: Records | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.index = index
             self.records = records
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicProduceData(Structure):
         """Structure TopicProduceData, versions 0+.
@@ -54,7 +52,6 @@ class ProduceRequest(Message):
             "name",
             "topic_id",
             "partition_data",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -62,19 +59,17 @@ class ProduceRequest(Message):
             name: str = "",
             topic_id: bytes = ZERO_UUID,
             partition_data: list[ProduceRequest.PartitionProduceData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.partition_data = [] if partition_data is None else partition_data
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "transactional_id",
         "acks",
         "timeout_ms",
         "topic_data",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ProduceRequest"
@@ -88,13 +83,12 @@ class ProduceRequest(Message):
         acks: int = 0,
         timeout_ms: int = 0,
         topic_data: list[ProduceRequest.TopicProduceData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_id = transactional_id
         self.acks = acks
         self.timeout_ms = timeout_ms
         self.topic_data = [] if topic_data is None else topic_data
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ProduceResponse(Message):
@@ -115,18 +109,16 @@ class ProduceResponse(Message):
         __slots__ = (
             "batch_index",
             "batch_index_error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             batch_index: int = 0,
             batch_index_error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.batch_index = batch_index
             self.batch_index_error_message = batch_index_error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class LeaderIdAndEpoch(Structure):
         """Structure LeaderIdAndEpoch, versions 10+.
@@ -138,18 +130,16 @@ class ProduceResponse(Message):
         __slots__ = (
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_id: int = -1,
             leader_epoch: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionProduceResponse(Structure):
         """Structure PartitionProduceResponse, versions 0+.
@@ -173,7 +163,6 @@ class ProduceResponse(Message):
             "record_errors",
             "error_message",
             "current_leader",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -186,7 +175,6 @@ class ProduceResponse(Message):
             record_errors: list[ProduceResponse.BatchIndexAndErrorMessage] | None = None,
             error_message: str | None = None,
             current_leader: ProduceResponse.LeaderIdAndEpoch | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.index = index
             self.error_code = error_code
@@ -196,7 +184,7 @@ class ProduceResponse(Message):
             self.record_errors = [] if record_errors is None else record_errors
             self.error_message = error_message
             self.current_leader = ProduceResponse.LeaderIdAndEpoch() if current_leader is None else current_leader
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicProduceResponse(Structure):
         """Structure TopicProduceResponse, versions 0+.
@@ -210,7 +198,6 @@ class ProduceResponse(Message):
             "name",
             "topic_id",
             "partition_responses",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -218,12 +205,11 @@ class ProduceResponse(Message):
             name: str = "",
             topic_id: bytes = ZERO_UUID,
             partition_responses: list[ProduceResponse.PartitionProduceResponse] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.partition_responses = [] if partition_responses is None else partition_responses
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 10+.
@@ -239,7 +225,6 @@ class ProduceResponse(Message):
             "host",
             "port",
             "rack",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -248,19 +233,17 @@ class ProduceResponse(Message):
             host: str = "",
             port: int = 0,
             rack: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
             self.rack = rack
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "responses",
         "throttle_time_ms",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ProduceResponse"
@@ -273,9 +256,8 @@ class ProduceResponse(Message):
         responses: list[ProduceResponse.TopicProduceResponse] | None = None,
         throttle_time_ms: int = 0,
         node_endpoints: list[ProduceResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.responses = [] if responses is None else responses
         self.throttle_time_ms = throttle_time_ms
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

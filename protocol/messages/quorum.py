@@ -34,7 +34,6 @@ class AddRaftVoterRequest(Message):
             "name",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -42,12 +41,11 @@ class AddRaftVoterRequest(Message):
             name: str = "",
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
@@ -56,7 +54,6 @@ class AddRaftVoterRequest(Message):
         "voter_directory_id",
         "listeners",
         "ack_when_committed",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AddRaftVoterRequest"
@@ -72,7 +69,6 @@ class AddRaftVoterRequest(Message):
         voter_directory_id: bytes = ZERO_UUID,
         listeners: list[AddRaftVoterRequest.Listener] | None = None,
         ack_when_committed: bool = True,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.timeout_ms = timeout_ms
@@ -80,7 +76,7 @@ class AddRaftVoterRequest(Message):
         self.voter_directory_id = voter_directory_id
         self.listeners = [] if listeners is None else listeners
         self.ack_when_committed = ack_when_committed
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AddRaftVoterResponse(Message):
@@ -95,7 +91,6 @@ class AddRaftVoterResponse(Message):
         "throttle_time_ms",
         "error_code",
         "error_message",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AddRaftVoterResponse"
@@ -108,12 +103,11 @@ class AddRaftVoterResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AllocateProducerIdsRequest(Message):
@@ -126,7 +120,6 @@ class AllocateProducerIdsRequest(Message):
     __slots__ = (
         "broker_id",
         "broker_epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AllocateProducerIdsRequest"
@@ -138,11 +131,10 @@ class AllocateProducerIdsRequest(Message):
         self,
         broker_id: int = 0,
         broker_epoch: int = -1,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AllocateProducerIdsResponse(Message):
@@ -159,7 +151,6 @@ class AllocateProducerIdsResponse(Message):
         "error_code",
         "producer_id_start",
         "producer_id_len",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AllocateProducerIdsResponse"
@@ -173,13 +164,12 @@ class AllocateProducerIdsResponse(Message):
         error_code: int = 0,
         producer_id_start: int = 0,
         producer_id_len: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.producer_id_start = producer_id_start
         self.producer_id_len = producer_id_len
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterPartitionRequest(Message):
@@ -200,18 +190,16 @@ class AlterPartitionRequest(Message):
         __slots__ = (
             "broker_id",
             "broker_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             broker_id: int = 0,
             broker_epoch: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.broker_id = broker_id
             self.broker_epoch = broker_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -231,7 +219,6 @@ class AlterPartitionRequest(Message):
             "new_isr_with_epochs",
             "leader_recovery_state",
             "partition_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -242,7 +229,6 @@ class AlterPartitionRequest(Message):
             new_isr_with_epochs: list[AlterPartitionRequest.BrokerState] | None = None,
             leader_recovery_state: int = 0,
             partition_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.leader_epoch = leader_epoch
@@ -250,7 +236,7 @@ class AlterPartitionRequest(Message):
             self.new_isr_with_epochs = [] if new_isr_with_epochs is None else new_isr_with_epochs
             self.leader_recovery_state = leader_recovery_state
             self.partition_epoch = partition_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -264,7 +250,6 @@ class AlterPartitionRequest(Message):
             "topic_id",
             "partitions",
             "topic_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -272,18 +257,16 @@ class AlterPartitionRequest(Message):
             topic_id: bytes = ZERO_UUID,
             partitions: list[AlterPartitionRequest.PartitionData] | None = None,
             topic_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
             self.topic_name = topic_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "broker_id",
         "broker_epoch",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterPartitionRequest"
@@ -296,12 +279,11 @@ class AlterPartitionRequest(Message):
         broker_id: int = 0,
         broker_epoch: int = -1,
         topics: list[AlterPartitionRequest.TopicData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterPartitionResponse(Message):
@@ -332,7 +314,6 @@ class AlterPartitionResponse(Message):
             "isr",
             "leader_recovery_state",
             "partition_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -344,7 +325,6 @@ class AlterPartitionResponse(Message):
             isr: list[int] | None = None,
             leader_recovery_state: int = 0,
             partition_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
@@ -353,7 +333,7 @@ class AlterPartitionResponse(Message):
             self.isr = [] if isr is None else isr
             self.leader_recovery_state = leader_recovery_state
             self.partition_epoch = partition_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -367,7 +347,6 @@ class AlterPartitionResponse(Message):
             "topic_id",
             "partitions",
             "topic_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -375,18 +354,16 @@ class AlterPartitionResponse(Message):
             topic_id: bytes = ZERO_UUID,
             partitions: list[AlterPartitionResponse.PartitionData] | None = None,
             topic_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
             self.topic_name = topic_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterPartitionResponse"
@@ -399,12 +376,11 @@ class AlterPartitionResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         topics: list[AlterPartitionResponse.TopicData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AssignReplicasToDirsRequest(Message):
@@ -421,18 +397,14 @@ class AssignReplicasToDirsRequest(Message):
         - partition_index: int32, versions 0+
         """
 
-        __slots__ = (
-            "partition_index",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("partition_index",)
 
         def __init__(
             self,
             partition_index: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -444,18 +416,16 @@ class AssignReplicasToDirsRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[AssignReplicasToDirsRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DirectoryData(Structure):
         """Structure DirectoryData, versions 0+.
@@ -467,24 +437,21 @@ class AssignReplicasToDirsRequest(Message):
         __slots__ = (
             "id",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             id: bytes = ZERO_UUID,
             topics: list[AssignReplicasToDirsRequest.TopicData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.id = id
             self.topics = [] if topics is None else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "broker_id",
         "broker_epoch",
         "directories",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AssignReplicasToDirsRequest"
@@ -497,12 +464,11 @@ class AssignReplicasToDirsRequest(Message):
         broker_id: int = 0,
         broker_epoch: int = -1,
         directories: list[AssignReplicasToDirsRequest.DirectoryData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.directories = [] if directories is None else directories
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AssignReplicasToDirsResponse(Message):
@@ -523,18 +489,16 @@ class AssignReplicasToDirsResponse(Message):
         __slots__ = (
             "partition_index",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -546,18 +510,16 @@ class AssignReplicasToDirsResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[AssignReplicasToDirsResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DirectoryData(Structure):
         """Structure DirectoryData, versions 0+.
@@ -569,24 +531,21 @@ class AssignReplicasToDirsResponse(Message):
         __slots__ = (
             "id",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             id: bytes = ZERO_UUID,
             topics: list[AssignReplicasToDirsResponse.TopicData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.id = id
             self.topics = [] if topics is None else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "directories",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AssignReplicasToDirsResponse"
@@ -599,12 +558,11 @@ class AssignReplicasToDirsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         directories: list[AssignReplicasToDirsResponse.DirectoryData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.directories = [] if directories is None else directories
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BeginQuorumEpochRequest(Message):
@@ -630,7 +588,6 @@ class BeginQuorumEpochRequest(Message):
             "voter_directory_id",
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -639,13 +596,12 @@ class BeginQuorumEpochRequest(Message):
             voter_directory_id: bytes = ZERO_UUID,
             leader_id: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.voter_directory_id = voter_directory_id
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -657,18 +613,16 @@ class BeginQuorumEpochRequest(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[BeginQuorumEpochRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class LeaderEndpoint(Structure):
         """Structure LeaderEndpoint, versions 1+.
@@ -682,7 +636,6 @@ class BeginQuorumEpochRequest(Message):
             "name",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -690,19 +643,17 @@ class BeginQuorumEpochRequest(Message):
             name: str = "",
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
         "voter_id",
         "topics",
         "leader_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BeginQuorumEpochRequest"
@@ -716,13 +667,12 @@ class BeginQuorumEpochRequest(Message):
         voter_id: int = -1,
         topics: list[BeginQuorumEpochRequest.TopicData] | None = None,
         leader_endpoints: list[BeginQuorumEpochRequest.LeaderEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
         self.topics = [] if topics is None else topics
         self.leader_endpoints = [] if leader_endpoints is None else leader_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BeginQuorumEpochResponse(Message):
@@ -747,7 +697,6 @@ class BeginQuorumEpochResponse(Message):
             "error_code",
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -756,13 +705,12 @@ class BeginQuorumEpochResponse(Message):
             error_code: int = 0,
             leader_id: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -774,18 +722,16 @@ class BeginQuorumEpochResponse(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[BeginQuorumEpochResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 1+.
@@ -799,7 +745,6 @@ class BeginQuorumEpochResponse(Message):
             "node_id",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -807,18 +752,16 @@ class BeginQuorumEpochResponse(Message):
             node_id: int = 0,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
         "topics",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BeginQuorumEpochResponse"
@@ -831,12 +774,11 @@ class BeginQuorumEpochResponse(Message):
         error_code: int = 0,
         topics: list[BeginQuorumEpochResponse.TopicData] | None = None,
         node_endpoints: list[BeginQuorumEpochResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.topics = [] if topics is None else topics
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BrokerHeartbeatRequest(Message):
@@ -859,7 +801,6 @@ class BrokerHeartbeatRequest(Message):
         "want_shut_down",
         "offline_log_dirs",
         "cordoned_log_dirs",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BrokerHeartbeatRequest"
@@ -876,7 +817,6 @@ class BrokerHeartbeatRequest(Message):
         want_shut_down: bool = False,
         offline_log_dirs: list[bytes] | None = None,
         cordoned_log_dirs: list[bytes] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
@@ -885,7 +825,7 @@ class BrokerHeartbeatRequest(Message):
         self.want_shut_down = want_shut_down
         self.offline_log_dirs = [] if offline_log_dirs is None else offline_log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BrokerHeartbeatResponse(Message):
@@ -904,7 +844,6 @@ class BrokerHeartbeatResponse(Message):
         "is_caught_up",
         "is_fenced",
         "should_shut_down",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BrokerHeartbeatResponse"
@@ -919,14 +858,13 @@ class BrokerHeartbeatResponse(Message):
         is_caught_up: bool = False,
         is_fenced: bool = True,
         should_shut_down: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.is_caught_up = is_caught_up
         self.is_fenced = is_fenced
         self.should_shut_down = should_shut_down
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BrokerRegistrationRequest(Message):
@@ -957,7 +895,6 @@ class BrokerRegistrationRequest(Message):
             "host",
             "port",
             "security_protocol",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -966,13 +903,12 @@ class BrokerRegistrationRequest(Message):
             host: str = "",
             port: int = 0,
             security_protocol: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
             self.security_protocol = security_protocol
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Feature(Structure):
         """Structure Feature, versions 0+.
@@ -986,7 +922,6 @@ class BrokerRegistrationRequest(Message):
             "name",
             "min_supported_version",
             "max_supported_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -994,12 +929,11 @@ class BrokerRegistrationRequest(Message):
             name: str = "",
             min_supported_version: int = 0,
             max_supported_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.min_supported_version = min_supported_version
             self.max_supported_version = max_supported_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "broker_id",
@@ -1011,7 +945,6 @@ class BrokerRegistrationRequest(Message):
         "is_migrating_zk_broker",
         "log_dirs",
         "previous_broker_epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BrokerRegistrationRequest"
@@ -1030,7 +963,6 @@ class BrokerRegistrationRequest(Message):
         is_migrating_zk_broker: bool = False,
         log_dirs: list[bytes] | None = None,
         previous_broker_epoch: int = -1,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.cluster_id = cluster_id
@@ -1041,7 +973,7 @@ class BrokerRegistrationRequest(Message):
         self.is_migrating_zk_broker = is_migrating_zk_broker
         self.log_dirs = [] if log_dirs is None else log_dirs
         self.previous_broker_epoch = previous_broker_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class BrokerRegistrationResponse(Message):
@@ -1056,7 +988,6 @@ class BrokerRegistrationResponse(Message):
         "throttle_time_ms",
         "error_code",
         "broker_epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "BrokerRegistrationResponse"
@@ -1069,46 +1000,33 @@ class BrokerRegistrationResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         broker_epoch: int = -1,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.broker_epoch = broker_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ControlledShutdownRequest(Message):
     """Kafka's ControlledShutdownRequest (request), API key 7, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "ControlledShutdownRequest"
     API_KEY: ClassVar[int] = 7
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
 
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
-
 
 class ControlledShutdownResponse(Message):
     """Kafka's ControlledShutdownResponse (response), API key 7, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "ControlledShutdownResponse"
     API_KEY: ClassVar[int] = 7
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
-
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
 
 
 class ControllerRegistrationRequest(Message):
@@ -1135,7 +1053,6 @@ class ControllerRegistrationRequest(Message):
             "host",
             "port",
             "security_protocol",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1144,13 +1061,12 @@ class ControllerRegistrationRequest(Message):
             host: str = "",
             port: int = 0,
             security_protocol: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
             self.security_protocol = security_protocol
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Feature(Structure):
         """Structure Feature, versions 0+.
@@ -1164,7 +1080,6 @@ class ControllerRegistrationRequest(Message):
             "name",
             "min_supported_version",
             "max_supported_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1172,12 +1087,11 @@ class ControllerRegistrationRequest(Message):
             name: str = "",
             min_supported_version: int = 0,
             max_supported_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.min_supported_version = min_supported_version
             self.max_supported_version = max_supported_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "controller_id",
@@ -1185,7 +1099,6 @@ class ControllerRegistrationRequest(Message):
         "zk_migration_ready",
         "listeners",
         "features",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ControllerRegistrationRequest"
@@ -1200,14 +1113,13 @@ class ControllerRegistrationRequest(Message):
         zk_migration_ready: bool = False,
         listeners: list[ControllerRegistrationRequest.Listener] | None = None,
         features: list[ControllerRegistrationRequest.Feature] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.controller_id = controller_id
         self.incarnation_id = incarnation_id
         self.zk_migration_ready = zk_migration_ready
         self.listeners = [] if listeners is None else listeners
         self.features = [] if features is None else features
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ControllerRegistrationResponse(Message):
@@ -1222,7 +1134,6 @@ class ControllerRegistrationResponse(Message):
         "throttle_time_ms",
         "error_code",
         "error_message",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ControllerRegistrationResponse"
@@ -1235,12 +1146,11 @@ class ControllerRegistrationResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeQuorumRequest(Message):
@@ -1256,18 +1166,14 @@ class DescribeQuorumRequest(Message):
         - partition_index: int32, versions 0+
         """
 
-        __slots__ = (
-            "partition_index",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("partition_index",)
 
         def __init__(
             self,
             partition_index: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -1279,23 +1185,18 @@ class DescribeQuorumRequest(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[DescribeQuorumRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "topics",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topics",)
 
     NAME: ClassVar[str] = "DescribeQuorumRequest"
     API_KEY: ClassVar[int] = 55
@@ -1305,10 +1206,9 @@ class DescribeQuorumRequest(Message):
     def __init__(
         self,
         topics: list[DescribeQuorumRequest.TopicData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeQuorumResponse(Message):
@@ -1336,7 +1236,6 @@ class DescribeQuorumResponse(Message):
             "log_end_offset",
             "last_fetch_timestamp",
             "last_caught_up_timestamp",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1346,14 +1245,13 @@ class DescribeQuorumResponse(Message):
             log_end_offset: int = 0,
             last_fetch_timestamp: int = -1,
             last_caught_up_timestamp: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.replica_id = replica_id
             self.replica_directory_id = replica_directory_id
             self.log_end_offset = log_end_offset
             self.last_fetch_timestamp = last_fetch_timestamp
             self.last_caught_up_timestamp = last_caught_up_timestamp
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -1377,7 +1275,6 @@ class DescribeQuorumResponse(Message):
             "high_watermark",
             "current_voters",
             "observers",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1390,7 +1287,6 @@ class DescribeQuorumResponse(Message):
             high_watermark: int = 0,
             current_voters: list[DescribeQuorumResponse.ReplicaState] | None = None,
             observers: list[DescribeQuorumResponse.ReplicaState] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
@@ -1400,7 +1296,7 @@ class DescribeQuorumResponse(Message):
             self.high_watermark = high_watermark
             self.current_voters = [] if current_voters is None else current_voters
             self.observers = [] if observers is None else observers
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -1412,18 +1308,16 @@ class DescribeQuorumResponse(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[DescribeQuorumResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Listener(Structure):
         """Structure Listener, versions 2+.
@@ -1437,7 +1331,6 @@ class DescribeQuorumResponse(Message):
             "name",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1445,12 +1338,11 @@ class DescribeQuorumResponse(Message):
             name: str = "",
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Node(Structure):
         """Structure Node, versions 2+.
@@ -1462,25 +1354,22 @@ class DescribeQuorumResponse(Message):
         __slots__ = (
             "node_id",
             "listeners",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             node_id: int = 0,
             listeners: list[DescribeQuorumResponse.Listener] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.listeners = [] if listeners is None else listeners
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
         "error_message",
         "topics",
         "nodes",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeQuorumResponse"
@@ -1494,13 +1383,12 @@ class DescribeQuorumResponse(Message):
         error_message: str | None = "",
         topics: list[DescribeQuorumResponse.TopicData] | None = None,
         nodes: list[DescribeQuorumResponse.Node] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
         self.topics = [] if topics is None else topics
         self.nodes = [] if nodes is None else nodes
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EndQuorumEpochRequest(Message):
@@ -1521,18 +1409,16 @@ class EndQuorumEpochRequest(Message):
         __slots__ = (
             "candidate_id",
             "candidate_directory_id",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             candidate_id: int = 0,
             candidate_directory_id: bytes = ZERO_UUID,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.candidate_id = candidate_id
             self.candidate_directory_id = candidate_directory_id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -1550,7 +1436,6 @@ class EndQuorumEpochRequest(Message):
             "leader_epoch",
             "preferred_successors",
             "preferred_candidates",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1560,14 +1445,13 @@ class EndQuorumEpochRequest(Message):
             leader_epoch: int = 0,
             preferred_successors: list[int] | None = None,
             preferred_candidates: list[EndQuorumEpochRequest.ReplicaInfo] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
             self.preferred_successors = [] if preferred_successors is None else preferred_successors
             self.preferred_candidates = [] if preferred_candidates is None else preferred_candidates
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -1579,18 +1463,16 @@ class EndQuorumEpochRequest(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[EndQuorumEpochRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class LeaderEndpoint(Structure):
         """Structure LeaderEndpoint, versions 1+.
@@ -1604,7 +1486,6 @@ class EndQuorumEpochRequest(Message):
             "name",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1612,18 +1493,16 @@ class EndQuorumEpochRequest(Message):
             name: str = "",
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
         "topics",
         "leader_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "EndQuorumEpochRequest"
@@ -1636,12 +1515,11 @@ class EndQuorumEpochRequest(Message):
         cluster_id: str | None = None,
         topics: list[EndQuorumEpochRequest.TopicData] | None = None,
         leader_endpoints: list[EndQuorumEpochRequest.LeaderEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.topics = [] if topics is None else topics
         self.leader_endpoints = [] if leader_endpoints is None else leader_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EndQuorumEpochResponse(Message):
@@ -1666,7 +1544,6 @@ class EndQuorumEpochResponse(Message):
             "error_code",
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1675,13 +1552,12 @@ class EndQuorumEpochResponse(Message):
             error_code: int = 0,
             leader_id: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -1693,18 +1569,16 @@ class EndQuorumEpochResponse(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[EndQuorumEpochResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 1+.
@@ -1718,7 +1592,6 @@ class EndQuorumEpochResponse(Message):
             "node_id",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1726,18 +1599,16 @@ class EndQuorumEpochResponse(Message):
             node_id: int = 0,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
         "topics",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "EndQuorumEpochResponse"
@@ -1750,12 +1621,11 @@ class EndQuorumEpochResponse(Message):
         error_code: int = 0,
         topics: list[EndQuorumEpochResponse.TopicData] | None = None,
         node_endpoints: list[EndQuorumEpochResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.topics = [] if topics is None else topics
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EnvelopeRequest(Message):
@@ -1770,7 +1640,6 @@ class EnvelopeRequest(Message):
         "request_data",
         "request_principal",
         "client_host_address",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "EnvelopeRequest"
@@ -1783,12 +1652,11 @@ class EnvelopeRequest(Message):
         request_data: bytes = b"",
         request_principal: bytes | None = b"",
         client_host_address: bytes = b"",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.request_data = request_data
         self.request_principal = request_principal
         self.client_host_address = client_host_address
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EnvelopeResponse(Message):
@@ -1801,7 +1669,6 @@ class EnvelopeResponse(Message):
     __slots__ = (
         "response_data",
         "error_code",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "EnvelopeResponse"
@@ -1813,11 +1680,10 @@ class EnvelopeResponse(Message):
         self,
         response_data: bytes | None = None,
         error_code: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.response_data = response_data
         self.error_code = error_code
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class FetchSnapshotRequest(Message):
@@ -1839,18 +1705,16 @@ class FetchSnapshotRequest(Message):
         __slots__ = (
             "end_offset",
             "epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             end_offset: int = 0,
             epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.end_offset = end_offset
             self.epoch = epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionSnapshot(Structure):
         """Structure PartitionSnapshot, versions 0+.
@@ -1868,7 +1732,6 @@ class FetchSnapshotRequest(Message):
             "snapshot_id",
             "position",
             "replica_directory_id",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1878,14 +1741,13 @@ class FetchSnapshotRequest(Message):
             snapshot_id: FetchSnapshotRequest.SnapshotId | None = None,
             position: int = 0,
             replica_directory_id: bytes = ZERO_UUID,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.current_leader_epoch = current_leader_epoch
             self.snapshot_id = FetchSnapshotRequest.SnapshotId() if snapshot_id is None else snapshot_id
             self.position = position
             self.replica_directory_id = replica_directory_id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicSnapshot(Structure):
         """Structure TopicSnapshot, versions 0+.
@@ -1897,25 +1759,22 @@ class FetchSnapshotRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[FetchSnapshotRequest.PartitionSnapshot] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
         "replica_id",
         "max_bytes",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FetchSnapshotRequest"
@@ -1929,13 +1788,12 @@ class FetchSnapshotRequest(Message):
         replica_id: int = -1,
         max_bytes: int = 2147483647,
         topics: list[FetchSnapshotRequest.TopicSnapshot] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
         self.max_bytes = max_bytes
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class FetchSnapshotResponse(Message):
@@ -1957,18 +1815,16 @@ class FetchSnapshotResponse(Message):
         __slots__ = (
             "end_offset",
             "epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             end_offset: int = 0,
             epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.end_offset = end_offset
             self.epoch = epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class LeaderIdAndEpoch(Structure):
         """Structure LeaderIdAndEpoch, versions 0+.
@@ -1980,18 +1836,16 @@ class FetchSnapshotResponse(Message):
         __slots__ = (
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_id: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionSnapshot(Structure):
         """Structure PartitionSnapshot, versions 0+.
@@ -2013,7 +1867,6 @@ class FetchSnapshotResponse(Message):
             "size",
             "position",
             "unaligned_records",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2025,7 +1878,6 @@ class FetchSnapshotResponse(Message):
             size: int = 0,
             position: int = 0,
             unaligned_records: Records | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.index = index
             self.error_code = error_code
@@ -2034,7 +1886,7 @@ class FetchSnapshotResponse(Message):
             self.size = size
             self.position = position
             self.unaligned_records = unaligned_records
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicSnapshot(Structure):
         """Structure TopicSnapshot, versions 0+.
@@ -2046,18 +1898,16 @@ class FetchSnapshotResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[FetchSnapshotResponse.PartitionSnapshot] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 1+.
@@ -2071,7 +1921,6 @@ class FetchSnapshotResponse(Message):
             "node_id",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2079,19 +1928,17 @@ class FetchSnapshotResponse(Message):
             node_id: int = 0,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "topics",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "FetchSnapshotResponse"
@@ -2105,47 +1952,34 @@ class FetchSnapshotResponse(Message):
         error_code: int = 0,
         topics: list[FetchSnapshotResponse.TopicSnapshot] | None = None,
         node_endpoints: list[FetchSnapshotResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.topics = [] if topics is None else topics
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class LeaderAndIsrRequest(Message):
     """Kafka's LeaderAndIsrRequest (request), API key 4, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "LeaderAndIsrRequest"
     API_KEY: ClassVar[int] = 4
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
 
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
-
 
 class LeaderAndIsrResponse(Message):
     """Kafka's LeaderAndIsrResponse (response), API key 4, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "LeaderAndIsrResponse"
     API_KEY: ClassVar[int] = 4
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
-
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
 
 
 class RemoveRaftVoterRequest(Message):
@@ -2161,7 +1995,6 @@ class RemoveRaftVoterRequest(Message):
         "cluster_id",
         "voter_id",
         "voter_directory_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemoveRaftVoterRequest"
@@ -2174,12 +2007,11 @@ class RemoveRaftVoterRequest(Message):
         cluster_id: str | None = "",
         voter_id: int = 0,
         voter_directory_id: bytes = ZERO_UUID,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoveRaftVoterResponse(Message):
@@ -2194,7 +2026,6 @@ class RemoveRaftVoterResponse(Message):
         "throttle_time_ms",
         "error_code",
         "error_message",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemoveRaftVoterResponse"
@@ -2207,46 +2038,33 @@ class RemoveRaftVoterResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StopReplicaRequest(Message):
     """Kafka's StopReplicaRequest (request), API key 5, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "StopReplicaRequest"
     API_KEY: ClassVar[int] = 5
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
 
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
-
 
 class StopReplicaResponse(Message):
     """Kafka's StopReplicaResponse (response), API key 5, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "StopReplicaResponse"
     API_KEY: ClassVar[int] = 5
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
-
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
 
 
 class UnregisterBrokerRequest(Message):
@@ -2256,10 +2074,7 @@ class UnregisterBrokerRequest(Message):
     - broker_id: int32, versions 0+
     """
 
-    __slots__ = (
-        "broker_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("broker_id",)
 
     NAME: ClassVar[str] = "UnregisterBrokerRequest"
     API_KEY: ClassVar[int] = 64
@@ -2269,10 +2084,9 @@ class UnregisterBrokerRequest(Message):
     def __init__(
         self,
         broker_id: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.broker_id = broker_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UnregisterBrokerResponse(Message):
@@ -2287,7 +2101,6 @@ class UnregisterBrokerResponse(Message):
         "throttle_time_ms",
         "error_code",
         "error_message",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UnregisterBrokerResponse"
@@ -2300,12 +2113,11 @@ class UnregisterBrokerResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UpdateFeaturesRequest(Message):
@@ -2331,7 +2143,6 @@ class UpdateFeaturesRequest(Message):
             "max_version_level",
             "allow_downgrade",
             "upgrade_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2340,19 +2151,17 @@ class UpdateFeaturesRequest(Message):
             max_version_level: int = 0,
             allow_downgrade: bool = False,
             upgrade_type: int = 1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.feature = feature
             self.max_version_level = max_version_level
             self.allow_downgrade = allow_downgrade
             self.upgrade_type = upgrade_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "timeout_ms",
         "feature_updates",
         "validate_only",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UpdateFeaturesRequest"
@@ -2365,12 +2174,11 @@ class UpdateFeaturesRequest(Message):
         timeout_ms: int = 60000,
         feature_updates: list[UpdateFeaturesRequest.FeatureUpdateKey] | None = None,
         validate_only: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
         self.feature_updates = [] if feature_updates is None else feature_updates
         self.validate_only = validate_only
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UpdateFeaturesResponse(Message):
@@ -2394,7 +2202,6 @@ class UpdateFeaturesResponse(Message):
             "feature",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2402,19 +2209,17 @@ class UpdateFeaturesResponse(Message):
             feature: str = "",
             error_code: int = 0,
             error_message: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.feature = feature
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UpdateFeaturesResponse"
@@ -2428,47 +2233,34 @@ class UpdateFeaturesResponse(Message):
         error_code: int = 0,
         error_message: str | None = "",
         results: list[UpdateFeaturesResponse.UpdatableFeatureResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UpdateMetadataRequest(Message):
     """Kafka's UpdateMetadataRequest (request), API key 6, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "UpdateMetadataRequest"
     API_KEY: ClassVar[int] = 6
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
 
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
-
 
 class UpdateMetadataResponse(Message):
     """Kafka's UpdateMetadataResponse (response), API key 6, versions none."""
 
-    __slots__ = ("unknown_tagged_fields",)
+    __slots__ = ()
 
     NAME: ClassVar[str] = "UpdateMetadataResponse"
     API_KEY: ClassVar[int] = 6
     VERSIONS: ClassVar[tuple[int, int]] = (0, -1)
     FLEXIBLE_SINCE: ClassVar[int] = 32767
-
-    def __init__(
-        self,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
-    ) -> None:
-        self.unknown_tagged_fields = unknown_tagged_fields
 
 
 class UpdateRaftVoterRequest(Message):
@@ -2494,7 +2286,6 @@ class UpdateRaftVoterRequest(Message):
             "name",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2502,12 +2293,11 @@ class UpdateRaftVoterRequest(Message):
             name: str = "",
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class KRaftVersionFeature(Structure):
         """Structure KRaftVersionFeature, versions 0+.
@@ -2519,18 +2309,16 @@ class UpdateRaftVoterRequest(Message):
         __slots__ = (
             "min_supported_version",
             "max_supported_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             min_supported_version: int = 0,
             max_supported_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.min_supported_version = min_supported_version
             self.max_supported_version = max_supported_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
@@ -2539,7 +2327,6 @@ class UpdateRaftVoterRequest(Message):
         "voter_directory_id",
         "listeners",
         "k_raft_version_feature",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UpdateRaftVoterRequest"
@@ -2555,7 +2342,6 @@ class UpdateRaftVoterRequest(Message):
         voter_directory_id: bytes = ZERO_UUID,
         listeners: list[UpdateRaftVoterRequest.Listener] | None = None,
         k_raft_version_feature: UpdateRaftVoterRequest.KRaftVersionFeature | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.current_leader_epoch = current_leader_epoch
@@ -2565,7 +2351,7 @@ class UpdateRaftVoterRequest(Message):
         self.k_raft_version_feature = (
             UpdateRaftVoterRequest.KRaftVersionFeature() if k_raft_version_feature is None else k_raft_version_feature
         )
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class UpdateRaftVoterResponse(Message):
@@ -2590,7 +2376,6 @@ class UpdateRaftVoterResponse(Message):
             "leader_epoch",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2599,19 +2384,17 @@ class UpdateRaftVoterResponse(Message):
             leader_epoch: int = -1,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "current_leader",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "UpdateRaftVoterResponse"
@@ -2624,12 +2407,11 @@ class UpdateRaftVoterResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         current_leader: UpdateRaftVoterResponse.CurrentLeader | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.current_leader = UpdateRaftVoterResponse.CurrentLeader() if current_leader is None else current_leader
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class VoteRequest(Message):
@@ -2662,7 +2444,6 @@ class VoteRequest(Message):
             "last_offset_epoch",
             "last_offset",
             "pre_vote",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2675,7 +2456,6 @@ class VoteRequest(Message):
             last_offset_epoch: int = 0,
             last_offset: int = 0,
             pre_vote: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.replica_epoch = replica_epoch
@@ -2685,7 +2465,7 @@ class VoteRequest(Message):
             self.last_offset_epoch = last_offset_epoch
             self.last_offset = last_offset
             self.pre_vote = pre_vote
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -2697,24 +2477,21 @@ class VoteRequest(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[VoteRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
         "voter_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "VoteRequest"
@@ -2727,12 +2504,11 @@ class VoteRequest(Message):
         cluster_id: str | None = None,
         voter_id: int = -1,
         topics: list[VoteRequest.TopicData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class VoteResponse(Message):
@@ -2759,7 +2535,6 @@ class VoteResponse(Message):
             "leader_id",
             "leader_epoch",
             "vote_granted",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2769,14 +2544,13 @@ class VoteResponse(Message):
             leader_id: int = 0,
             leader_epoch: int = 0,
             vote_granted: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
             self.vote_granted = vote_granted
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicData(Structure):
         """Structure TopicData, versions 0+.
@@ -2788,18 +2562,16 @@ class VoteResponse(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[VoteResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 1+.
@@ -2813,7 +2585,6 @@ class VoteResponse(Message):
             "node_id",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2821,18 +2592,16 @@ class VoteResponse(Message):
             node_id: int = 0,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
         "topics",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "VoteResponse"
@@ -2845,9 +2614,8 @@ class VoteResponse(Message):
         error_code: int = 0,
         topics: list[VoteResponse.TopicData] | None = None,
         node_endpoints: list[VoteResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.topics = [] if topics is None else topics
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

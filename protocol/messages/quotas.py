@@ -28,18 +28,16 @@ class AlterClientQuotasRequest(Message):
         __slots__ = (
             "entity_type",
             "entity_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             entity_type: str = "",
             entity_name: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity_type = entity_type
             self.entity_name = entity_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OpData(Structure):
         """Structure OpData, versions 0+.
@@ -53,7 +51,6 @@ class AlterClientQuotasRequest(Message):
             "key",
             "value",
             "remove",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -61,12 +58,11 @@ class AlterClientQuotasRequest(Message):
             key: str = "",
             value: float = 0.0,
             remove: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
             self.remove = remove
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class EntryData(Structure):
         """Structure EntryData, versions 0+.
@@ -78,23 +74,20 @@ class AlterClientQuotasRequest(Message):
         __slots__ = (
             "entity",
             "ops",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             entity: list[AlterClientQuotasRequest.EntityData] | None = None,
             ops: list[AlterClientQuotasRequest.OpData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity = [] if entity is None else entity
             self.ops = [] if ops is None else ops
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "entries",
         "validate_only",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterClientQuotasRequest"
@@ -106,11 +99,10 @@ class AlterClientQuotasRequest(Message):
         self,
         entries: list[AlterClientQuotasRequest.EntryData] | None = None,
         validate_only: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.entries = [] if entries is None else entries
         self.validate_only = validate_only
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterClientQuotasResponse(Message):
@@ -130,18 +122,16 @@ class AlterClientQuotasResponse(Message):
         __slots__ = (
             "entity_type",
             "entity_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             entity_type: str = "",
             entity_name: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity_type = entity_type
             self.entity_name = entity_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class EntryData(Structure):
         """Structure EntryData, versions 0+.
@@ -155,7 +145,6 @@ class AlterClientQuotasResponse(Message):
             "error_code",
             "error_message",
             "entity",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -163,17 +152,15 @@ class AlterClientQuotasResponse(Message):
             error_code: int = 0,
             error_message: str | None = "",
             entity: list[AlterClientQuotasResponse.EntityData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
             self.entity = [] if entity is None else entity
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "entries",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterClientQuotasResponse"
@@ -185,11 +172,10 @@ class AlterClientQuotasResponse(Message):
         self,
         throttle_time_ms: int = 0,
         entries: list[AlterClientQuotasResponse.EntryData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.entries = [] if entries is None else entries
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeClientQuotasRequest(Message):
@@ -211,7 +197,6 @@ class DescribeClientQuotasRequest(Message):
             "entity_type",
             "match_type",
             "match",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -219,17 +204,15 @@ class DescribeClientQuotasRequest(Message):
             entity_type: str = "",
             match_type: int = 0,
             match: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity_type = entity_type
             self.match_type = match_type
             self.match = match
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "components",
         "strict",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeClientQuotasRequest"
@@ -241,11 +224,10 @@ class DescribeClientQuotasRequest(Message):
         self,
         components: list[DescribeClientQuotasRequest.ComponentData] | None = None,
         strict: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.components = [] if components is None else components
         self.strict = strict
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeClientQuotasResponse(Message):
@@ -267,18 +249,16 @@ class DescribeClientQuotasResponse(Message):
         __slots__ = (
             "entity_type",
             "entity_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             entity_type: str = "",
             entity_name: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity_type = entity_type
             self.entity_name = entity_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ValueData(Structure):
         """Structure ValueData, versions 0+.
@@ -290,18 +270,16 @@ class DescribeClientQuotasResponse(Message):
         __slots__ = (
             "key",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             key: str = "",
             value: float = 0.0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class EntryData(Structure):
         """Structure EntryData, versions 0+.
@@ -313,25 +291,22 @@ class DescribeClientQuotasResponse(Message):
         __slots__ = (
             "entity",
             "values",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             entity: list[DescribeClientQuotasResponse.EntityData] | None = None,
             values: list[DescribeClientQuotasResponse.ValueData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.entity = [] if entity is None else entity
             self.values = [] if values is None else values
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "entries",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeClientQuotasResponse"
@@ -345,10 +320,9 @@ class DescribeClientQuotasResponse(Message):
         error_code: int = 0,
         error_message: str | None = "",
         entries: list[DescribeClientQuotasResponse.EntryData] | None = NEW_LIST,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.entries = [] if entries is NEW_LIST else entries
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -38,7 +38,6 @@ class RemoteLogSegmentMetadataRecord(Message):
             "name",
             "id",
             "partition",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -46,12 +45,11 @@ class RemoteLogSegmentMetadataRecord(Message):
             name: str = "",
             id: bytes = ZERO_UUID,
             partition: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.id = id
             self.partition = partition
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class RemoteLogSegmentIdEntry(Structure):
         """Structure RemoteLogSegmentIdEntry, versions 0+.
@@ -63,14 +61,12 @@ class RemoteLogSegmentMetadataRecord(Message):
         __slots__ = (
             "topic_id_partition",
             "id",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id_partition: RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry | None = None,
             id: bytes = ZERO_UUID,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id_partition = (
                 RemoteLogSegmentMetadataRecord.TopicIdPartitionEntry()
@@ -78,7 +74,7 @@ class RemoteLogSegmentMetadataRecord(Message):
                 else topic_id_partition
             )
             self.id = id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class SegmentLeaderEpochEntry(Structure):
         """Structure SegmentLeaderEpochEntry, versions 0+.
@@ -90,18 +86,16 @@ class RemoteLogSegmentMetadataRecord(Message):
         __slots__ = (
             "leader_epoch",
             "offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_epoch: int = 0,
             offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_epoch = leader_epoch
             self.offset = offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "remote_log_segment_id",
@@ -115,7 +109,6 @@ class RemoteLogSegmentMetadataRecord(Message):
         "custom_metadata",
         "remote_log_segment_state",
         "txn_index_empty",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemoteLogSegmentMetadataRecord"
@@ -136,7 +129,6 @@ class RemoteLogSegmentMetadataRecord(Message):
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
         txn_index_empty: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.remote_log_segment_id = (
             RemoteLogSegmentMetadataRecord.RemoteLogSegmentIdEntry()
@@ -153,7 +145,7 @@ class RemoteLogSegmentMetadataRecord(Message):
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state
         self.txn_index_empty = txn_index_empty
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoteLogSegmentMetadataSnapshotRecord(Message):
@@ -182,18 +174,16 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         __slots__ = (
             "leader_epoch",
             "offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_epoch: int = 0,
             offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_epoch = leader_epoch
             self.offset = offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "segment_id",
@@ -207,7 +197,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         "custom_metadata",
         "remote_log_segment_state",
         "txn_index_empty",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemoteLogSegmentMetadataSnapshotRecord"
@@ -228,7 +217,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
         txn_index_empty: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.segment_id = segment_id
         self.start_offset = start_offset
@@ -241,7 +229,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state
         self.txn_index_empty = txn_index_empty
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemoteLogSegmentMetadataUpdateRecord(Message):
@@ -266,7 +254,6 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
             "name",
             "id",
             "partition",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -274,12 +261,11 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
             name: str = "",
             id: bytes = ZERO_UUID,
             partition: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.id = id
             self.partition = partition
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class RemoteLogSegmentIdEntry(Structure):
         """Structure RemoteLogSegmentIdEntry, versions 0+.
@@ -291,14 +277,12 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         __slots__ = (
             "topic_id_partition",
             "id",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id_partition: RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry | None = None,
             id: bytes = ZERO_UUID,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id_partition = (
                 RemoteLogSegmentMetadataUpdateRecord.TopicIdPartitionEntry()
@@ -306,7 +290,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
                 else topic_id_partition
             )
             self.id = id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "remote_log_segment_id",
@@ -314,7 +298,6 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         "event_timestamp_ms",
         "custom_metadata",
         "remote_log_segment_state",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemoteLogSegmentMetadataUpdateRecord"
@@ -329,7 +312,6 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         event_timestamp_ms: int = 0,
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.remote_log_segment_id = (
             RemoteLogSegmentMetadataUpdateRecord.RemoteLogSegmentIdEntry()
@@ -340,7 +322,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
         self.event_timestamp_ms = event_timestamp_ms
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RemotePartitionDeleteMetadataRecord(Message):
@@ -364,7 +346,6 @@ class RemotePartitionDeleteMetadataRecord(Message):
             "name",
             "id",
             "partition",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -372,19 +353,17 @@ class RemotePartitionDeleteMetadataRecord(Message):
             name: str = "",
             id: bytes = ZERO_UUID,
             partition: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.id = id
             self.partition = partition
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topic_id_partition",
         "broker_id",
         "event_timestamp_ms",
         "remote_partition_delete_state",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RemotePartitionDeleteMetadataRecord"
@@ -398,7 +377,6 @@ class RemotePartitionDeleteMetadataRecord(Message):
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
         remote_partition_delete_state: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topic_id_partition = (
             RemotePartitionDeleteMetadataRecord.TopicIdPartitionEntry()
@@ -408,4 +386,4 @@ class RemotePartitionDeleteMetadataRecord(Message):
         self.broker_id = broker_id
         self.event_timestamp_ms = event_timestamp_ms
         self.remote_partition_delete_state = remote_partition_delete_state
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

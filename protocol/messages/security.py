@@ -28,18 +28,16 @@ class AlterUserScramCredentialsRequest(Message):
         __slots__ = (
             "name",
             "mechanism",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             mechanism: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.mechanism = mechanism
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ScramCredentialUpsertion(Structure):
         """Structure ScramCredentialUpsertion, versions 0+.
@@ -57,7 +55,6 @@ class AlterUserScramCredentialsRequest(Message):
             "iterations",
             "salt",
             "salted_password",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -67,19 +64,17 @@ class AlterUserScramCredentialsRequest(Message):
             iterations: int = 0,
             salt: bytes = b"",
             salted_password: bytes = b"",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.mechanism = mechanism
             self.iterations = iterations
             self.salt = salt
             self.salted_password = salted_password
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "deletions",
         "upsertions",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterUserScramCredentialsRequest"
@@ -91,11 +86,10 @@ class AlterUserScramCredentialsRequest(Message):
         self,
         deletions: list[AlterUserScramCredentialsRequest.ScramCredentialDeletion] | None = None,
         upsertions: list[AlterUserScramCredentialsRequest.ScramCredentialUpsertion] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.deletions = [] if deletions is None else deletions
         self.upsertions = [] if upsertions is None else upsertions
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterUserScramCredentialsResponse(Message):
@@ -117,7 +111,6 @@ class AlterUserScramCredentialsResponse(Message):
             "user",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -125,17 +118,15 @@ class AlterUserScramCredentialsResponse(Message):
             user: str = "",
             error_code: int = 0,
             error_message: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.user = user
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterUserScramCredentialsResponse"
@@ -147,11 +138,10 @@ class AlterUserScramCredentialsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         results: list[AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreateAclsRequest(Message):
@@ -180,7 +170,6 @@ class CreateAclsRequest(Message):
             "host",
             "operation",
             "permission_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -192,7 +181,6 @@ class CreateAclsRequest(Message):
             host: str = "",
             operation: int = 0,
             permission_type: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_type = resource_type
             self.resource_name = resource_name
@@ -201,12 +189,9 @@ class CreateAclsRequest(Message):
             self.host = host
             self.operation = operation
             self.permission_type = permission_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "creations",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("creations",)
 
     NAME: ClassVar[str] = "CreateAclsRequest"
     API_KEY: ClassVar[int] = 30
@@ -216,10 +201,9 @@ class CreateAclsRequest(Message):
     def __init__(
         self,
         creations: list[CreateAclsRequest.AclCreation] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.creations = [] if creations is None else creations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreateAclsResponse(Message):
@@ -239,23 +223,20 @@ class CreateAclsResponse(Message):
         __slots__ = (
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             error_code: int = 0,
             error_message: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreateAclsResponse"
@@ -267,11 +248,10 @@ class CreateAclsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         results: list[CreateAclsResponse.AclCreationResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreateDelegationTokenRequest(Message):
@@ -294,25 +274,22 @@ class CreateDelegationTokenRequest(Message):
         __slots__ = (
             "principal_type",
             "principal_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             principal_type: str = "",
             principal_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.principal_type = principal_type
             self.principal_name = principal_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "owner_principal_type",
         "owner_principal_name",
         "renewers",
         "max_lifetime_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreateDelegationTokenRequest"
@@ -326,13 +303,12 @@ class CreateDelegationTokenRequest(Message):
         owner_principal_name: str | None = "",
         renewers: list[CreateDelegationTokenRequest.CreatableRenewers] | None = None,
         max_lifetime_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.owner_principal_type = owner_principal_type
         self.owner_principal_name = owner_principal_name
         self.renewers = [] if renewers is None else renewers
         self.max_lifetime_ms = max_lifetime_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreateDelegationTokenResponse(Message):
@@ -363,7 +339,6 @@ class CreateDelegationTokenResponse(Message):
         "token_id",
         "hmac",
         "throttle_time_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreateDelegationTokenResponse"
@@ -384,7 +359,6 @@ class CreateDelegationTokenResponse(Message):
         token_id: str = "",
         hmac: bytes = b"",
         throttle_time_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.principal_type = principal_type
@@ -397,7 +371,7 @@ class CreateDelegationTokenResponse(Message):
         self.token_id = token_id
         self.hmac = hmac
         self.throttle_time_ms = throttle_time_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DefaultPrincipalData(Message):
@@ -412,7 +386,6 @@ class DefaultPrincipalData(Message):
         "type",
         "name",
         "token_authenticated",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DefaultPrincipalData"
@@ -425,12 +398,11 @@ class DefaultPrincipalData(Message):
         type: str = "",
         name: str = "",
         token_authenticated: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.type = type
         self.name = name
         self.token_authenticated = token_authenticated
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteAclsRequest(Message):
@@ -459,7 +431,6 @@ class DeleteAclsRequest(Message):
             "host_filter",
             "operation",
             "permission_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -471,7 +442,6 @@ class DeleteAclsRequest(Message):
             host_filter: str | None = "",
             operation: int = 0,
             permission_type: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_type_filter = resource_type_filter
             self.resource_name_filter = resource_name_filter
@@ -480,12 +450,9 @@ class DeleteAclsRequest(Message):
             self.host_filter = host_filter
             self.operation = operation
             self.permission_type = permission_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "filters",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("filters",)
 
     NAME: ClassVar[str] = "DeleteAclsRequest"
     API_KEY: ClassVar[int] = 31
@@ -495,10 +462,9 @@ class DeleteAclsRequest(Message):
     def __init__(
         self,
         filters: list[DeleteAclsRequest.DeleteAclsFilter] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.filters = [] if filters is None else filters
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteAclsResponse(Message):
@@ -532,7 +498,6 @@ class DeleteAclsResponse(Message):
             "host",
             "operation",
             "permission_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -546,7 +511,6 @@ class DeleteAclsResponse(Message):
             host: str = "",
             operation: int = 0,
             permission_type: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
@@ -557,7 +521,7 @@ class DeleteAclsResponse(Message):
             self.host = host
             self.operation = operation
             self.permission_type = permission_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DeleteAclsFilterResult(Structure):
         """Structure DeleteAclsFilterResult, versions 0+.
@@ -571,7 +535,6 @@ class DeleteAclsResponse(Message):
             "error_code",
             "error_message",
             "matching_acls",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -579,17 +542,15 @@ class DeleteAclsResponse(Message):
             error_code: int = 0,
             error_message: str | None = "",
             matching_acls: list[DeleteAclsResponse.DeleteAclsMatchingAcl] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
             self.matching_acls = [] if matching_acls is None else matching_acls
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "filter_results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteAclsResponse"
@@ -601,11 +562,10 @@ class DeleteAclsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         filter_results: list[DeleteAclsResponse.DeleteAclsFilterResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.filter_results = [] if filter_results is None else filter_results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeAclsRequest(Message):
@@ -629,7 +589,6 @@ class DescribeAclsRequest(Message):
         "host_filter",
         "operation",
         "permission_type",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeAclsRequest"
@@ -646,7 +605,6 @@ class DescribeAclsRequest(Message):
         host_filter: str | None = "",
         operation: int = 0,
         permission_type: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.resource_type_filter = resource_type_filter
         self.resource_name_filter = resource_name_filter
@@ -655,7 +613,7 @@ class DescribeAclsRequest(Message):
         self.host_filter = host_filter
         self.operation = operation
         self.permission_type = permission_type
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeAclsResponse(Message):
@@ -681,7 +639,6 @@ class DescribeAclsResponse(Message):
             "host",
             "operation",
             "permission_type",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -690,13 +647,12 @@ class DescribeAclsResponse(Message):
             host: str = "",
             operation: int = 0,
             permission_type: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.principal = principal
             self.host = host
             self.operation = operation
             self.permission_type = permission_type
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeAclsResource(Structure):
         """Structure DescribeAclsResource, versions 0+.
@@ -712,7 +668,6 @@ class DescribeAclsResponse(Message):
             "resource_name",
             "pattern_type",
             "acls",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -721,20 +676,18 @@ class DescribeAclsResponse(Message):
             resource_name: str = "",
             pattern_type: int = 3,
             acls: list[DescribeAclsResponse.AclDescription] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.resource_type = resource_type
             self.resource_name = resource_name
             self.pattern_type = pattern_type
             self.acls = [] if acls is None else acls
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "resources",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeAclsResponse"
@@ -748,13 +701,12 @@ class DescribeAclsResponse(Message):
         error_code: int = 0,
         error_message: str | None = "",
         resources: list[DescribeAclsResponse.DescribeAclsResource] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.resources = [] if resources is None else resources
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeDelegationTokenRequest(Message):
@@ -774,23 +726,18 @@ class DescribeDelegationTokenRequest(Message):
         __slots__ = (
             "principal_type",
             "principal_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             principal_type: str = "",
             principal_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.principal_type = principal_type
             self.principal_name = principal_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "owners",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("owners",)
 
     NAME: ClassVar[str] = "DescribeDelegationTokenRequest"
     API_KEY: ClassVar[int] = 41
@@ -800,10 +747,9 @@ class DescribeDelegationTokenRequest(Message):
     def __init__(
         self,
         owners: list[DescribeDelegationTokenRequest.DescribeDelegationTokenOwner] | None = NEW_LIST,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.owners = [] if owners is NEW_LIST else owners
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeDelegationTokenResponse(Message):
@@ -824,18 +770,16 @@ class DescribeDelegationTokenResponse(Message):
         __slots__ = (
             "principal_type",
             "principal_name",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             principal_type: str = "",
             principal_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.principal_type = principal_type
             self.principal_name = principal_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribedDelegationToken(Structure):
         """Structure DescribedDelegationToken, versions 0+.
@@ -863,7 +807,6 @@ class DescribeDelegationTokenResponse(Message):
             "token_id",
             "hmac",
             "renewers",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -878,7 +821,6 @@ class DescribeDelegationTokenResponse(Message):
             token_id: str = "",
             hmac: bytes = b"",
             renewers: list[DescribeDelegationTokenResponse.DescribedDelegationTokenRenewer] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.principal_type = principal_type
             self.principal_name = principal_name
@@ -890,13 +832,12 @@ class DescribeDelegationTokenResponse(Message):
             self.token_id = token_id
             self.hmac = hmac
             self.renewers = [] if renewers is None else renewers
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "error_code",
         "tokens",
         "throttle_time_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeDelegationTokenResponse"
@@ -909,12 +850,11 @@ class DescribeDelegationTokenResponse(Message):
         error_code: int = 0,
         tokens: list[DescribeDelegationTokenResponse.DescribedDelegationToken] | None = None,
         throttle_time_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.tokens = [] if tokens is None else tokens
         self.throttle_time_ms = throttle_time_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeUserScramCredentialsRequest(Message):
@@ -930,23 +870,16 @@ class DescribeUserScramCredentialsRequest(Message):
         - name: string, versions 0+
         """
 
-        __slots__ = (
-            "name",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("name",)
 
         def __init__(
             self,
             name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "users",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("users",)
 
     NAME: ClassVar[str] = "DescribeUserScramCredentialsRequest"
     API_KEY: ClassVar[int] = 50
@@ -956,10 +889,9 @@ class DescribeUserScramCredentialsRequest(Message):
     def __init__(
         self,
         users: list[DescribeUserScramCredentialsRequest.UserName] | None = NEW_LIST,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.users = [] if users is NEW_LIST else users
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeUserScramCredentialsResponse(Message):
@@ -981,18 +913,16 @@ class DescribeUserScramCredentialsResponse(Message):
         __slots__ = (
             "mechanism",
             "iterations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             mechanism: int = 0,
             iterations: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.mechanism = mechanism
             self.iterations = iterations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeUserScramCredentialsResult(Structure):
         """Structure DescribeUserScramCredentialsResult, versions 0+.
@@ -1008,7 +938,6 @@ class DescribeUserScramCredentialsResponse(Message):
             "error_code",
             "error_message",
             "credential_infos",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1017,20 +946,18 @@ class DescribeUserScramCredentialsResponse(Message):
             error_code: int = 0,
             error_message: str | None = "",
             credential_infos: list[DescribeUserScramCredentialsResponse.CredentialInfo] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.user = user
             self.error_code = error_code
             self.error_message = error_message
             self.credential_infos = [] if credential_infos is None else credential_infos
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeUserScramCredentialsResponse"
@@ -1044,13 +971,12 @@ class DescribeUserScramCredentialsResponse(Message):
         error_code: int = 0,
         error_message: str | None = "",
         results: list[DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ExpireDelegationTokenRequest(Message):
@@ -1064,7 +990,6 @@ class ExpireDelegationTokenRequest(Message):
     __slots__ = (
         "hmac",
         "expiry_time_period_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ExpireDelegationTokenRequest"
@@ -1076,11 +1001,10 @@ class ExpireDelegationTokenRequest(Message):
         self,
         hmac: bytes = b"",
         expiry_time_period_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.hmac = hmac
         self.expiry_time_period_ms = expiry_time_period_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ExpireDelegationTokenResponse(Message):
@@ -1095,7 +1019,6 @@ class ExpireDelegationTokenResponse(Message):
         "error_code",
         "expiry_timestamp_ms",
         "throttle_time_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ExpireDelegationTokenResponse"
@@ -1108,12 +1031,11 @@ class ExpireDelegationTokenResponse(Message):
         error_code: int = 0,
         expiry_timestamp_ms: int = 0,
         throttle_time_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.throttle_time_ms = throttle_time_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RenewDelegationTokenRequest(Message):
@@ -1127,7 +1049,6 @@ class RenewDelegationTokenRequest(Message):
     __slots__ = (
         "hmac",
         "renew_period_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RenewDelegationTokenRequest"
@@ -1139,11 +1060,10 @@ class RenewDelegationTokenRequest(Message):
         self,
         hmac: bytes = b"",
         renew_period_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.hmac = hmac
         self.renew_period_ms = renew_period_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class RenewDelegationTokenResponse(Message):
@@ -1158,7 +1078,6 @@ class RenewDelegationTokenResponse(Message):
         "error_code",
         "expiry_timestamp_ms",
         "throttle_time_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "RenewDelegationTokenResponse"
@@ -1171,12 +1090,11 @@ class RenewDelegationTokenResponse(Message):
         error_code: int = 0,
         expiry_timestamp_ms: int = 0,
         throttle_time_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.throttle_time_ms = throttle_time_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SaslAuthenticateRequest(Message):
@@ -1186,10 +1104,7 @@ class SaslAuthenticateRequest(Message):
     - auth_bytes: bytes, versions 0+
     """
 
-    __slots__ = (
-        "auth_bytes",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("auth_bytes",)
 
     NAME: ClassVar[str] = "SaslAuthenticateRequest"
     API_KEY: ClassVar[int] = 36
@@ -1199,10 +1114,9 @@ class SaslAuthenticateRequest(Message):
     def __init__(
         self,
         auth_bytes: bytes = b"",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.auth_bytes = auth_bytes
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SaslAuthenticateResponse(Message):
@@ -1219,7 +1133,6 @@ class SaslAuthenticateResponse(Message):
         "error_message",
         "auth_bytes",
         "session_lifetime_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "SaslAuthenticateResponse"
@@ -1233,13 +1146,12 @@ class SaslAuthenticateResponse(Message):
         error_message: str | None = "",
         auth_bytes: bytes = b"",
         session_lifetime_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
         self.auth_bytes = auth_bytes
         self.session_lifetime_ms = session_lifetime_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SaslHandshakeRequest(Message):
@@ -1248,10 +1160,7 @@ class SaslHandshakeRequest(Message):
     - mechanism: string, versions 0+
     """
 
-    __slots__ = (
-        "mechanism",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("mechanism",)
 
     NAME: ClassVar[str] = "SaslHandshakeRequest"
     API_KEY: ClassVar[int] = 17
@@ -1261,10 +1170,9 @@ class SaslHandshakeRequest(Message):
     def __init__(
         self,
         mechanism: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.mechanism = mechanism
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SaslHandshakeResponse(Message):
@@ -1277,7 +1185,6 @@ class SaslHandshakeResponse(Message):
     __slots__ = (
         "error_code",
         "mechanisms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "SaslHandshakeResponse"
@@ -1289,8 +1196,7 @@ class SaslHandshakeResponse(Message):
         self,
         error_code: int = 0,
         mechanisms: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.error_code = error_code
         self.mechanisms = [] if mechanisms is None else mechanisms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -27,18 +27,16 @@ class AlterShareGroupOffsetsRequest(Message):
         __slots__ = (
             "partition_index",
             "start_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             start_offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.start_offset = start_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AlterShareGroupOffsetsRequestTopic(Structure):
         """Structure AlterShareGroupOffsetsRequestTopic, versions 0+.
@@ -50,23 +48,20 @@ class AlterShareGroupOffsetsRequest(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterShareGroupOffsetsRequest"
@@ -78,11 +73,10 @@ class AlterShareGroupOffsetsRequest(Message):
         self,
         group_id: str = "",
         topics: list[AlterShareGroupOffsetsRequest.AlterShareGroupOffsetsRequestTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterShareGroupOffsetsResponse(Message):
@@ -106,7 +100,6 @@ class AlterShareGroupOffsetsResponse(Message):
             "partition_index",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -114,12 +107,11 @@ class AlterShareGroupOffsetsResponse(Message):
             partition_index: int = 0,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AlterShareGroupOffsetsResponseTopic(Structure):
         """Structure AlterShareGroupOffsetsResponseTopic, versions 0+.
@@ -133,7 +125,6 @@ class AlterShareGroupOffsetsResponse(Message):
             "topic_name",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -141,19 +132,17 @@ class AlterShareGroupOffsetsResponse(Message):
             topic_name: str = "",
             topic_id: bytes = ZERO_UUID,
             partitions: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponsePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "responses",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterShareGroupOffsetsResponse"
@@ -167,13 +156,12 @@ class AlterShareGroupOffsetsResponse(Message):
         error_code: int = 0,
         error_message: str | None = None,
         responses: list[AlterShareGroupOffsetsResponse.AlterShareGroupOffsetsResponseTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.responses = [] if responses is None else responses
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteShareGroupOffsetsRequest(Message):
@@ -189,23 +177,18 @@ class DeleteShareGroupOffsetsRequest(Message):
         - topic_name: string, versions 0+
         """
 
-        __slots__ = (
-            "topic_name",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("topic_name",)
 
         def __init__(
             self,
             topic_name: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteShareGroupOffsetsRequest"
@@ -217,11 +200,10 @@ class DeleteShareGroupOffsetsRequest(Message):
         self,
         group_id: str = "",
         topics: list[DeleteShareGroupOffsetsRequest.DeleteShareGroupOffsetsRequestTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteShareGroupOffsetsResponse(Message):
@@ -247,7 +229,6 @@ class DeleteShareGroupOffsetsResponse(Message):
             "topic_id",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -256,20 +237,18 @@ class DeleteShareGroupOffsetsResponse(Message):
             topic_id: bytes = ZERO_UUID,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.topic_id = topic_id
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "responses",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteShareGroupOffsetsResponse"
@@ -283,13 +262,12 @@ class DeleteShareGroupOffsetsResponse(Message):
         error_code: int = 0,
         error_message: str | None = None,
         responses: list[DeleteShareGroupOffsetsResponse.DeleteShareGroupOffsetsResponseTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.responses = [] if responses is None else responses
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteShareGroupStateRequest(Message):
@@ -305,18 +283,14 @@ class DeleteShareGroupStateRequest(Message):
         - partition: int32, versions 0+
         """
 
-        __slots__ = (
-            "partition",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("partition",)
 
         def __init__(
             self,
             partition: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DeleteStateData(Structure):
         """Structure DeleteStateData, versions 0+.
@@ -328,23 +302,20 @@ class DeleteShareGroupStateRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[DeleteShareGroupStateRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteShareGroupStateRequest"
@@ -356,11 +327,10 @@ class DeleteShareGroupStateRequest(Message):
         self,
         group_id: str = "",
         topics: list[DeleteShareGroupStateRequest.DeleteStateData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteShareGroupStateResponse(Message):
@@ -381,7 +351,6 @@ class DeleteShareGroupStateResponse(Message):
             "partition",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -389,12 +358,11 @@ class DeleteShareGroupStateResponse(Message):
             partition: int = 0,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DeleteStateResult(Structure):
         """Structure DeleteStateResult, versions 0+.
@@ -406,23 +374,18 @@ class DeleteShareGroupStateResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[DeleteShareGroupStateResponse.PartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "results",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("results",)
 
     NAME: ClassVar[str] = "DeleteShareGroupStateResponse"
     API_KEY: ClassVar[int] = 86
@@ -432,10 +395,9 @@ class DeleteShareGroupStateResponse(Message):
     def __init__(
         self,
         results: list[DeleteShareGroupStateResponse.DeleteStateResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeShareGroupOffsetsRequest(Message):
@@ -454,18 +416,16 @@ class DescribeShareGroupOffsetsRequest(Message):
         __slots__ = (
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_name: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeShareGroupOffsetsRequestGroup(Structure):
         """Structure DescribeShareGroupOffsetsRequestGroup, versions 0+.
@@ -477,23 +437,18 @@ class DescribeShareGroupOffsetsRequest(Message):
         __slots__ = (
             "group_id",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             group_id: str = "",
             topics: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestTopic] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.group_id = group_id
             self.topics = [] if topics is NEW_LIST else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "groups",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("groups",)
 
     NAME: ClassVar[str] = "DescribeShareGroupOffsetsRequest"
     API_KEY: ClassVar[int] = 90
@@ -503,10 +458,9 @@ class DescribeShareGroupOffsetsRequest(Message):
     def __init__(
         self,
         groups: list[DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeShareGroupOffsetsResponse(Message):
@@ -534,7 +488,6 @@ class DescribeShareGroupOffsetsResponse(Message):
             "lag",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -545,7 +498,6 @@ class DescribeShareGroupOffsetsResponse(Message):
             lag: int = -1,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.start_offset = start_offset
@@ -553,7 +505,7 @@ class DescribeShareGroupOffsetsResponse(Message):
             self.lag = lag
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeShareGroupOffsetsResponseTopic(Structure):
         """Structure DescribeShareGroupOffsetsResponseTopic, versions 0+.
@@ -567,7 +519,6 @@ class DescribeShareGroupOffsetsResponse(Message):
             "topic_name",
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -576,12 +527,11 @@ class DescribeShareGroupOffsetsResponse(Message):
             topic_id: bytes = ZERO_UUID,
             partitions: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponsePartition]
             | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_name = topic_name
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribeShareGroupOffsetsResponseGroup(Structure):
         """Structure DescribeShareGroupOffsetsResponseGroup, versions 0+.
@@ -597,7 +547,6 @@ class DescribeShareGroupOffsetsResponse(Message):
             "topics",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -606,18 +555,16 @@ class DescribeShareGroupOffsetsResponse(Message):
             topics: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseTopic] | None = None,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.group_id = group_id
             self.topics = [] if topics is None else topics
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeShareGroupOffsetsResponse"
@@ -629,11 +576,10 @@ class DescribeShareGroupOffsetsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         groups: list[DescribeShareGroupOffsetsResponse.DescribeShareGroupOffsetsResponseGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class InitializeShareGroupStateRequest(Message):
@@ -655,7 +601,6 @@ class InitializeShareGroupStateRequest(Message):
             "partition",
             "state_epoch",
             "start_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -663,12 +608,11 @@ class InitializeShareGroupStateRequest(Message):
             partition: int = 0,
             state_epoch: int = 0,
             start_offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.state_epoch = state_epoch
             self.start_offset = start_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class InitializeStateData(Structure):
         """Structure InitializeStateData, versions 0+.
@@ -680,23 +624,20 @@ class InitializeShareGroupStateRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[InitializeShareGroupStateRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "InitializeShareGroupStateRequest"
@@ -708,11 +649,10 @@ class InitializeShareGroupStateRequest(Message):
         self,
         group_id: str = "",
         topics: list[InitializeShareGroupStateRequest.InitializeStateData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class InitializeShareGroupStateResponse(Message):
@@ -733,7 +673,6 @@ class InitializeShareGroupStateResponse(Message):
             "partition",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -741,12 +680,11 @@ class InitializeShareGroupStateResponse(Message):
             partition: int = 0,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class InitializeStateResult(Structure):
         """Structure InitializeStateResult, versions 0+.
@@ -758,23 +696,18 @@ class InitializeShareGroupStateResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[InitializeShareGroupStateResponse.PartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "results",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("results",)
 
     NAME: ClassVar[str] = "InitializeShareGroupStateResponse"
     API_KEY: ClassVar[int] = 83
@@ -784,10 +717,9 @@ class InitializeShareGroupStateResponse(Message):
     def __init__(
         self,
         results: list[InitializeShareGroupStateResponse.InitializeStateResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ReadShareGroupStateRequest(Message):
@@ -807,18 +739,16 @@ class ReadShareGroupStateRequest(Message):
         __slots__ = (
             "partition",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReadStateData(Structure):
         """Structure ReadStateData, versions 0+.
@@ -830,23 +760,20 @@ class ReadShareGroupStateRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ReadShareGroupStateRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ReadShareGroupStateRequest"
@@ -858,11 +785,10 @@ class ReadShareGroupStateRequest(Message):
         self,
         group_id: str = "",
         topics: list[ReadShareGroupStateRequest.ReadStateData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ReadShareGroupStateResponse(Message):
@@ -885,7 +811,6 @@ class ReadShareGroupStateResponse(Message):
             "last_offset",
             "delivery_state",
             "delivery_count",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -894,13 +819,12 @@ class ReadShareGroupStateResponse(Message):
             last_offset: int = 0,
             delivery_state: int = 0,
             delivery_count: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.delivery_state = delivery_state
             self.delivery_count = delivery_count
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionResult(Structure):
         """Structure PartitionResult, versions 0+.
@@ -920,7 +844,6 @@ class ReadShareGroupStateResponse(Message):
             "state_epoch",
             "start_offset",
             "state_batches",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -931,7 +854,6 @@ class ReadShareGroupStateResponse(Message):
             state_epoch: int = 0,
             start_offset: int = 0,
             state_batches: list[ReadShareGroupStateResponse.StateBatch] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.error_code = error_code
@@ -939,7 +861,7 @@ class ReadShareGroupStateResponse(Message):
             self.state_epoch = state_epoch
             self.start_offset = start_offset
             self.state_batches = [] if state_batches is None else state_batches
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReadStateResult(Structure):
         """Structure ReadStateResult, versions 0+.
@@ -951,23 +873,18 @@ class ReadShareGroupStateResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ReadShareGroupStateResponse.PartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "results",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("results",)
 
     NAME: ClassVar[str] = "ReadShareGroupStateResponse"
     API_KEY: ClassVar[int] = 84
@@ -977,10 +894,9 @@ class ReadShareGroupStateResponse(Message):
     def __init__(
         self,
         results: list[ReadShareGroupStateResponse.ReadStateResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ReadShareGroupStateSummaryRequest(Message):
@@ -1001,18 +917,16 @@ class ReadShareGroupStateSummaryRequest(Message):
         __slots__ = (
             "partition",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReadStateSummaryData(Structure):
         """Structure ReadStateSummaryData, versions 0+.
@@ -1024,23 +938,20 @@ class ReadShareGroupStateSummaryRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ReadShareGroupStateSummaryRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ReadShareGroupStateSummaryRequest"
@@ -1052,11 +963,10 @@ class ReadShareGroupStateSummaryRequest(Message):
         self,
         group_id: str = "",
         topics: list[ReadShareGroupStateSummaryRequest.ReadStateSummaryData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ReadShareGroupStateSummaryResponse(Message):
@@ -1085,7 +995,6 @@ class ReadShareGroupStateSummaryResponse(Message):
             "leader_epoch",
             "start_offset",
             "delivery_complete_count",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1097,7 +1006,6 @@ class ReadShareGroupStateSummaryResponse(Message):
             leader_epoch: int = 0,
             start_offset: int = 0,
             delivery_complete_count: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.error_code = error_code
@@ -1106,7 +1014,7 @@ class ReadShareGroupStateSummaryResponse(Message):
             self.leader_epoch = leader_epoch
             self.start_offset = start_offset
             self.delivery_complete_count = delivery_complete_count
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReadStateSummaryResult(Structure):
         """Structure ReadStateSummaryResult, versions 0+.
@@ -1118,23 +1026,18 @@ class ReadShareGroupStateSummaryResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ReadShareGroupStateSummaryResponse.PartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "results",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("results",)
 
     NAME: ClassVar[str] = "ReadShareGroupStateSummaryResponse"
     API_KEY: ClassVar[int] = 87
@@ -1144,10 +1047,9 @@ class ReadShareGroupStateSummaryResponse(Message):
     def __init__(
         self,
         results: list[ReadShareGroupStateSummaryResponse.ReadStateSummaryResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareAcknowledgeRequest(Message):
@@ -1172,7 +1074,6 @@ class ShareAcknowledgeRequest(Message):
             "first_offset",
             "last_offset",
             "acknowledge_types",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1180,12 +1081,11 @@ class ShareAcknowledgeRequest(Message):
             first_offset: int = 0,
             last_offset: int = 0,
             acknowledge_types: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.acknowledge_types = [] if acknowledge_types is None else acknowledge_types
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AcknowledgePartition(Structure):
         """Structure AcknowledgePartition, versions 0+.
@@ -1197,18 +1097,16 @@ class ShareAcknowledgeRequest(Message):
         __slots__ = (
             "partition_index",
             "acknowledgement_batches",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             acknowledgement_batches: list[ShareAcknowledgeRequest.AcknowledgementBatch] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.acknowledgement_batches = [] if acknowledgement_batches is None else acknowledgement_batches
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AcknowledgeTopic(Structure):
         """Structure AcknowledgeTopic, versions 0+.
@@ -1220,18 +1118,16 @@ class ShareAcknowledgeRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ShareAcknowledgeRequest.AcknowledgePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -1239,7 +1135,6 @@ class ShareAcknowledgeRequest(Message):
         "share_session_epoch",
         "is_renew_ack",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareAcknowledgeRequest"
@@ -1254,14 +1149,13 @@ class ShareAcknowledgeRequest(Message):
         share_session_epoch: int = 0,
         is_renew_ack: bool = False,
         topics: list[ShareAcknowledgeRequest.AcknowledgeTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.share_session_epoch = share_session_epoch
         self.is_renew_ack = is_renew_ack
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareAcknowledgeResponse(Message):
@@ -1285,18 +1179,16 @@ class ShareAcknowledgeResponse(Message):
         __slots__ = (
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_id: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -1312,7 +1204,6 @@ class ShareAcknowledgeResponse(Message):
             "error_code",
             "error_message",
             "current_leader",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1321,7 +1212,6 @@ class ShareAcknowledgeResponse(Message):
             error_code: int = 0,
             error_message: str | None = None,
             current_leader: ShareAcknowledgeResponse.LeaderIdAndEpoch | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
@@ -1329,7 +1219,7 @@ class ShareAcknowledgeResponse(Message):
             self.current_leader = (
                 ShareAcknowledgeResponse.LeaderIdAndEpoch() if current_leader is None else current_leader
             )
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ShareAcknowledgeTopicResponse(Structure):
         """Structure ShareAcknowledgeTopicResponse, versions 0+.
@@ -1341,18 +1231,16 @@ class ShareAcknowledgeResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ShareAcknowledgeResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 0+.
@@ -1368,7 +1256,6 @@ class ShareAcknowledgeResponse(Message):
             "host",
             "port",
             "rack",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1377,13 +1264,12 @@ class ShareAcknowledgeResponse(Message):
             host: str = "",
             port: int = 0,
             rack: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
             self.rack = rack
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -1392,7 +1278,6 @@ class ShareAcknowledgeResponse(Message):
         "acquisition_lock_timeout_ms",
         "responses",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareAcknowledgeResponse"
@@ -1408,7 +1293,6 @@ class ShareAcknowledgeResponse(Message):
         acquisition_lock_timeout_ms: int = 0,
         responses: list[ShareAcknowledgeResponse.ShareAcknowledgeTopicResponse] | None = None,
         node_endpoints: list[ShareAcknowledgeResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -1416,7 +1300,7 @@ class ShareAcknowledgeResponse(Message):
         self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
         self.responses = [] if responses is None else responses
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareFetchRequest(Message):
@@ -1448,7 +1332,6 @@ class ShareFetchRequest(Message):
             "first_offset",
             "last_offset",
             "acknowledge_types",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1456,12 +1339,11 @@ class ShareFetchRequest(Message):
             first_offset: int = 0,
             last_offset: int = 0,
             acknowledge_types: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.acknowledge_types = [] if acknowledge_types is None else acknowledge_types
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class FetchPartition(Structure):
         """Structure FetchPartition, versions 0+.
@@ -1475,7 +1357,6 @@ class ShareFetchRequest(Message):
             "partition_index",
             "partition_max_bytes",
             "acknowledgement_batches",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1483,12 +1364,11 @@ class ShareFetchRequest(Message):
             partition_index: int = 0,
             partition_max_bytes: int = 0,
             acknowledgement_batches: list[ShareFetchRequest.AcknowledgementBatch] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.partition_max_bytes = partition_max_bytes
             self.acknowledgement_batches = [] if acknowledgement_batches is None else acknowledgement_batches
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class FetchTopic(Structure):
         """Structure FetchTopic, versions 0+.
@@ -1500,18 +1380,16 @@ class ShareFetchRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ShareFetchRequest.FetchPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ForgottenTopic(Structure):
         """Structure ForgottenTopic, versions 0+.
@@ -1523,18 +1401,16 @@ class ShareFetchRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -1549,7 +1425,6 @@ class ShareFetchRequest(Message):
         "is_renew_ack",
         "topics",
         "forgotten_topics_data",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareFetchRequest"
@@ -1571,7 +1446,6 @@ class ShareFetchRequest(Message):
         is_renew_ack: bool = False,
         topics: list[ShareFetchRequest.FetchTopic] | None = None,
         forgotten_topics_data: list[ShareFetchRequest.ForgottenTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -1585,7 +1459,7 @@ class ShareFetchRequest(Message):
         self.is_renew_ack = is_renew_ack
         self.topics = [] if topics is None else topics
         self.forgotten_topics_data = [] if forgotten_topics_data is None else forgotten_topics_data
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareFetchResponse(Message):
@@ -1609,18 +1483,16 @@ class ShareFetchResponse(Message):
         __slots__ = (
             "leader_id",
             "leader_epoch",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             leader_id: int = 0,
             leader_epoch: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.leader_id = leader_id
             self.leader_epoch = leader_epoch
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AcquiredRecords(Structure):
         """Structure AcquiredRecords, versions 0+.
@@ -1634,7 +1506,6 @@ class ShareFetchResponse(Message):
             "first_offset",
             "last_offset",
             "delivery_count",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1642,12 +1513,11 @@ class ShareFetchResponse(Message):
             first_offset: int = 0,
             last_offset: int = 0,
             delivery_count: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.delivery_count = delivery_count
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -1671,7 +1541,6 @@ class ShareFetchResponse(Message):
             "current_leader",
             "records",
             "acquired_records",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1684,7 +1553,6 @@ class ShareFetchResponse(Message):
             current_leader: ShareFetchResponse.LeaderIdAndEpoch | None = None,
             records: Records | None = None,
             acquired_records: list[ShareFetchResponse.AcquiredRecords] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
@@ -1694,7 +1562,7 @@ class ShareFetchResponse(Message):
             self.current_leader = ShareFetchResponse.LeaderIdAndEpoch() if current_leader is None else current_leader
             self.records = records
             self.acquired_records = [] if acquired_records is None else acquired_records
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ShareFetchableTopicResponse(Structure):
         """Structure ShareFetchableTopicResponse, versions 0+.
@@ -1706,18 +1574,16 @@ class ShareFetchResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[ShareFetchResponse.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class NodeEndpoint(Structure):
         """Structure NodeEndpoint, versions 0+.
@@ -1733,7 +1599,6 @@ class ShareFetchResponse(Message):
             "host",
             "port",
             "rack",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1742,13 +1607,12 @@ class ShareFetchResponse(Message):
             host: str = "",
             port: int = 0,
             rack: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.node_id = node_id
             self.host = host
             self.port = port
             self.rack = rack
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -1757,7 +1621,6 @@ class ShareFetchResponse(Message):
         "acquisition_lock_timeout_ms",
         "responses",
         "node_endpoints",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareFetchResponse"
@@ -1773,7 +1636,6 @@ class ShareFetchResponse(Message):
         acquisition_lock_timeout_ms: int = 0,
         responses: list[ShareFetchResponse.ShareFetchableTopicResponse] | None = None,
         node_endpoints: list[ShareFetchResponse.NodeEndpoint] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -1781,7 +1643,7 @@ class ShareFetchResponse(Message):
         self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
         self.responses = [] if responses is None else responses
         self.node_endpoints = [] if node_endpoints is None else node_endpoints
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupDescribeRequest(Message):
@@ -1794,7 +1656,6 @@ class ShareGroupDescribeRequest(Message):
     __slots__ = (
         "group_ids",
         "include_authorized_operations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupDescribeRequest"
@@ -1806,11 +1667,10 @@ class ShareGroupDescribeRequest(Message):
         self,
         group_ids: list[str] | None = None,
         include_authorized_operations: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_ids = [] if group_ids is None else group_ids
         self.include_authorized_operations = include_authorized_operations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupDescribeResponse(Message):
@@ -1832,7 +1692,6 @@ class ShareGroupDescribeResponse(Message):
             "topic_id",
             "topic_name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1840,12 +1699,11 @@ class ShareGroupDescribeResponse(Message):
             topic_id: bytes = ZERO_UUID,
             topic_name: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.topic_name = topic_name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Assignment(Structure):
         """Structure Assignment, versions 0+.
@@ -1853,18 +1711,14 @@ class ShareGroupDescribeResponse(Message):
         - topic_partitions: []TopicPartitions, versions 0+
         """
 
-        __slots__ = (
-            "topic_partitions",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("topic_partitions",)
 
         def __init__(
             self,
             topic_partitions: list[ShareGroupDescribeResponse.TopicPartitions] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_partitions = [] if topic_partitions is None else topic_partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Member(Structure):
         """Structure Member, versions 0+.
@@ -1886,7 +1740,6 @@ class ShareGroupDescribeResponse(Message):
             "client_host",
             "subscribed_topic_names",
             "assignment",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1898,7 +1751,6 @@ class ShareGroupDescribeResponse(Message):
             client_host: str = "",
             subscribed_topic_names: list[str] | None = None,
             assignment: ShareGroupDescribeResponse.Assignment | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.rack_id = rack_id
@@ -1907,7 +1759,7 @@ class ShareGroupDescribeResponse(Message):
             self.client_host = client_host
             self.subscribed_topic_names = [] if subscribed_topic_names is None else subscribed_topic_names
             self.assignment = ShareGroupDescribeResponse.Assignment() if assignment is None else assignment
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
@@ -1933,7 +1785,6 @@ class ShareGroupDescribeResponse(Message):
             "assignor_name",
             "members",
             "authorized_operations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1947,7 +1798,6 @@ class ShareGroupDescribeResponse(Message):
             assignor_name: str = "",
             members: list[ShareGroupDescribeResponse.Member] | None = None,
             authorized_operations: int = -2147483648,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
@@ -1958,12 +1808,11 @@ class ShareGroupDescribeResponse(Message):
             self.assignor_name = assignor_name
             self.members = [] if members is None else members
             self.authorized_operations = authorized_operations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupDescribeResponse"
@@ -1975,11 +1824,10 @@ class ShareGroupDescribeResponse(Message):
         self,
         throttle_time_ms: int = 0,
         groups: list[ShareGroupDescribeResponse.DescribedGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupHeartbeatRequest(Message):
@@ -1998,7 +1846,6 @@ class ShareGroupHeartbeatRequest(Message):
         "member_epoch",
         "rack_id",
         "subscribed_topic_names",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupHeartbeatRequest"
@@ -2013,14 +1860,13 @@ class ShareGroupHeartbeatRequest(Message):
         member_epoch: int = 0,
         rack_id: str | None = None,
         subscribed_topic_names: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.member_epoch = member_epoch
         self.rack_id = rack_id
         self.subscribed_topic_names = subscribed_topic_names
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareGroupHeartbeatResponse(Message):
@@ -2045,18 +1891,16 @@ class ShareGroupHeartbeatResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Assignment(Structure):
         """Structure Assignment, versions 0+.
@@ -2064,18 +1908,14 @@ class ShareGroupHeartbeatResponse(Message):
         - topic_partitions: []TopicPartitions, versions 0+
         """
 
-        __slots__ = (
-            "topic_partitions",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("topic_partitions",)
 
         def __init__(
             self,
             topic_partitions: list[ShareGroupHeartbeatResponse.TopicPartitions] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_partitions = [] if topic_partitions is None else topic_partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -2085,7 +1925,6 @@ class ShareGroupHeartbeatResponse(Message):
         "member_epoch",
         "heartbeat_interval_ms",
         "assignment",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareGroupHeartbeatResponse"
@@ -2102,7 +1941,6 @@ class ShareGroupHeartbeatResponse(Message):
         member_epoch: int = 0,
         heartbeat_interval_ms: int = 0,
         assignment: ShareGroupHeartbeatResponse.Assignment | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -2111,7 +1949,7 @@ class ShareGroupHeartbeatResponse(Message):
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.assignment = assignment
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class WriteShareGroupStateRequest(Message):
@@ -2135,7 +1973,6 @@ class WriteShareGroupStateRequest(Message):
             "last_offset",
             "delivery_state",
             "delivery_count",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2144,13 +1981,12 @@ class WriteShareGroupStateRequest(Message):
             last_offset: int = 0,
             delivery_state: int = 0,
             delivery_count: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.delivery_state = delivery_state
             self.delivery_count = delivery_count
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionData(Structure):
         """Structure PartitionData, versions 0+.
@@ -2170,7 +2006,6 @@ class WriteShareGroupStateRequest(Message):
             "start_offset",
             "delivery_complete_count",
             "state_batches",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2181,7 +2016,6 @@ class WriteShareGroupStateRequest(Message):
             start_offset: int = 0,
             delivery_complete_count: int = -1,
             state_batches: list[WriteShareGroupStateRequest.StateBatch] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.state_epoch = state_epoch
@@ -2189,7 +2023,7 @@ class WriteShareGroupStateRequest(Message):
             self.start_offset = start_offset
             self.delivery_complete_count = delivery_complete_count
             self.state_batches = [] if state_batches is None else state_batches
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class WriteStateData(Structure):
         """Structure WriteStateData, versions 0+.
@@ -2201,23 +2035,20 @@ class WriteShareGroupStateRequest(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[WriteShareGroupStateRequest.PartitionData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "WriteShareGroupStateRequest"
@@ -2229,11 +2060,10 @@ class WriteShareGroupStateRequest(Message):
         self,
         group_id: str = "",
         topics: list[WriteShareGroupStateRequest.WriteStateData] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class WriteShareGroupStateResponse(Message):
@@ -2254,7 +2084,6 @@ class WriteShareGroupStateResponse(Message):
             "partition",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -2262,12 +2091,11 @@ class WriteShareGroupStateResponse(Message):
             partition: int = 0,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition = partition
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class WriteStateResult(Structure):
         """Structure WriteStateResult, versions 0+.
@@ -2279,23 +2107,18 @@ class WriteShareGroupStateResponse(Message):
         __slots__ = (
             "topic_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic_id: bytes = ZERO_UUID,
             partitions: list[WriteShareGroupStateResponse.PartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic_id = topic_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "results",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("results",)
 
     NAME: ClassVar[str] = "WriteShareGroupStateResponse"
     API_KEY: ClassVar[int] = 85
@@ -2305,7 +2128,6 @@ class WriteShareGroupStateResponse(Message):
     def __init__(
         self,
         results: list[WriteShareGroupStateResponse.WriteStateResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

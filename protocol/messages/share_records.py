@@ -22,7 +22,6 @@ class ShareSnapshotKey(Message):
         "group_id",
         "topic_id",
         "partition",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareSnapshotKey"
@@ -35,12 +34,11 @@ class ShareSnapshotKey(Message):
         group_id: str = "",
         topic_id: bytes = ZERO_UUID,
         partition: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topic_id = topic_id
         self.partition = partition
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareSnapshotValue(Message):
@@ -70,7 +68,6 @@ class ShareSnapshotValue(Message):
             "last_offset",
             "delivery_state",
             "delivery_count",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -79,13 +76,12 @@ class ShareSnapshotValue(Message):
             last_offset: int = 0,
             delivery_state: int = 0,
             delivery_count: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.delivery_state = delivery_state
             self.delivery_count = delivery_count
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "snapshot_epoch",
@@ -96,7 +92,6 @@ class ShareSnapshotValue(Message):
         "create_timestamp",
         "write_timestamp",
         "state_batches",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareSnapshotValue"
@@ -114,7 +109,6 @@ class ShareSnapshotValue(Message):
         create_timestamp: int = 0,
         write_timestamp: int = 0,
         state_batches: list[ShareSnapshotValue.StateBatch] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
         self.state_epoch = state_epoch
@@ -124,7 +118,7 @@ class ShareSnapshotValue(Message):
         self.create_timestamp = create_timestamp
         self.write_timestamp = write_timestamp
         self.state_batches = [] if state_batches is None else state_batches
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareUpdateKey(Message):
@@ -139,7 +133,6 @@ class ShareUpdateKey(Message):
         "group_id",
         "topic_id",
         "partition",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareUpdateKey"
@@ -152,12 +145,11 @@ class ShareUpdateKey(Message):
         group_id: str = "",
         topic_id: bytes = ZERO_UUID,
         partition: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.topic_id = topic_id
         self.partition = partition
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ShareUpdateValue(Message):
@@ -184,7 +176,6 @@ class ShareUpdateValue(Message):
             "last_offset",
             "delivery_state",
             "delivery_count",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -193,13 +184,12 @@ class ShareUpdateValue(Message):
             last_offset: int = 0,
             delivery_state: int = 0,
             delivery_count: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.first_offset = first_offset
             self.last_offset = last_offset
             self.delivery_state = delivery_state
             self.delivery_count = delivery_count
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "snapshot_epoch",
@@ -207,7 +197,6 @@ class ShareUpdateValue(Message):
         "start_offset",
         "delivery_complete_count",
         "state_batches",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ShareUpdateValue"
@@ -222,11 +211,10 @@ class ShareUpdateValue(Message):
         start_offset: int = 0,
         delivery_complete_count: int = -1,
         state_batches: list[ShareUpdateValue.StateBatch] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
         self.state_batches = [] if state_batches is None else state_batches
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

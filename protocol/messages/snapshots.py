@@ -16,10 +16,7 @@ class ControlRecordTypeSchema(Message):
     - type: int16, versions 0+
     """
 
-    __slots__ = (
-        "type",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("type",)
 
     NAME: ClassVar[str] = "ControlRecordTypeSchema"
     API_KEY: ClassVar[int] = -1
@@ -29,10 +26,9 @@ class ControlRecordTypeSchema(Message):
     def __init__(
         self,
         type: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.type = type
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class KRaftVersionRecord(Message):
@@ -45,7 +41,6 @@ class KRaftVersionRecord(Message):
     __slots__ = (
         "version",
         "k_raft_version",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "KRaftVersionRecord"
@@ -57,11 +52,10 @@ class KRaftVersionRecord(Message):
         self,
         version: int = 0,
         k_raft_version: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.version = version
         self.k_raft_version = k_raft_version
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class LeaderChangeMessage(Message):
@@ -83,25 +77,22 @@ class LeaderChangeMessage(Message):
         __slots__ = (
             "voter_id",
             "voter_directory_id",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             voter_id: int = 0,
             voter_directory_id: bytes = ZERO_UUID,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.voter_id = voter_id
             self.voter_directory_id = voter_directory_id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "version",
         "leader_id",
         "voters",
         "granting_voters",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "LeaderChangeMessage"
@@ -115,13 +106,12 @@ class LeaderChangeMessage(Message):
         leader_id: int = 0,
         voters: list[LeaderChangeMessage.Voter] | None = None,
         granting_voters: list[LeaderChangeMessage.Voter] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.version = version
         self.leader_id = leader_id
         self.voters = [] if voters is None else voters
         self.granting_voters = [] if granting_voters is None else granting_voters
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ProducerSnapshot(Message):
@@ -153,7 +143,6 @@ class ProducerSnapshot(Message):
             "timestamp",
             "coordinator_epoch",
             "current_txn_first_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -166,7 +155,6 @@ class ProducerSnapshot(Message):
             timestamp: int = 0,
             coordinator_epoch: int = 0,
             current_txn_first_offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.producer_id = producer_id
             self.epoch = epoch
@@ -176,12 +164,11 @@ class ProducerSnapshot(Message):
             self.timestamp = timestamp
             self.coordinator_epoch = coordinator_epoch
             self.current_txn_first_offset = current_txn_first_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "crc",
         "producer_entries",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ProducerSnapshot"
@@ -193,11 +180,10 @@ class ProducerSnapshot(Message):
         self,
         crc: int = 0,
         producer_entries: list[ProducerSnapshot.ProducerEntry] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.crc = crc
         self.producer_entries = [] if producer_entries is None else producer_entries
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class QuorumStateData(Message):
@@ -218,18 +204,14 @@ class QuorumStateData(Message):
         - voter_id: int32, versions 0
         """
 
-        __slots__ = (
-            "voter_id",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("voter_id",)
 
         def __init__(
             self,
             voter_id: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.voter_id = voter_id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "cluster_id",
@@ -239,7 +221,6 @@ class QuorumStateData(Message):
         "voted_directory_id",
         "applied_offset",
         "current_voters",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "QuorumStateData"
@@ -256,7 +237,6 @@ class QuorumStateData(Message):
         voted_directory_id: bytes = ZERO_UUID,
         applied_offset: int = 0,
         current_voters: list[QuorumStateData.Voter] | None = NEW_LIST,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.cluster_id = cluster_id
         self.leader_id = leader_id
@@ -265,7 +245,7 @@ class QuorumStateData(Message):
         self.voted_directory_id = voted_directory_id
         self.applied_offset = applied_offset
         self.current_voters = [] if current_voters is NEW_LIST else current_voters
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SnapshotFooterRecord(Message):
@@ -274,10 +254,7 @@ class SnapshotFooterRecord(Message):
     - version: int16, versions 0+
     """
 
-    __slots__ = (
-        "version",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("version",)
 
     NAME: ClassVar[str] = "SnapshotFooterRecord"
     API_KEY: ClassVar[int] = -1
@@ -287,10 +264,9 @@ class SnapshotFooterRecord(Message):
     def __init__(
         self,
         version: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.version = version
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class SnapshotHeaderRecord(Message):
@@ -303,7 +279,6 @@ class SnapshotHeaderRecord(Message):
     __slots__ = (
         "version",
         "last_contained_log_timestamp",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "SnapshotHeaderRecord"
@@ -315,11 +290,10 @@ class SnapshotHeaderRecord(Message):
         self,
         version: int = 0,
         last_contained_log_timestamp: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.version = version
         self.last_contained_log_timestamp = last_contained_log_timestamp
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class VotersRecord(Message):
@@ -341,7 +315,6 @@ class VotersRecord(Message):
             "name",
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -349,12 +322,11 @@ class VotersRecord(Message):
             name: str = "",
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class KRaftVersionFeature(Structure):
         """Structure KRaftVersionFeature, versions 0+.
@@ -366,18 +338,16 @@ class VotersRecord(Message):
         __slots__ = (
             "min_supported_version",
             "max_supported_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             min_supported_version: int = 0,
             max_supported_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.min_supported_version = min_supported_version
             self.max_supported_version = max_supported_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Voter(Structure):
         """Structure Voter, versions 0+.
@@ -393,7 +363,6 @@ class VotersRecord(Message):
             "voter_directory_id",
             "endpoints",
             "k_raft_version_feature",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -402,7 +371,6 @@ class VotersRecord(Message):
             voter_directory_id: bytes = ZERO_UUID,
             endpoints: list[VotersRecord.Endpoint] | None = None,
             k_raft_version_feature: VotersRecord.KRaftVersionFeature | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.voter_id = voter_id
             self.voter_directory_id = voter_directory_id
@@ -410,12 +378,11 @@ class VotersRecord(Message):
             self.k_raft_version_feature = (
                 VotersRecord.KRaftVersionFeature() if k_raft_version_feature is None else k_raft_version_feature
             )
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "version",
         "voters",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "VotersRecord"
@@ -427,8 +394,7 @@ class VotersRecord(Message):
         self,
         version: int = 0,
         voters: list[VotersRecord.Voter] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.version = version
         self.voters = [] if voters is None else voters
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

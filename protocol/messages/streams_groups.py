@@ -20,7 +20,6 @@ class StreamsGroupDescribeRequest(Message):
     __slots__ = (
         "group_ids",
         "include_authorized_operations",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupDescribeRequest"
@@ -32,11 +31,10 @@ class StreamsGroupDescribeRequest(Message):
         self,
         group_ids: list[str] | None = None,
         include_authorized_operations: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_ids = [] if group_ids is None else group_ids
         self.include_authorized_operations = include_authorized_operations
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupDescribeResponse(Message):
@@ -56,18 +54,16 @@ class StreamsGroupDescribeResponse(Message):
         __slots__ = (
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TaskOffset(Structure):
         """Structure TaskOffset, versions 0+.
@@ -81,7 +77,6 @@ class StreamsGroupDescribeResponse(Message):
             "subtopology_id",
             "partition",
             "offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -89,12 +84,11 @@ class StreamsGroupDescribeResponse(Message):
             subtopology_id: str = "",
             partition: int = 0,
             offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partition = partition
             self.offset = offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Assignment(Structure):
         """Structure Assignment, versions 0+.
@@ -108,7 +102,6 @@ class StreamsGroupDescribeResponse(Message):
             "active_tasks",
             "standby_tasks",
             "warmup_tasks",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -116,12 +109,11 @@ class StreamsGroupDescribeResponse(Message):
             active_tasks: list[StreamsGroupDescribeResponse.TaskIds] | None = None,
             standby_tasks: list[StreamsGroupDescribeResponse.TaskIds] | None = None,
             warmup_tasks: list[StreamsGroupDescribeResponse.TaskIds] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.active_tasks = [] if active_tasks is None else active_tasks
             self.standby_tasks = [] if standby_tasks is None else standby_tasks
             self.warmup_tasks = [] if warmup_tasks is None else warmup_tasks
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
@@ -133,18 +125,16 @@ class StreamsGroupDescribeResponse(Message):
         __slots__ = (
             "subtopology_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             subtopology_id: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class KeyValue(Structure):
         """Structure KeyValue, versions 0+.
@@ -156,18 +146,16 @@ class StreamsGroupDescribeResponse(Message):
         __slots__ = (
             "key",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             key: str = "",
             value: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicInfo(Structure):
         """Structure TopicInfo, versions 0+.
@@ -183,7 +171,6 @@ class StreamsGroupDescribeResponse(Message):
             "partitions",
             "replication_factor",
             "topic_configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -192,13 +179,12 @@ class StreamsGroupDescribeResponse(Message):
             partitions: int = 0,
             replication_factor: int = 0,
             topic_configs: list[StreamsGroupDescribeResponse.KeyValue] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = partitions
             self.replication_factor = replication_factor
             self.topic_configs = [] if topic_configs is None else topic_configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+.
@@ -216,7 +202,6 @@ class StreamsGroupDescribeResponse(Message):
             "repartition_sink_topics",
             "state_changelog_topics",
             "repartition_source_topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -226,14 +211,13 @@ class StreamsGroupDescribeResponse(Message):
             repartition_sink_topics: list[str] | None = None,
             state_changelog_topics: list[StreamsGroupDescribeResponse.TopicInfo] | None = None,
             repartition_source_topics: list[StreamsGroupDescribeResponse.TopicInfo] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.source_topics = [] if source_topics is None else source_topics
             self.repartition_sink_topics = [] if repartition_sink_topics is None else repartition_sink_topics
             self.state_changelog_topics = [] if state_changelog_topics is None else state_changelog_topics
             self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Topology(Structure):
         """Structure Topology, versions 0+.
@@ -245,18 +229,16 @@ class StreamsGroupDescribeResponse(Message):
         __slots__ = (
             "epoch",
             "subtopologies",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             epoch: int = 0,
             subtopologies: list[StreamsGroupDescribeResponse.Subtopology] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.epoch = epoch
             self.subtopologies = subtopologies
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Member(Structure):
         """Structure Member, versions 0+.
@@ -294,7 +276,6 @@ class StreamsGroupDescribeResponse(Message):
             "assignment",
             "target_assignment",
             "is_classic",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -314,7 +295,6 @@ class StreamsGroupDescribeResponse(Message):
             assignment: StreamsGroupDescribeResponse.Assignment | None = None,
             target_assignment: StreamsGroupDescribeResponse.Assignment | None = None,
             is_classic: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.member_id = member_id
             self.member_epoch = member_epoch
@@ -333,7 +313,7 @@ class StreamsGroupDescribeResponse(Message):
                 StreamsGroupDescribeResponse.Assignment() if target_assignment is None else target_assignment
             )
             self.is_classic = is_classic
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class DescribedGroup(Structure):
         """Structure DescribedGroup, versions 0+.
@@ -359,7 +339,6 @@ class StreamsGroupDescribeResponse(Message):
             "topology",
             "members",
             "authorized_operations",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -373,7 +352,6 @@ class StreamsGroupDescribeResponse(Message):
             topology: StreamsGroupDescribeResponse.Topology | None = None,
             members: list[StreamsGroupDescribeResponse.Member] | None = None,
             authorized_operations: int = -2147483648,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.error_message = error_message
@@ -384,12 +362,11 @@ class StreamsGroupDescribeResponse(Message):
             self.topology = topology
             self.members = [] if members is None else members
             self.authorized_operations = authorized_operations
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "groups",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupDescribeResponse"
@@ -401,11 +378,10 @@ class StreamsGroupDescribeResponse(Message):
         self,
         throttle_time_ms: int = 0,
         groups: list[StreamsGroupDescribeResponse.DescribedGroup] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is None else groups
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupHeartbeatRequest(Message):
@@ -440,18 +416,16 @@ class StreamsGroupHeartbeatRequest(Message):
         __slots__ = (
             "key",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             key: str = "",
             value: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.key = key
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicInfo(Structure):
         """Structure TopicInfo, versions 0+.
@@ -467,7 +441,6 @@ class StreamsGroupHeartbeatRequest(Message):
             "partitions",
             "replication_factor",
             "topic_configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -476,13 +449,12 @@ class StreamsGroupHeartbeatRequest(Message):
             partitions: int = 0,
             replication_factor: int = 0,
             topic_configs: list[StreamsGroupHeartbeatRequest.KeyValue] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = partitions
             self.replication_factor = replication_factor
             self.topic_configs = [] if topic_configs is None else topic_configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Endpoint(Structure):
         """Structure Endpoint, versions 0+.
@@ -494,18 +466,16 @@ class StreamsGroupHeartbeatRequest(Message):
         __slots__ = (
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TaskOffset(Structure):
         """Structure TaskOffset, versions 0+.
@@ -519,7 +489,6 @@ class StreamsGroupHeartbeatRequest(Message):
             "subtopology_id",
             "partition",
             "offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -527,12 +496,11 @@ class StreamsGroupHeartbeatRequest(Message):
             subtopology_id: str = "",
             partition: int = 0,
             offset: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partition = partition
             self.offset = offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
@@ -544,18 +512,16 @@ class StreamsGroupHeartbeatRequest(Message):
         __slots__ = (
             "subtopology_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             subtopology_id: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class CopartitionGroup(Structure):
         """Structure CopartitionGroup, versions 0+.
@@ -569,7 +535,6 @@ class StreamsGroupHeartbeatRequest(Message):
             "source_topics",
             "source_topic_regex",
             "repartition_source_topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -577,12 +542,11 @@ class StreamsGroupHeartbeatRequest(Message):
             source_topics: list[int] | None = None,
             source_topic_regex: list[int] | None = None,
             repartition_source_topics: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.source_topics = [] if source_topics is None else source_topics
             self.source_topic_regex = [] if source_topic_regex is None else source_topic_regex
             self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Subtopology(Structure):
         """Structure Subtopology, versions 0+.
@@ -604,7 +568,6 @@ class StreamsGroupHeartbeatRequest(Message):
             "repartition_sink_topics",
             "repartition_source_topics",
             "copartition_groups",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -616,7 +579,6 @@ class StreamsGroupHeartbeatRequest(Message):
             repartition_sink_topics: list[str] | None = None,
             repartition_source_topics: list[StreamsGroupHeartbeatRequest.TopicInfo] | None = None,
             copartition_groups: list[StreamsGroupHeartbeatRequest.CopartitionGroup] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.source_topics = [] if source_topics is None else source_topics
@@ -625,7 +587,7 @@ class StreamsGroupHeartbeatRequest(Message):
             self.repartition_sink_topics = [] if repartition_sink_topics is None else repartition_sink_topics
             self.repartition_source_topics = [] if repartition_source_topics is None else repartition_source_topics
             self.copartition_groups = [] if copartition_groups is None else copartition_groups
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Topology(Structure):
         """Structure Topology, versions 0+.
@@ -637,18 +599,16 @@ class StreamsGroupHeartbeatRequest(Message):
         __slots__ = (
             "epoch",
             "subtopologies",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             epoch: int = 0,
             subtopologies: list[StreamsGroupHeartbeatRequest.Subtopology] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.epoch = epoch
             self.subtopologies = [] if subtopologies is None else subtopologies
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "group_id",
@@ -668,7 +628,6 @@ class StreamsGroupHeartbeatRequest(Message):
         "task_offsets",
         "task_end_offsets",
         "shutdown_application",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupHeartbeatRequest"
@@ -695,7 +654,6 @@ class StreamsGroupHeartbeatRequest(Message):
         task_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None = None,
         task_end_offsets: list[StreamsGroupHeartbeatRequest.TaskOffset] | None = None,
         shutdown_application: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -714,7 +672,7 @@ class StreamsGroupHeartbeatRequest(Message):
         self.task_offsets = task_offsets
         self.task_end_offsets = task_end_offsets
         self.shutdown_application = shutdown_application
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class StreamsGroupHeartbeatResponse(Message):
@@ -746,18 +704,16 @@ class StreamsGroupHeartbeatResponse(Message):
         __slots__ = (
             "status_code",
             "status_detail",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             status_code: int = 0,
             status_detail: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.status_code = status_code
             self.status_detail = status_detail
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicPartition(Structure):
         """Structure TopicPartition, versions 0+.
@@ -769,18 +725,16 @@ class StreamsGroupHeartbeatResponse(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TaskIds(Structure):
         """Structure TaskIds, versions 0+.
@@ -792,18 +746,16 @@ class StreamsGroupHeartbeatResponse(Message):
         __slots__ = (
             "subtopology_id",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             subtopology_id: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.subtopology_id = subtopology_id
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class Endpoint(Structure):
         """Structure Endpoint, versions 0+.
@@ -815,18 +767,16 @@ class StreamsGroupHeartbeatResponse(Message):
         __slots__ = (
             "host",
             "port",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             host: str = "",
             port: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.host = host
             self.port = port
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class EndpointToPartitions(Structure):
         """Structure EndpointToPartitions, versions 0+.
@@ -840,7 +790,6 @@ class StreamsGroupHeartbeatResponse(Message):
             "user_endpoint",
             "active_partitions",
             "standby_partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -848,12 +797,11 @@ class StreamsGroupHeartbeatResponse(Message):
             user_endpoint: StreamsGroupHeartbeatResponse.Endpoint | None = None,
             active_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] | None = None,
             standby_partitions: list[StreamsGroupHeartbeatResponse.TopicPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.user_endpoint = StreamsGroupHeartbeatResponse.Endpoint() if user_endpoint is None else user_endpoint
             self.active_partitions = [] if active_partitions is None else active_partitions
             self.standby_partitions = [] if standby_partitions is None else standby_partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -870,7 +818,6 @@ class StreamsGroupHeartbeatResponse(Message):
         "warmup_tasks",
         "endpoint_information_epoch",
         "partitions_by_user_endpoint",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "StreamsGroupHeartbeatResponse"
@@ -894,7 +841,6 @@ class StreamsGroupHeartbeatResponse(Message):
         warmup_tasks: list[StreamsGroupHeartbeatResponse.TaskIds] | None = None,
         endpoint_information_epoch: int = 0,
         partitions_by_user_endpoint: list[StreamsGroupHeartbeatResponse.EndpointToPartitions] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -910,4 +856,4 @@ class StreamsGroupHeartbeatResponse(Message):
         self.warmup_tasks = warmup_tasks
         self.endpoint_information_epoch = endpoint_information_epoch
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

@@ -21,25 +21,29 @@ may be bytes, a view or anything else with a length, which ``encode_parts`` pass
 
 
 class Structure:
-    """A structure of the message table: its fields are its ``__slots__``, in the table's order."""
+    """A structure of the message table. The ``__slots__`` of a class are its fields, in the table's order."""
 
-    __slots__: ClassVar[tuple[str, ...]] = ()
+    __slots__: ClassVar[tuple[str, ...]] = ("unknown_tagged_fields",)
 
     unknown_tagged_fields: list[tuple[int, bytes]] | None
-    """Tagged fields that the table does not define, as tag and bytes by rising tag; kept and written back."""
+    """Tagged fields that the table does not define: (tag, bytes) by rising tag. They are kept and written back."""
+
+    def __init__(self) -> None:
+        self.unknown_tagged_fields = None
 
     def __eq__(self, other: object) -> bool:
-        if other.__class__ is not self.__class__:
+        if not isinstance(other, Structure) or other.__class__ is not self.__class__:
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return self.unknown_tagged_fields == other.unknown_tagged_fields and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__
+        )
 
     __hash__ = None  # type: ignore[assignment]  # its fields change
 
     def __repr__(self) -> str:
-        shown = [f"{name}={getattr(self, name)!r}" for name in self.__slots__ if name != "unknown_tagged_fields"]
-        unknown = getattr(self, "unknown_tagged_fields", None)
-        if unknown:
-            shown.append(f"unknown_tagged_fields={unknown!r}")
+        shown = [f"{name}={getattr(self, name)!r}" for name in self.__slots__]
+        if self.unknown_tagged_fields:
+            shown.append(f"unknown_tagged_fields={self.unknown_tagged_fields!r}")
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
 

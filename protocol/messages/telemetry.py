@@ -16,10 +16,7 @@ class GetTelemetrySubscriptionsRequest(Message):
     - client_instance_id: uuid, versions 0+
     """
 
-    __slots__ = (
-        "client_instance_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("client_instance_id",)
 
     NAME: ClassVar[str] = "GetTelemetrySubscriptionsRequest"
     API_KEY: ClassVar[int] = 71
@@ -29,10 +26,9 @@ class GetTelemetrySubscriptionsRequest(Message):
     def __init__(
         self,
         client_instance_id: bytes = ZERO_UUID,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.client_instance_id = client_instance_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class GetTelemetrySubscriptionsResponse(Message):
@@ -59,7 +55,6 @@ class GetTelemetrySubscriptionsResponse(Message):
         "telemetry_max_bytes",
         "delta_temporality",
         "requested_metrics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "GetTelemetrySubscriptionsResponse"
@@ -78,7 +73,6 @@ class GetTelemetrySubscriptionsResponse(Message):
         telemetry_max_bytes: int = 0,
         delta_temporality: bool = False,
         requested_metrics: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -89,7 +83,7 @@ class GetTelemetrySubscriptionsResponse(Message):
         self.telemetry_max_bytes = telemetry_max_bytes
         self.delta_temporality = delta_temporality
         self.requested_metrics = [] if requested_metrics is None else requested_metrics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class PushTelemetryRequest(Message):
@@ -108,7 +102,6 @@ class PushTelemetryRequest(Message):
         "terminating",
         "compression_type",
         "metrics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "PushTelemetryRequest"
@@ -123,14 +116,13 @@ class PushTelemetryRequest(Message):
         terminating: bool = False,
         compression_type: int = 0,
         metrics: bytes = b"",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.client_instance_id = client_instance_id
         self.subscription_id = subscription_id
         self.terminating = terminating
         self.compression_type = compression_type
         self.metrics = metrics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class PushTelemetryResponse(Message):
@@ -143,7 +135,6 @@ class PushTelemetryResponse(Message):
     __slots__ = (
         "throttle_time_ms",
         "error_code",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "PushTelemetryResponse"
@@ -155,8 +146,7 @@ class PushTelemetryResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

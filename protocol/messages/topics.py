@@ -29,18 +29,16 @@ class AlterPartitionReassignmentsRequest(Message):
         __slots__ = (
             "partition_index",
             "replicas",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             replicas: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.replicas = replicas
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReassignableTopic(Structure):
         """Structure ReassignableTopic, versions 0+.
@@ -52,24 +50,21 @@ class AlterPartitionReassignmentsRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[AlterPartitionReassignmentsRequest.ReassignablePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "timeout_ms",
         "allow_replication_factor_change",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterPartitionReassignmentsRequest"
@@ -82,12 +77,11 @@ class AlterPartitionReassignmentsRequest(Message):
         timeout_ms: int = 60000,
         allow_replication_factor_change: bool = True,
         topics: list[AlterPartitionReassignmentsRequest.ReassignableTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
         self.allow_replication_factor_change = allow_replication_factor_change
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AlterPartitionReassignmentsResponse(Message):
@@ -112,7 +106,6 @@ class AlterPartitionReassignmentsResponse(Message):
             "partition_index",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -120,12 +113,11 @@ class AlterPartitionReassignmentsResponse(Message):
             partition_index: int = 0,
             error_code: int = 0,
             error_message: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReassignableTopicResponse(Structure):
         """Structure ReassignableTopicResponse, versions 0+.
@@ -137,18 +129,16 @@ class AlterPartitionReassignmentsResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[AlterPartitionReassignmentsResponse.ReassignablePartitionResponse] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
@@ -156,7 +146,6 @@ class AlterPartitionReassignmentsResponse(Message):
         "error_code",
         "error_message",
         "responses",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AlterPartitionReassignmentsResponse"
@@ -171,14 +160,13 @@ class AlterPartitionReassignmentsResponse(Message):
         error_code: int = 0,
         error_message: str | None = "",
         responses: list[AlterPartitionReassignmentsResponse.ReassignableTopicResponse] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.allow_replication_factor_change = allow_replication_factor_change
         self.error_code = error_code
         self.error_message = error_message
         self.responses = [] if responses is None else responses
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreatePartitionsRequest(Message):
@@ -196,18 +184,14 @@ class CreatePartitionsRequest(Message):
         - broker_ids: []int32, versions 0+
         """
 
-        __slots__ = (
-            "broker_ids",
-            "unknown_tagged_fields",
-        )
+        __slots__ = ("broker_ids",)
 
         def __init__(
             self,
             broker_ids: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.broker_ids = [] if broker_ids is None else broker_ids
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class CreatePartitionsTopic(Structure):
         """Structure CreatePartitionsTopic, versions 0+.
@@ -221,7 +205,6 @@ class CreatePartitionsRequest(Message):
             "name",
             "count",
             "assignments",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -229,18 +212,16 @@ class CreatePartitionsRequest(Message):
             name: str = "",
             count: int = 0,
             assignments: list[CreatePartitionsRequest.CreatePartitionsAssignment] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.count = count
             self.assignments = [] if assignments is NEW_LIST else assignments
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
         "timeout_ms",
         "validate_only",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreatePartitionsRequest"
@@ -253,12 +234,11 @@ class CreatePartitionsRequest(Message):
         topics: list[CreatePartitionsRequest.CreatePartitionsTopic] | None = None,
         timeout_ms: int = 0,
         validate_only: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreatePartitionsResponse(Message):
@@ -280,7 +260,6 @@ class CreatePartitionsResponse(Message):
             "name",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -288,17 +267,15 @@ class CreatePartitionsResponse(Message):
             name: str = "",
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreatePartitionsResponse"
@@ -310,11 +287,10 @@ class CreatePartitionsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         results: list[CreatePartitionsResponse.CreatePartitionsTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is None else results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreateTopicsRequest(Message):
@@ -336,18 +312,16 @@ class CreateTopicsRequest(Message):
         __slots__ = (
             "partition_index",
             "broker_ids",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             broker_ids: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.broker_ids = [] if broker_ids is None else broker_ids
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class CreatableTopicConfig(Structure):
         """Structure CreatableTopicConfig, versions 0+.
@@ -359,18 +333,16 @@ class CreateTopicsRequest(Message):
         __slots__ = (
             "name",
             "value",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             value: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.value = value
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class CreatableTopic(Structure):
         """Structure CreatableTopic, versions 0+.
@@ -388,7 +360,6 @@ class CreateTopicsRequest(Message):
             "replication_factor",
             "assignments",
             "configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -398,20 +369,18 @@ class CreateTopicsRequest(Message):
             replication_factor: int = 0,
             assignments: list[CreateTopicsRequest.CreatableReplicaAssignment] | None = None,
             configs: list[CreateTopicsRequest.CreatableTopicConfig] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.num_partitions = num_partitions
             self.replication_factor = replication_factor
             self.assignments = [] if assignments is None else assignments
             self.configs = [] if configs is None else configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
         "timeout_ms",
         "validate_only",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreateTopicsRequest"
@@ -424,12 +393,11 @@ class CreateTopicsRequest(Message):
         topics: list[CreateTopicsRequest.CreatableTopic] | None = None,
         timeout_ms: int = 60000,
         validate_only: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class CreateTopicsResponse(Message):
@@ -455,7 +423,6 @@ class CreateTopicsResponse(Message):
             "read_only",
             "config_source",
             "is_sensitive",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -465,14 +432,13 @@ class CreateTopicsResponse(Message):
             read_only: bool = False,
             config_source: int = -1,
             is_sensitive: bool = False,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.value = value
             self.read_only = read_only
             self.config_source = config_source
             self.is_sensitive = is_sensitive
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class CreatableTopicResult(Structure):
         """Structure CreatableTopicResult, versions 0+.
@@ -496,7 +462,6 @@ class CreateTopicsResponse(Message):
             "num_partitions",
             "replication_factor",
             "configs",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -509,7 +474,6 @@ class CreateTopicsResponse(Message):
             num_partitions: int = -1,
             replication_factor: int = -1,
             configs: list[CreateTopicsResponse.CreatableTopicConfigs] | None = NEW_LIST,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
@@ -519,12 +483,11 @@ class CreateTopicsResponse(Message):
             self.num_partitions = num_partitions
             self.replication_factor = replication_factor
             self.configs = [] if configs is NEW_LIST else configs
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "CreateTopicsResponse"
@@ -536,11 +499,10 @@ class CreateTopicsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[CreateTopicsResponse.CreatableTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteTopicsRequest(Message):
@@ -562,24 +524,21 @@ class DeleteTopicsRequest(Message):
         __slots__ = (
             "name",
             "topic_id",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str | None = None,
             topic_id: bytes = ZERO_UUID,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "topics",
         "topic_names",
         "timeout_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteTopicsRequest"
@@ -592,12 +551,11 @@ class DeleteTopicsRequest(Message):
         topics: list[DeleteTopicsRequest.DeleteTopicState] | None = None,
         topic_names: list[str] | None = None,
         timeout_ms: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
         self.topic_names = [] if topic_names is None else topic_names
         self.timeout_ms = timeout_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DeleteTopicsResponse(Message):
@@ -621,7 +579,6 @@ class DeleteTopicsResponse(Message):
             "topic_id",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -630,18 +587,16 @@ class DeleteTopicsResponse(Message):
             topic_id: bytes = ZERO_UUID,
             error_code: int = 0,
             error_message: str | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.topic_id = topic_id
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "responses",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DeleteTopicsResponse"
@@ -653,11 +608,10 @@ class DeleteTopicsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         responses: list[DeleteTopicsResponse.DeletableTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is None else responses
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ElectLeadersRequest(Message):
@@ -679,24 +633,21 @@ class ElectLeadersRequest(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "election_type",
         "topic_partitions",
         "timeout_ms",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ElectLeadersRequest"
@@ -709,12 +660,11 @@ class ElectLeadersRequest(Message):
         election_type: int = 0,
         topic_partitions: list[ElectLeadersRequest.TopicPartitions] | None = NEW_LIST,
         timeout_ms: int = 60000,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.election_type = election_type
         self.topic_partitions = [] if topic_partitions is NEW_LIST else topic_partitions
         self.timeout_ms = timeout_ms
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ElectLeadersResponse(Message):
@@ -737,7 +687,6 @@ class ElectLeadersResponse(Message):
             "partition_id",
             "error_code",
             "error_message",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -745,12 +694,11 @@ class ElectLeadersResponse(Message):
             partition_id: int = 0,
             error_code: int = 0,
             error_message: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_id = partition_id
             self.error_code = error_code
             self.error_message = error_message
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class ReplicaElectionResult(Structure):
         """Structure ReplicaElectionResult, versions 0+.
@@ -762,24 +710,21 @@ class ElectLeadersResponse(Message):
         __slots__ = (
             "topic",
             "partition_result",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partition_result: list[ElectLeadersResponse.PartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partition_result = [] if partition_result is None else partition_result
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "replica_election_results",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ElectLeadersResponse"
@@ -792,12 +737,11 @@ class ElectLeadersResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         replica_election_results: list[ElectLeadersResponse.ReplicaElectionResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.replica_election_results = [] if replica_election_results is None else replica_election_results
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListPartitionReassignmentsRequest(Message):
@@ -818,23 +762,20 @@ class ListPartitionReassignmentsRequest(Message):
         __slots__ = (
             "name",
             "partition_indexes",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partition_indexes: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partition_indexes = [] if partition_indexes is None else partition_indexes
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "timeout_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListPartitionReassignmentsRequest"
@@ -846,11 +787,10 @@ class ListPartitionReassignmentsRequest(Message):
         self,
         timeout_ms: int = 60000,
         topics: list[ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
         self.topics = topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListPartitionReassignmentsResponse(Message):
@@ -876,7 +816,6 @@ class ListPartitionReassignmentsResponse(Message):
             "replicas",
             "adding_replicas",
             "removing_replicas",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -885,13 +824,12 @@ class ListPartitionReassignmentsResponse(Message):
             replicas: list[int] | None = None,
             adding_replicas: list[int] | None = None,
             removing_replicas: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.replicas = [] if replicas is None else replicas
             self.adding_replicas = [] if adding_replicas is None else adding_replicas
             self.removing_replicas = [] if removing_replicas is None else removing_replicas
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class OngoingTopicReassignment(Structure):
         """Structure OngoingTopicReassignment, versions 0+.
@@ -903,25 +841,22 @@ class ListPartitionReassignmentsResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[ListPartitionReassignmentsResponse.OngoingPartitionReassignment] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListPartitionReassignmentsResponse"
@@ -935,10 +870,9 @@ class ListPartitionReassignmentsResponse(Message):
         error_code: int = 0,
         error_message: str | None = "",
         topics: list[ListPartitionReassignmentsResponse.OngoingTopicReassignment] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

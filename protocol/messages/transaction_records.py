@@ -16,10 +16,7 @@ class EndTxnMarker(Message):
     - coordinator_epoch: int32, versions 0+
     """
 
-    __slots__ = (
-        "coordinator_epoch",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("coordinator_epoch",)
 
     NAME: ClassVar[str] = "EndTxnMarker"
     API_KEY: ClassVar[int] = -1
@@ -29,10 +26,9 @@ class EndTxnMarker(Message):
     def __init__(
         self,
         coordinator_epoch: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.coordinator_epoch = coordinator_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class TransactionLogKey(Message):
@@ -41,10 +37,7 @@ class TransactionLogKey(Message):
     - transactional_id: string, versions 0
     """
 
-    __slots__ = (
-        "transactional_id",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("transactional_id",)
 
     NAME: ClassVar[str] = "TransactionLogKey"
     API_KEY: ClassVar[int] = 0
@@ -54,10 +47,9 @@ class TransactionLogKey(Message):
     def __init__(
         self,
         transactional_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_id = transactional_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class TransactionLogValue(Message):
@@ -86,18 +78,16 @@ class TransactionLogValue(Message):
         __slots__ = (
             "topic",
             "partition_ids",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partition_ids: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partition_ids = [] if partition_ids is None else partition_ids
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "producer_id",
@@ -111,7 +101,6 @@ class TransactionLogValue(Message):
         "transaction_last_update_timestamp_ms",
         "transaction_start_timestamp_ms",
         "client_transaction_version",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "TransactionLogValue"
@@ -132,7 +121,6 @@ class TransactionLogValue(Message):
         transaction_last_update_timestamp_ms: int = 0,
         transaction_start_timestamp_ms: int = 0,
         client_transaction_version: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.producer_id = producer_id
         self.previous_producer_id = previous_producer_id
@@ -145,4 +133,4 @@ class TransactionLogValue(Message):
         self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
         self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
         self.client_transaction_version = client_transaction_version
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

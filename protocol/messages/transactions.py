@@ -24,7 +24,6 @@ class AddOffsetsToTxnRequest(Message):
         "producer_id",
         "producer_epoch",
         "group_id",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AddOffsetsToTxnRequest"
@@ -38,13 +37,12 @@ class AddOffsetsToTxnRequest(Message):
         producer_id: int = 0,
         producer_epoch: int = 0,
         group_id: str = "",
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.group_id = group_id
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AddOffsetsToTxnResponse(Message):
@@ -57,7 +55,6 @@ class AddOffsetsToTxnResponse(Message):
     __slots__ = (
         "throttle_time_ms",
         "error_code",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AddOffsetsToTxnResponse"
@@ -69,11 +66,10 @@ class AddOffsetsToTxnResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AddPartitionsToTxnRequest(Message):
@@ -96,18 +92,16 @@ class AddPartitionsToTxnRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AddPartitionsToTxnTransaction(Structure):
         """Structure AddPartitionsToTxnTransaction, versions 4+.
@@ -125,7 +119,6 @@ class AddPartitionsToTxnRequest(Message):
             "producer_epoch",
             "verify_only",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -135,14 +128,13 @@ class AddPartitionsToTxnRequest(Message):
             producer_epoch: int = 0,
             verify_only: bool = False,
             topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.transactional_id = transactional_id
             self.producer_id = producer_id
             self.producer_epoch = producer_epoch
             self.verify_only = verify_only
             self.topics = [] if topics is None else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "transactions",
@@ -150,7 +142,6 @@ class AddPartitionsToTxnRequest(Message):
         "v3_and_below_producer_id",
         "v3_and_below_producer_epoch",
         "v3_and_below_topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AddPartitionsToTxnRequest"
@@ -165,14 +156,13 @@ class AddPartitionsToTxnRequest(Message):
         v3_and_below_producer_id: int = 0,
         v3_and_below_producer_epoch: int = 0,
         v3_and_below_topics: list[AddPartitionsToTxnRequest.AddPartitionsToTxnTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactions = [] if transactions is None else transactions
         self.v3_and_below_transactional_id = v3_and_below_transactional_id
         self.v3_and_below_producer_id = v3_and_below_producer_id
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
         self.v3_and_below_topics = [] if v3_and_below_topics is None else v3_and_below_topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class AddPartitionsToTxnResponse(Message):
@@ -194,18 +184,16 @@ class AddPartitionsToTxnResponse(Message):
         __slots__ = (
             "name",
             "results_by_partition",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             results_by_partition: list[AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.results_by_partition = [] if results_by_partition is None else results_by_partition
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AddPartitionsToTxnPartitionResult(Structure):
         """Structure AddPartitionsToTxnPartitionResult, versions 0+.
@@ -217,18 +205,16 @@ class AddPartitionsToTxnResponse(Message):
         __slots__ = (
             "partition_index",
             "partition_error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             partition_error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.partition_error_code = partition_error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class AddPartitionsToTxnResult(Structure):
         """Structure AddPartitionsToTxnResult, versions 4+.
@@ -240,25 +226,22 @@ class AddPartitionsToTxnResponse(Message):
         __slots__ = (
             "transactional_id",
             "topic_results",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             transactional_id: str = "",
             topic_results: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.transactional_id = transactional_id
             self.topic_results = [] if topic_results is None else topic_results
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "results_by_transaction",
         "results_by_topic_v3_and_below",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "AddPartitionsToTxnResponse"
@@ -272,7 +255,6 @@ class AddPartitionsToTxnResponse(Message):
         error_code: int = 0,
         results_by_transaction: list[AddPartitionsToTxnResponse.AddPartitionsToTxnResult] | None = None,
         results_by_topic_v3_and_below: list[AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -280,7 +262,7 @@ class AddPartitionsToTxnResponse(Message):
         self.results_by_topic_v3_and_below = (
             [] if results_by_topic_v3_and_below is None else results_by_topic_v3_and_below
         )
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeProducersRequest(Message):
@@ -299,23 +281,18 @@ class DescribeProducersRequest(Message):
         __slots__ = (
             "name",
             "partition_indexes",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partition_indexes: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partition_indexes = [] if partition_indexes is None else partition_indexes
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "topics",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("topics",)
 
     NAME: ClassVar[str] = "DescribeProducersRequest"
     API_KEY: ClassVar[int] = 61
@@ -325,10 +302,9 @@ class DescribeProducersRequest(Message):
     def __init__(
         self,
         topics: list[DescribeProducersRequest.TopicRequest] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeProducersResponse(Message):
@@ -356,7 +332,6 @@ class DescribeProducersResponse(Message):
             "last_timestamp",
             "coordinator_epoch",
             "current_txn_start_offset",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -367,7 +342,6 @@ class DescribeProducersResponse(Message):
             last_timestamp: int = -1,
             coordinator_epoch: int = 0,
             current_txn_start_offset: int = -1,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.producer_id = producer_id
             self.producer_epoch = producer_epoch
@@ -375,7 +349,7 @@ class DescribeProducersResponse(Message):
             self.last_timestamp = last_timestamp
             self.coordinator_epoch = coordinator_epoch
             self.current_txn_start_offset = current_txn_start_offset
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class PartitionResponse(Structure):
         """Structure PartitionResponse, versions 0+.
@@ -391,7 +365,6 @@ class DescribeProducersResponse(Message):
             "error_code",
             "error_message",
             "active_producers",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -400,13 +373,12 @@ class DescribeProducersResponse(Message):
             error_code: int = 0,
             error_message: str | None = None,
             active_producers: list[DescribeProducersResponse.ProducerState] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
             self.error_message = error_message
             self.active_producers = [] if active_producers is None else active_producers
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TopicResponse(Structure):
         """Structure TopicResponse, versions 0+.
@@ -418,23 +390,20 @@ class DescribeProducersResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[DescribeProducersResponse.PartitionResponse] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeProducersResponse"
@@ -446,11 +415,10 @@ class DescribeProducersResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[DescribeProducersResponse.TopicResponse] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeTransactionsRequest(Message):
@@ -459,10 +427,7 @@ class DescribeTransactionsRequest(Message):
     - transactional_ids: []string, versions 0+
     """
 
-    __slots__ = (
-        "transactional_ids",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("transactional_ids",)
 
     NAME: ClassVar[str] = "DescribeTransactionsRequest"
     API_KEY: ClassVar[int] = 65
@@ -472,10 +437,9 @@ class DescribeTransactionsRequest(Message):
     def __init__(
         self,
         transactional_ids: list[str] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_ids = [] if transactional_ids is None else transactional_ids
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class DescribeTransactionsResponse(Message):
@@ -495,18 +459,16 @@ class DescribeTransactionsResponse(Message):
         __slots__ = (
             "topic",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             topic: str = "",
             partitions: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.topic = topic
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TransactionState(Structure):
         """Structure TransactionState, versions 0+.
@@ -530,7 +492,6 @@ class DescribeTransactionsResponse(Message):
             "producer_id",
             "producer_epoch",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -543,7 +504,6 @@ class DescribeTransactionsResponse(Message):
             producer_id: int = 0,
             producer_epoch: int = 0,
             topics: list[DescribeTransactionsResponse.TopicData] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.error_code = error_code
             self.transactional_id = transactional_id
@@ -553,12 +513,11 @@ class DescribeTransactionsResponse(Message):
             self.producer_id = producer_id
             self.producer_epoch = producer_epoch
             self.topics = [] if topics is None else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "transaction_states",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "DescribeTransactionsResponse"
@@ -570,11 +529,10 @@ class DescribeTransactionsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         transaction_states: list[DescribeTransactionsResponse.TransactionState] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.transaction_states = [] if transaction_states is None else transaction_states
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EndTxnRequest(Message):
@@ -591,7 +549,6 @@ class EndTxnRequest(Message):
         "producer_id",
         "producer_epoch",
         "committed",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "EndTxnRequest"
@@ -605,13 +562,12 @@ class EndTxnRequest(Message):
         producer_id: int = 0,
         producer_epoch: int = 0,
         committed: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.committed = committed
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class EndTxnResponse(Message):
@@ -628,7 +584,6 @@ class EndTxnResponse(Message):
         "error_code",
         "producer_id",
         "producer_epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "EndTxnResponse"
@@ -642,13 +597,12 @@ class EndTxnResponse(Message):
         error_code: int = 0,
         producer_id: int = -1,
         producer_epoch: int = -1,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class InitProducerIdRequest(Message):
@@ -670,7 +624,6 @@ class InitProducerIdRequest(Message):
         "producer_epoch",
         "enable2_pc",
         "keep_prepared_txn",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "InitProducerIdRequest"
@@ -686,7 +639,6 @@ class InitProducerIdRequest(Message):
         producer_epoch: int = -1,
         enable2_pc: bool = False,
         keep_prepared_txn: bool = False,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_id = transactional_id
         self.transaction_timeout_ms = transaction_timeout_ms
@@ -694,7 +646,7 @@ class InitProducerIdRequest(Message):
         self.producer_epoch = producer_epoch
         self.enable2_pc = enable2_pc
         self.keep_prepared_txn = keep_prepared_txn
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class InitProducerIdResponse(Message):
@@ -715,7 +667,6 @@ class InitProducerIdResponse(Message):
         "producer_epoch",
         "ongoing_txn_producer_id",
         "ongoing_txn_producer_epoch",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "InitProducerIdResponse"
@@ -731,7 +682,6 @@ class InitProducerIdResponse(Message):
         producer_epoch: int = 0,
         ongoing_txn_producer_id: int = -1,
         ongoing_txn_producer_epoch: int = -1,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -739,7 +689,7 @@ class InitProducerIdResponse(Message):
         self.producer_epoch = producer_epoch
         self.ongoing_txn_producer_id = ongoing_txn_producer_id
         self.ongoing_txn_producer_epoch = ongoing_txn_producer_epoch
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListTransactionsRequest(Message):
@@ -756,7 +706,6 @@ class ListTransactionsRequest(Message):
         "producer_id_filters",
         "duration_filter",
         "transactional_id_pattern",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListTransactionsRequest"
@@ -770,13 +719,12 @@ class ListTransactionsRequest(Message):
         producer_id_filters: list[int] | None = None,
         duration_filter: int = -1,
         transactional_id_pattern: str | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.state_filters = [] if state_filters is None else state_filters
         self.producer_id_filters = [] if producer_id_filters is None else producer_id_filters
         self.duration_filter = duration_filter
         self.transactional_id_pattern = transactional_id_pattern
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class ListTransactionsResponse(Message):
@@ -800,7 +748,6 @@ class ListTransactionsResponse(Message):
             "transactional_id",
             "producer_id",
             "transaction_state",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -808,19 +755,17 @@ class ListTransactionsResponse(Message):
             transactional_id: str = "",
             producer_id: int = 0,
             transaction_state: str = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.transactional_id = transactional_id
             self.producer_id = producer_id
             self.transaction_state = transaction_state
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "unknown_state_filters",
         "transaction_states",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "ListTransactionsResponse"
@@ -834,13 +779,12 @@ class ListTransactionsResponse(Message):
         error_code: int = 0,
         unknown_state_filters: list[str] | None = None,
         transaction_states: list[ListTransactionsResponse.TransactionState] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.unknown_state_filters = [] if unknown_state_filters is None else unknown_state_filters
         self.transaction_states = [] if transaction_states is None else transaction_states
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class TxnOffsetCommitRequest(Message):
@@ -870,7 +814,6 @@ class TxnOffsetCommitRequest(Message):
             "committed_offset",
             "committed_leader_epoch",
             "committed_metadata",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -879,13 +822,12 @@ class TxnOffsetCommitRequest(Message):
             committed_offset: int = 0,
             committed_leader_epoch: int = -1,
             committed_metadata: str | None = "",
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.committed_offset = committed_offset
             self.committed_leader_epoch = committed_leader_epoch
             self.committed_metadata = committed_metadata
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TxnOffsetCommitRequestTopic(Structure):
         """Structure TxnOffsetCommitRequestTopic, versions 0+.
@@ -897,18 +839,16 @@ class TxnOffsetCommitRequest(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "transactional_id",
@@ -919,7 +859,6 @@ class TxnOffsetCommitRequest(Message):
         "member_id",
         "group_instance_id",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "TxnOffsetCommitRequest"
@@ -937,7 +876,6 @@ class TxnOffsetCommitRequest(Message):
         member_id: str = "",
         group_instance_id: str | None = None,
         topics: list[TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.transactional_id = transactional_id
         self.group_id = group_id
@@ -947,7 +885,7 @@ class TxnOffsetCommitRequest(Message):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class TxnOffsetCommitResponse(Message):
@@ -967,18 +905,16 @@ class TxnOffsetCommitResponse(Message):
         __slots__ = (
             "partition_index",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class TxnOffsetCommitResponseTopic(Structure):
         """Structure TxnOffsetCommitResponseTopic, versions 0+.
@@ -990,23 +926,20 @@ class TxnOffsetCommitResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     __slots__ = (
         "throttle_time_ms",
         "topics",
-        "unknown_tagged_fields",
     )
 
     NAME: ClassVar[str] = "TxnOffsetCommitResponse"
@@ -1018,11 +951,10 @@ class TxnOffsetCommitResponse(Message):
         self,
         throttle_time_ms: int = 0,
         topics: list[TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is None else topics
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class WriteTxnMarkersRequest(Message):
@@ -1041,18 +973,16 @@ class WriteTxnMarkersRequest(Message):
         __slots__ = (
             "name",
             "partition_indexes",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partition_indexes: list[int] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partition_indexes = [] if partition_indexes is None else partition_indexes
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class WritableTxnMarker(Structure):
         """Structure WritableTxnMarker, versions 0+.
@@ -1072,7 +1002,6 @@ class WriteTxnMarkersRequest(Message):
             "topics",
             "coordinator_epoch",
             "transaction_version",
-            "unknown_tagged_fields",
         )
 
         def __init__(
@@ -1083,7 +1012,6 @@ class WriteTxnMarkersRequest(Message):
             topics: list[WriteTxnMarkersRequest.WritableTxnMarkerTopic] | None = None,
             coordinator_epoch: int = 0,
             transaction_version: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.producer_id = producer_id
             self.producer_epoch = producer_epoch
@@ -1091,12 +1019,9 @@ class WriteTxnMarkersRequest(Message):
             self.topics = [] if topics is None else topics
             self.coordinator_epoch = coordinator_epoch
             self.transaction_version = transaction_version
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "markers",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("markers",)
 
     NAME: ClassVar[str] = "WriteTxnMarkersRequest"
     API_KEY: ClassVar[int] = 27
@@ -1106,10 +1031,9 @@ class WriteTxnMarkersRequest(Message):
     def __init__(
         self,
         markers: list[WriteTxnMarkersRequest.WritableTxnMarker] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.markers = [] if markers is None else markers
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None
 
 
 class WriteTxnMarkersResponse(Message):
@@ -1128,18 +1052,16 @@ class WriteTxnMarkersResponse(Message):
         __slots__ = (
             "partition_index",
             "error_code",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             partition_index: int = 0,
             error_code: int = 0,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.partition_index = partition_index
             self.error_code = error_code
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class WritableTxnMarkerTopicResult(Structure):
         """Structure WritableTxnMarkerTopicResult, versions 0+.
@@ -1151,18 +1073,16 @@ class WriteTxnMarkersResponse(Message):
         __slots__ = (
             "name",
             "partitions",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             name: str = "",
             partitions: list[WriteTxnMarkersResponse.WritableTxnMarkerPartitionResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.name = name
             self.partitions = [] if partitions is None else partitions
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
     class WritableTxnMarkerResult(Structure):
         """Structure WritableTxnMarkerResult, versions 0+.
@@ -1174,23 +1094,18 @@ class WriteTxnMarkersResponse(Message):
         __slots__ = (
             "producer_id",
             "topics",
-            "unknown_tagged_fields",
         )
 
         def __init__(
             self,
             producer_id: int = 0,
             topics: list[WriteTxnMarkersResponse.WritableTxnMarkerTopicResult] | None = None,
-            unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
         ) -> None:
             self.producer_id = producer_id
             self.topics = [] if topics is None else topics
-            self.unknown_tagged_fields = unknown_tagged_fields
+            self.unknown_tagged_fields = None
 
-    __slots__ = (
-        "markers",
-        "unknown_tagged_fields",
-    )
+    __slots__ = ("markers",)
 
     NAME: ClassVar[str] = "WriteTxnMarkersResponse"
     API_KEY: ClassVar[int] = 27
@@ -1200,7 +1115,6 @@ class WriteTxnMarkersResponse(Message):
     def __init__(
         self,
         markers: list[WriteTxnMarkersResponse.WritableTxnMarkerResult] | None = None,
-        unknown_tagged_fields: list[tuple[int, bytes]] | None = None,
     ) -> None:
         self.markers = [] if markers is None else markers
-        self.unknown_tagged_fields = unknown_tagged_fields
+        self.unknown_tagged_fields = None

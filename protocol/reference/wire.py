@@ -19,6 +19,10 @@ from .trace import Trace
 Message = TypeVar("Message")
 
 
+UNKNOWN_TAGGED_FIELDS = "unknown_tagged_fields"
+"""The field that every structure has (:class:`..messages.structure.Structure`)."""
+
+
 def refusal(error: ConstructError) -> ProtocolError:
     """construct's failure as ours: what is wrong, and the path of the field where it is."""
     path = (error.path or "").removeprefix("(parsing)").removeprefix("(building)").removeprefix(".")
@@ -68,7 +72,7 @@ def encode_as(cls: type[Any], values: Mapping[str, Any], version: int) -> bytes:
 
 def as_dict(structure: Structure) -> dict[str, Any]:
     """A message with its structures as plain dicts, the reverse of what :func:`encode_as` takes."""
-    return {name: _plain(getattr(structure, name)) for name in structure.__slots__}
+    return {name: _plain(getattr(structure, name)) for name in (*structure.__slots__, UNKNOWN_TAGGED_FIELDS)}
 
 
 def _plain(value: Any) -> Any:
@@ -82,7 +86,7 @@ def _from_dict(cls: type[Any], spec: MessageSpec, name: str, values: Mapping[str
     structure = cls() if name == spec.name else getattr(cls, name)()
     types = {field.attribute: field.element for field in spec.structures()[name].fields if field.is_structure}
     for attribute, value in values.items():
-        if attribute not in structure.__slots__:
+        if attribute not in (*structure.__slots__, UNKNOWN_TAGGED_FIELDS):
             raise ProtocolError(f"{name} has no field {attribute}", attribute)
         if attribute not in types or value is None:
             setattr(structure, attribute, value)

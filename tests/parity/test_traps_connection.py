@@ -113,7 +113,8 @@ def test_bytes_behind_a_request_are_left_unread(both: TwoBrokers, request_: Mess
 
 
 def test_unknown_tagged_fields_are_ignored(both: TwoBrokers) -> None:
-    request = HeartbeatRequest("nobody", 1, "m", unknown_tagged_fields=[(5, b"abc"), (1000, b"")])
+    request = HeartbeatRequest("nobody", 1, "m")
+    request.unknown_tagged_fields = [(5, b"abc"), (1000, b"")]
     data = encode_request(request, 4, 7, "raw")
     assert len(same(both, lambda side: (side.group("nobody"), side.exchange(data))[1])) == 1
 

@@ -162,7 +162,8 @@ def test_tagged_fields_are_written_only_with_a_value_and_by_tag() -> None:
 
 def test_unknown_tagged_fields_are_kept_in_order_among_known_ones() -> None:
     key = ApiVersionsResponse.SupportedFeatureKey("f", 1, 2)
-    response = ApiVersionsResponse(supported_features=[key], unknown_tagged_fields=[(9, b"nine"), (300, b"")])
+    response = ApiVersionsResponse(supported_features=[key])
+    response.unknown_tagged_fields = [(9, b"nine"), (300, b"")]
     data = encode(response, 3)
     assert data.endswith(bytes.fromhex("09046e696e65ac0200"))
     again, end = decode(ApiVersionsResponse, 3, data)
@@ -174,11 +175,15 @@ def test_unknown_tagged_fields_are_kept_in_order_among_known_ones() -> None:
     "fields", [[(9, b""), (8, b"")], [(9, b""), (9, b"")], [(0, b"")], [(-1, b"")], [(1 << 32, b"")]]
 )
 def test_unknown_tagged_fields_that_cannot_be(fields: list[tuple[int, bytes]]) -> None:
-    assert refused(FetchRequest(unknown_tagged_fields=fields), 12).where == "unknown_tagged_fields"
+    request = FetchRequest()
+    request.unknown_tagged_fields = fields
+    assert refused(request, 12).where == "unknown_tagged_fields"
 
 
 def test_tagged_fields_need_a_flexible_version() -> None:
-    assert refused(HeartbeatRequest(unknown_tagged_fields=[(9, b"")]), 3).where == "unknown_tagged_fields"
+    request = HeartbeatRequest()
+    request.unknown_tagged_fields = [(9, b"")]
+    assert refused(request, 3).where == "unknown_tagged_fields"
 
 
 def test_a_tag_of_another_version_is_refused_as_kafka_refuses_it() -> None:
