@@ -212,7 +212,7 @@ def test_ci_runs_every_python_that_the_package_says_it_supports() -> None:
     assert matrix is not None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     classified = [text.rpartition(" ")[2] for text in project["classifiers"] if re.search(r":: 3\.\d+$", text)]
-    assert re.findall(r"3\.\d+", matrix[1]) == classified
+    assert re.findall(r"3\.\d+", matrix[1])[: len(classified)] == classified, "CI may try newer ones"
     assert project["requires-python"] == f">={classified[0]}"
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"run: make ([\w-]+)", workflow)) <= set(targets)
