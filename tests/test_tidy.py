@@ -253,6 +253,7 @@ REFUSED_PHRASE = re.compile(
 PLAIN_CODE = (
     "broker/**/document.py", "broker/**/effective.py", "broker/**/own_keys.py",
     "broker/**/serve_options.py", "odradek/__main__.py",
+    "broker/storage_tool/**/*.py",
     "client/**/*.py",
     "pipeline/**/*.py",
 )  # fmt: skip

@@ -102,8 +102,8 @@ def _say_room(offline: OfflineDirectories) -> None:
     cap = offline.config.get_int(CAP_KEY)
     if cap >= 0:
         click.echo(
-            f"{CAP_KEY} is {in_words(cap)}: near it the oldest segments of topics with cleanup.policy=delete go,"
-            " whatever is said below"
+            f"{CAP_KEY} is {in_words(cap)}: near it the oldest segments of topics with cleanup.policy=delete are"
+            " deleted, whatever the lines below say"
         )
 
 

@@ -14,7 +14,7 @@ from ..log_dirs.disk_space import in_words
 
 DAY_MS = 86_400_000
 LONG_MS = 100 * 365 * DAY_MS
-"""Beyond this a time is no date that helps anybody."""
+"""A later time is shown in ms, because a date would not help."""
 
 
 class SegmentOnDisk(NamedTuple):

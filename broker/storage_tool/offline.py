@@ -45,7 +45,7 @@ class OfflineDirectories:
     """Some log directories of one node; use it in a ``with``."""
 
     def __init__(self, paths: list[Path], config: ServerConfig, now_ms: int) -> None:
-        """Raises StorageError for what is no log directory, and what :func:`load_image` raises."""
+        """Raises StorageError for a path that is not a log directory, and the errors of :func:`load_image`."""
         self.files: Files = OverlayFiles()
         self.now_ms = now_ms
         self.image = MetadataImage()
@@ -55,7 +55,7 @@ class OfflineDirectories:
             # Before it is opened, for that makes a directory where there is none.
             meta = read_meta_properties(self.files, path) if path.is_dir() else None
             if meta is None:
-                raise StorageError(f"{path} is no formatted log directory; give the directories that log.dirs names")
+                raise StorageError(f"{path} is not a formatted log directory; name the directories of log.dirs")
             directory = LogDirectory.open(path, self.files)
             directory.was_clean = True
             self.directories.append(directory)

@@ -75,7 +75,9 @@ def command(directories: tuple[Path, ...], path: Path | None, dry_run: bool, fro
         raise click.UsageError("give the log directories, or --config")
     for directory in chosen:
         if not directory.is_dir() or read_meta_properties(Files(), directory) is None:
-            raise click.ClickException(f"{directory} is no formatted log directory; log.dirs names them")
+            raise click.ClickException(
+                f"{directory} is not a formatted log directory; name the directories of log.dirs"
+            )
     files = OverlayFiles() if dry_run else Files()
     told = _Told()
     clean = {_absolute(directory) for directory in chosen if (directory / CLEAN_SHUTDOWN_FILE).exists()}

@@ -1,8 +1,8 @@
-"""Topics whose partitions lie in a log directory and that its metadata does not know, made known to it.
+"""Adds topics to the metadata of a log directory that already has their partitions.
 
-What `odradek import` has written, or directories that somebody has copied here. A directory without metadata begins
-a new cluster. Owns: the order of writing. Invariants: the directory is locked; nothing of what was there is removed or
-changed; the records are one commit of the metadata log. Source: StorageTool format, KafkaMetadataLog.
+`odradek import` wrote the partitions, or they were copied here. A directory without metadata starts a new cluster.
+Owns: the order of writing. Invariants: the directory is locked; existing files are neither removed nor changed; the
+records are one commit of the metadata log. Source: StorageTool format, KafkaMetadataLog.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +102,7 @@ def _plan(
     )
     lacking = sorted({one.topic for one in chosen.partitions if one.topic_id is None})
     if lacking:
-        raise AdoptionRefusedError([f"{', '.join(lacking)}: there is no partition.metadata with the topic's id"])
+        raise AdoptionRefusedError([f"{', '.join(lacking)}: no partition.metadata with the topic's id"])
     if directory.identity is not None and not directory.has_metadata:
         raise AdoptionRefusedError(
             [

@@ -47,7 +47,7 @@ class Locks:
             raise
 
     def _share(self, path: Path) -> None:
-        """Takes the lock for reading: a broker that runs, or starts, collides with it. Without a file nobody runs."""
+        """Takes the lock for reading, which excludes a broker. Without a lock file no broker runs."""
         lock_file = path / LOCK_FILE
         if not self._files.exists(lock_file):
             return
@@ -58,7 +58,7 @@ class Locks:
     def hold_on(self) -> None:
         """Takes the locks for reading again: a process loses a POSIX lock when it closes the file anywhere.
 
-        Raises DirectoryLockedError where somebody was faster.
+        Raises DirectoryLockedError if another process has taken one.
         """
         for path, descriptor in self._shared:
             self._lock_shared(path, descriptor)
@@ -94,7 +94,7 @@ def adopt(
 ) -> None:
     """Writes meta.properties, topic ids and the cluster metadata of a plan made for these directories.
 
-    ``config`` has the plan's node id and the directories; nobody else has them open. Raises OSError, KafkaError,
+    ``config`` has the plan's node id and the directories; no other process has them open. Raises OSError, KafkaError,
     StorageError, ConfigError.
     """
     for path, directory_id in zip(paths, plan.directory_ids, strict=True):

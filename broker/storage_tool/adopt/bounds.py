@@ -46,11 +46,11 @@ def bound_problems(partition: FoundPartition) -> Iterator[str]:
     highest = partition.log_end_offset - 1
     if partition.log_end_offset > MAX_ADOPTED_OFFSET:
         yield (
-            f"{partition.path}: offsets go up to {highest}; above {MAX_ADOPTED_OFFSET - 1} there is no room for more "
-            "records: move the directory away"
+            f"{partition.path}: offsets go up to {highest}; above {MAX_ADOPTED_OFFSET - 1} the log has no "
+            "room for more records: move the directory away"
         )
     if partition.leader_epoch > MAX_ADOPTED_EPOCH:
         yield (
-            f"{partition.path}: leader epochs go up to {partition.leader_epoch}; above {MAX_ADOPTED_EPOCH} there is no "
-            "room for more elections: move the directory away"
+            f"{partition.path}: leader epochs go up to {partition.leader_epoch}; above {MAX_ADOPTED_EPOCH} the log has "
+            "no room for more elections: move the directory away"
         )

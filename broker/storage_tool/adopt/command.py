@@ -129,7 +129,7 @@ def partition_counts(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def say_plan(plan: AdoptionPlan) -> None:
-    """What was found and what somebody should know."""
+    """The findings and the notes about them."""
     lying = sum(len(topic.partitions) for topic in plan.topics)
     click.echo(
         f"adopts {lying} partitions of {len(plan.topics)} topics as node {plan.node_id} of cluster {plan.cluster_id}"

@@ -1,8 +1,8 @@
-"""From what lies in the directories to what will be served: topics, ids, partition counts, epochs, and what to say.
+"""The plan of an adoption, from the contents of the directories: topics, ids, partition counts, epochs, and notes.
 
-Pure. Owns: the decisions of an adoption. Invariants: nothing is invented where it can be read; no number of partitions
-is below what lies there, that of ``__consumer_offsets`` fits every group that was seen; what cannot be known is
-said; data is kept for ever unless somebody says otherwise. Source: KIP-858 (directories), GroupCoordinatorService
+Pure. Owns: the decisions of an adoption. Invariants: a value that can be read is never invented; a partition count
+is never below the partitions found, and that of ``__consumer_offsets`` fits every group found; each unknown value has
+a note; data is kept forever unless the user sets a config. Source: KIP-858 (directories), GroupCoordinatorService
 .partitionFor and TransactionStateManager.partitionFor (hash of the key modulo the number of partitions).
 """
 
@@ -27,7 +27,7 @@ USUAL_PARTITIONS = 50
 MOST_PARTITIONS = 10_000
 HASHED_TOPICS = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
 KEPT_FOR_EVER: Mapping[str, str] = {"retention.ms": "-1", "retention.bytes": "-1"}
-"""What a topic whose configs are lost gets, so that nothing is deleted before somebody has looked."""
+"""The configs of a topic whose own are lost, so that no record is deleted before the user has looked."""
 
 
 class AdoptionRefusedError(Exception):
@@ -340,7 +340,7 @@ def _fits(keys: Mapping[int, frozenset[str]], count: int) -> bool:
 def _tell(
     directory: FoundDirectory, internal_topics: frozenset[str], wishes: AdoptionWishes, remarks: list[str]
 ) -> None:
-    """What somebody should know of a directory."""
+    """The notes about a directory."""
     if directory.identity is None:
         remarks.append(f"{directory.path}: meta.properties is missing; cluster id and directory id are new")
     elif directory.identity.version == 0:

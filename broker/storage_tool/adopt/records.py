@@ -1,9 +1,9 @@
 """The metadata records of an adoption: what a controller would have written for these topics.
 
-Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition is left as an
-unclean end of its last leader leaves it, so that whoever starts next is elected before it serves (Kafka elects nobody
-where a broker that it doesn't know is in sync), or, before KIP-966, as a clean end does; one that lies nowhere belongs
-to a broker that does not exist, so that it stays without a leader and nobody makes an empty one in its place.
+Pure. Invariants: a partition's leader epoch is not below its log's (a Kafka would truncate); a partition has the
+state that an unclean stop of its last leader leaves, so that the broker that starts next is elected before it serves
+(Kafka elects no leader if an unknown broker is in sync), or, before KIP-966, that of a clean stop; a missing partition
+belongs to a broker that does not exist, so that it has no leader and no broker creates an empty one.
 Source: ReplicationControlManager, PartitionChangeBuilder; KIP-631, KIP-858, KIP-966.
 """
 

@@ -48,7 +48,7 @@ from .found import FoundDirectory, FoundIdentity, FoundPartition
 FIRST_BATCHES = 1000
 """So many batches at a partition's beginning show whether it was compacted."""
 INTERNAL_BYTES = 8 << 20
-"""So much of each segment of an internal topic is read for its keys."""
+"""Bytes of each segment of an internal topic that are read for its keys."""
 OFFSET_KEY_VERSIONS = range(16)
 """Versions of the keys of __consumer_offsets: each begins with the group's id as a string."""
 
