@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from .batch import BATCH_HEADER_SIZE, BatchHeader, Buffer, read_header
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE, decompress, decompressed_chunks
+from .cut_record import CutRecord
 from .errors import InvalidRecordError
-from .varint import decode_varint, decode_varlong, wrap_int64
+from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, decode_varlong, wrap_int64
 
 SMALLEST_RECORD_SIZE = 7  # one byte for each of length, attributes, two deltas, key, value and headers
 RECORDS_A_STEP = 512
@@ -88,14 +89,14 @@ def records_section(
 
 
 def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record]:
-    """Yields the records that `chunks` hold together, with a chunk and a record in memory."""
+    """Yields the records that `chunks` hold together, with a chunk and one copy of a record in memory."""
     base_offset, base_timestamp, count, append_time = check_base(header)
     new = tuple.__new__
     data, position, limit = b"", 0, 0
     try:
         for _ in range(count):
             if limit - position < SMALLEST_RECORD_SIZE:
-                data, position, limit = _gather(data, position, SMALLEST_RECORD_SIZE, chunks)
+                data, position, limit = _gather(data, position, chunks)
             size = data[position]
             if size < 0x80:
                 position += 1
@@ -104,8 +105,11 @@ def _records_in(chunks: Iterator[bytes], header: BatchHeader) -> Iterator[Record
                 size, position = decode_varint(data, position)
             end = position + size
             if end > limit:
-                data, position, limit = _gather(data, position, size, chunks)
-                end = size
+                cut = CutRecord(data, position, size, chunks)
+                data = b""  # its chunk must not stay in memory beside a large value
+                yield _cut_record(cut, base_offset, base_timestamp, append_time)
+                data, position, limit = cut.data, cut.position, len(cut.data)
+                continue
             timestamp, offset, at, key_size, length, position = read_fields(data, position, base_offset, base_timestamp)
             key = data[at : at + key_size] if key_size >= 0 else None
             value = data[position - length : position] if length >= 0 else None
@@ -180,14 +184,26 @@ def refuse_rest(remaining: int, count: int) -> None:
         raise InvalidRecordError(f"{remaining} bytes remain after the {count} records of the batch")
 
 
-def _gather(data: bytes, position: int, size: int, chunks: Iterator[bytes]) -> tuple[bytes, int, int]:
-    """(data, 0, its length): from `position` on, with chunks that make it `size` bytes; fewer at the end."""
-    parts = [data[position:]]
-    gathered = len(parts[0])
-    while gathered < size and (chunk := next(chunks, None)) is not None:
-        parts.append(chunk)
-        gathered += len(chunk)
-    return b"".join(parts), 0, gathered
+def _gather(data: bytes, position: int, chunks: Iterator[bytes]) -> tuple[bytes, int, int]:
+    """(data, 0, its length): from `position` on, with chunks up to a smallest record's size; fewer at the end."""
+    data = data[position:]
+    while len(data) < SMALLEST_RECORD_SIZE and (chunk := next(chunks, None)) is not None:
+        data += chunk
+    return data, 0, len(data)
+
+
+def _cut_record(cut: CutRecord, base_offset: int, base_timestamp: int, append_time: int | None) -> Record:
+    """A record that ends in a later chunk."""
+    cut.skip(1)  # attributes
+    timestamp = wrap_int64(base_timestamp + cut.number(MAX_VARLONG_SIZE))
+    offset = base_offset + cut.number(MAX_VARINT_SIZE)
+    key, value = cut.value(), cut.value()
+    headers = []
+    for _ in range(cut.header_count()):
+        name = cut.take(cut.header_key_size()).decode("utf-8", "replace")
+        headers.append((name, cut.value()))
+    cut.finish()
+    return Record(offset, timestamp if append_time is None else append_time, key, value, headers)
 
 
 def check_base(header: BatchHeader) -> tuple[int, int, int, int | None]:

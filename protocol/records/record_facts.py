@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from .batch import BatchHeader, Buffer
 from .compression import DEFAULT_MAX_DECOMPRESSED_SIZE
+from .cut_record import CutRecord
 from .errors import InvalidRecordError
 from .record import SMALLEST_RECORD_SIZE, check_base, read_fields, refuse_rest, section_chunks
-from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, decode_varlong, wrap_int64
+from .varint import MAX_VARINT_SIZE, MAX_VARLONG_SIZE, decode_varint, wrap_int64
 
 Facts = tuple[int, int, bool]
 """(offset, timestamp in ms, whether the record has a key)"""
@@ -90,13 +91,10 @@ def _skip_headers(data: bytes, position: int, end: int) -> int:
 class _Source:
     """The chunks, and the way through a record that they cut: what is skipped is not kept."""
 
-    __slots__ = ("_chunks", "_data", "_position", "_taken")
+    __slots__ = ("_chunks",)
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
-        self._data = b""
-        self._position = 0
-        self._taken = 0
 
     def more(self, data: bytes, position: int) -> tuple[bytes, int]:
         """(data, position) with what `data` had left and at least a smallest record, unless the chunks end."""
@@ -117,54 +115,14 @@ class _Source:
 
         It begins, after its length, at `position` and ends in a later chunk.
         """
-        self._data, self._position, self._taken = data, position, 0
-        self._skip(1)  # attributes
-        timestamp = self._number(MAX_VARLONG_SIZE)
-        offset = self._number(MAX_VARINT_SIZE)
-        has_key = self._skip_value()
-        self._skip_value()
-        count = self._number(MAX_VARINT_SIZE)
-        if not 0 <= count <= size - self._taken:
-            raise InvalidRecordError(f"Found invalid number of record headers {count}")
-        for _ in range(count):
-            length = self._number(MAX_VARINT_SIZE)
-            if not 0 <= length <= size - self._taken:
-                raise InvalidRecordError(f"Invalid header key size {length}")
-            self._skip(length)
-            self._skip_value()
-        if self._taken != size:
-            raise InvalidRecordError(f"record of {size} bytes ends after {self._taken}")
-        data, self._data = self._data, b""
-        return timestamp, offset, has_key, data, self._position
-
-    def _number(self, most: int) -> int:
-        """A zigzag number of at most `most` bytes."""
-        while len(self._data) - self._position < most:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                break
-            self._data = self._data[self._position :] + chunk
-            self._position = 0
-        decode = decode_varint if most == MAX_VARINT_SIZE else decode_varlong
-        number, position = decode(self._data, self._position)
-        self._taken += position - self._position
-        self._position = position
-        return number
-
-    def _skip_value(self) -> bool:
-        """Skips a length and as many bytes; False for null."""
-        length = self._number(MAX_VARINT_SIZE)
-        if length >= 0:
-            self._skip(length)
-        return length >= 0
-
-    def _skip(self, count: int) -> None:
-        self._taken += count
-        position = self._position + count
-        while position > len(self._data):
-            position -= len(self._data)
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                raise InvalidRecordError("records end inside a record")
-            self._data = chunk
-        self._position = position
+        cut = CutRecord(data, position, size, self._chunks)
+        cut.skip(1)  # attributes
+        timestamp = cut.number(MAX_VARLONG_SIZE)
+        offset = cut.number(MAX_VARINT_SIZE)
+        has_key = cut.skip_value()
+        cut.skip_value()
+        for _ in range(cut.header_count()):
+            cut.skip(cut.header_key_size())
+            cut.skip_value()
+        cut.finish()
+        return timestamp, offset, has_key, cut.data, cut.position

@@ -5,7 +5,7 @@ a frame asks for (at most 128 MiB, libzstd's own limit) is reserved, but only to
 """
 
 from collections.abc import Iterator
-from mmap import mmap
+from mmap import MADV_DONTNEED, MAP_ANONYMOUS, MAP_PRIVATE, mmap
 
 import cramjam
 
@@ -17,6 +17,8 @@ MIN_LEVEL = -131072
 MAX_LEVEL = 22
 
 _CHUNK_SIZE = 64 * 1024
+_RELEASED_SIZE = 1 << 20
+"""Decompressed bytes are given back to the system at this many at a time, as soon as they were yielded."""
 _FIRST_OUTPUT_SIZE = 64 * 1024
 _FIRST_RATIO = 8
 
@@ -69,12 +71,14 @@ def zstd_chunks(data: Buffer, max_size: int) -> Iterator[bytes]:
         if size > max_size:
             raise RecordTooLargeError(f"zstd stream decompresses to more than {max_size} bytes")
         for position in range(0, size, _CHUNK_SIZE):
+            if position and position % _RELEASED_SIZE == 0:
+                output.madvise(MADV_DONTNEED, position - _RELEASED_SIZE, _RELEASED_SIZE)
             yield output[position : min(size, position + _CHUNK_SIZE)]
 
 
 def _decompress(data: Buffer, room: int) -> tuple[mmap, int]:
     """The memory with the decompressed bytes, and their number. Raises cramjam.DecompressionError."""
-    output = mmap(-1, max(1, room))
+    output = mmap(-1, max(1, room), flags=MAP_PRIVATE | MAP_ANONYMOUS)  # shared pages could not be given back early
     try:
         return output, cramjam.zstd.decompress_into(data, output)
     except cramjam.DecompressionError:

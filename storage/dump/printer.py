@@ -12,6 +12,8 @@ from .events import Event, Finding
 from .text_lines import MessageText, coordinator_text, lines, metadata_message_text
 
 LINES_AT_ONCE = 256  # written together: a write for each line halves the speed
+MAX_WAITING_CHARACTERS = 1 << 20
+"""Lines are written at this many characters, however few they are: values of records may be large."""
 
 
 class LineWriter:
@@ -19,20 +21,24 @@ class LineWriter:
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
+        self._characters = 0
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a key is no reason to fail where the terminal is ASCII
 
     def write(self, line: str) -> None:
         """Writes a line now or later."""
         self._waiting.append(line)
-        if len(self._waiting) >= LINES_AT_ONCE:
+        self._characters += len(line)
+        if len(self._waiting) >= LINES_AT_ONCE or self._characters >= MAX_WAITING_CHARACTERS:
             self.flush()
 
     def flush(self) -> None:
         """Writes what is waiting."""
         if self._waiting:
-            sys.stdout.write("\n".join(self._waiting) + "\n")
+            self._waiting.append("")
+            sys.stdout.write("\n".join(self._waiting))
             self._waiting.clear()
+            self._characters = 0
         sys.stdout.flush()
 
 

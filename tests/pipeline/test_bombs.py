@@ -8,14 +8,12 @@ import pytest
 from odradek.pipeline.audit.job import audit_directories
 from odradek.pipeline.engine.engines import LOCAL
 from odradek.protocol.records.compression import CompressionType
-from support.data.bombs import BOMBS, batch_of, large_values, one_record, record, tiny_records
+from support.data.bombs import BOMBS, batch_of, large_values, record, tiny_records
 from support.pipeline.audited_directory import NOW_MS, AuditedDirectory
 from support.pipeline.peak_memory import JOBS, growth
 
 MOST_GROWTH = 150_000_000
-LEFT_OUT = [("dump-log", one_record.__name__)]
-"""dump-log holds a record whole, up to the limit of a batch (128 MiB)."""
-CASES = [(job, name) for job in JOBS for name in BOMBS if (job, name) not in LEFT_OUT]
+CASES = [(job, name) for job in JOBS for name in BOMBS]
 CODECS = [
     pytest.param(
         codec, id=codec.name.lower(), marks=pytest.mark.ci if codec is CompressionType.GZIP else pytest.mark.long
