@@ -86,7 +86,7 @@ def faults(rows: list[dict[str, Any]]) -> list[str]:
     return [row["_corrupt_record"] for row in rows if row.get("_corrupt_record") is not None]
 
 
-@pytest.mark.parametrize("deleted", [1, 2, 3])
+@pytest.mark.parametrize("deleted", [1, pytest.param(2, marks=pytest.mark.ci), pytest.param(3, marks=pytest.mark.ci)])
 def test_retention_takes_the_oldest_segments(root: Path, deleted: int) -> None:
     reader = batch_reader(root, *COLUMNS)
     tasks = list(reader.partitions())
@@ -264,7 +264,7 @@ def changes_of(rng: random.Random, root: Path, dead: set[int]) -> Iterator[None]
         yield
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(3, 12))])
 def test_random_changes(root: Path, seed: int) -> None:
     rng = random.Random(seed)
     dead: set[int] = set()

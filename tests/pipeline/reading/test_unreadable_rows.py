@@ -18,6 +18,8 @@ from support.data.log_directories import history_directory
 from support.disks.odd_files import ODD
 from support.pipeline.kafkalog_reading import batch_reader, data_records, offsets_of, read_rows, rows_of, stream_reader
 
+SLOW = pytest.mark.ci
+"""Each case reads the directory several times; `make test` runs one of each kind."""
 NAMES = ("partition", "offset", "_corrupt_record")
 Break = Callable[[Path, pytest.MonkeyPatch], str]
 
@@ -95,7 +97,13 @@ BREAKS: dict[str, Break] = {
 
 
 @pytest.mark.parametrize(
-    ("broken", "is_after_the_plan"), [*((broken, True) for broken in BREAKS), ("open-EACCES", False), ("fifo", False)]
+    ("broken", "is_after_the_plan"),
+    [
+        ("read-EIO", True),
+        ("fifo", False),
+        pytest.param("open-EACCES", False, marks=SLOW),
+        *(pytest.param(broken, True, marks=SLOW) for broken in BREAKS if broken != "read-EIO"),
+    ],
 )
 def test_a_segment(directory: Path, monkeypatch: pytest.MonkeyPatch, broken: str, *, is_after_the_plan: bool) -> None:
     path, later = first_log(directory), later_offsets(directory)
@@ -113,7 +121,9 @@ def test_a_segment(directory: Path, monkeypatch: pytest.MonkeyPatch, broken: str
         read_rows(directory, "offset", mode="FAILFAST")
 
 
-@pytest.mark.parametrize("broken", ["open-EACCES", "read-EIO", "fifo"])
+@pytest.mark.parametrize(
+    "broken", ["fifo", pytest.param("open-EACCES", marks=SLOW), pytest.param("read-EIO", marks=SLOW)]
+)
 def test_an_export_goes_on_and_exits_with_2(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broken: str
 ) -> None:
@@ -129,8 +139,14 @@ def test_an_export_goes_on_and_exits_with_2(
 INDEXES = {".timeindex": {"startingTimestamp": "1"}, ".snapshot": {"isolation": "read_committed"}, ".index": {}}
 
 
-@pytest.mark.parametrize("odd", ["fifo", "out"])
-@pytest.mark.parametrize("suffix", INDEXES)
+@pytest.mark.parametrize(
+    ("suffix", "odd"),
+    [
+        pytest.param(suffix, odd, marks=() if (suffix, odd) == (".snapshot", "out") else SLOW)
+        for suffix in INDEXES
+        for odd in ("fifo", "out")
+    ],
+)
 def test_an_index_that_is_no_file_changes_no_row(directory: Path, odd: str, suffix: str) -> None:
     options = INDEXES[suffix] | {"maxPartitionBytes": "1000"}
     expected = read_rows(directory, *NAMES, **options)
@@ -170,7 +186,7 @@ def unlistable(kind: str, partition: Path, monkeypatch: pytest.MonkeyPatch) -> s
     return "EACCES"
 
 
-@pytest.mark.parametrize("kind", ["link", "EACCES"])
+@pytest.mark.parametrize("kind", ["link", pytest.param("EACCES", marks=SLOW)])
 def test_a_partition_that_can_not_be_listed_is_named(
     two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
@@ -190,7 +206,7 @@ def test_a_partition_that_can_not_be_listed_is_named(
     assert f"odradek export: not exported: {named['_corrupt_record']}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("broken", ["open-EACCES", "fifo", "loop"])
+@pytest.mark.parametrize("broken", ["fifo", pytest.param("open-EACCES", marks=SLOW), pytest.param("loop", marks=SLOW)])
 def test_a_stream_goes_on_with_what_it_can_read(two: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     directory = two
     active = sorted((directory / "t-0").glob("*.log"))[-1]
