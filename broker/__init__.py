@@ -1,1 +1,1 @@
-"""The broker: configuration, listeners, request handlers, coordinators, metadata and the daemon."""
+"""The broker: configuration, listeners, request handlers, coordinators, metadata, start and stop."""

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from ..broker.config.server_config import ServerConfig
-from ..broker.server.broker_server import Daemon
+from ..broker.server.broker_server import BrokerServer
 from ..broker.server.commands import loop_factory
 from .forked import watch
 
@@ -85,7 +85,7 @@ class InProcessBroker:
     def ports(self) -> set[int]:
         """The TCP ports that it listens on now, that of its metrics included; while it restarts, those it will have."""
         alive = self._alive
-        return set() if alive is None else {self._port, *alive.daemon.ports} - {0}
+        return set() if alive is None else {self._port, *alive.server.ports} - {0}
 
     def forget(self) -> None:
         """Called in a forked child: the thread of the broker is not there, and another one may have held the lock."""
@@ -112,15 +112,15 @@ class InProcessBroker:
                 self._alive = None
                 raise
             self._running = running
-            self._port = running.daemon.listeners[0].port
+            self._port = running.server.listeners[0].port
 
     def stop(self) -> None:
         """Stops it cleanly, as SIGTERM does; harmless when it does not run. The data stays."""
-        self._end(lambda daemon: daemon.stop())
+        self._end(lambda server: server.stop())
 
     def kill(self) -> None:
         """Stops it as a crash does: connections break, nothing is flushed or marked clean. The data stays."""
-        self._end(lambda daemon: daemon.crash())
+        self._end(lambda server: server.crash())
 
     def restart(self) -> None:
         """Stops it cleanly and starts it again on its port and data."""
@@ -128,12 +128,12 @@ class InProcessBroker:
             self.stop()
             self.start()
 
-    def _end(self, how: Callable[[Daemon], Coroutine[Any, Any, None]]) -> None:
+    def _end(self, how: Callable[[BrokerServer], Coroutine[Any, Any, None]]) -> None:
         with self._turn:
             running, self._running = self._running, None
             if running is not None:
                 try:
-                    running.end(lambda: how(running.daemon))
+                    running.end(lambda: how(running.server))
                 finally:
                     self._alive = None
 
@@ -170,26 +170,26 @@ def _remove_tree(directory: str, owner: int) -> None:
 
 
 class _Running:
-    """A daemon on an event loop in a thread of its own."""
+    """A broker on an event loop in a thread of its own."""
 
     def __init__(self, config: ServerConfig) -> None:
-        self.daemon = Daemon(config)
+        self.server = BrokerServer(config)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._looping = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="odradek", daemon=True)
 
     def start(self) -> None:
-        """Returns when the daemon serves; raises what kept it from that."""
+        """Returns when the broker serves; raises what kept it from that."""
         self._thread.start()
         self._looping.wait()
         try:
-            self._await(self.daemon.start())
+            self._await(self.server.start())
         except BaseException:
             self._end_loop()
             raise
 
     def end(self, how: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Ends the daemon by one of its coroutines, then its loop and thread; raises what went wrong."""
+        """Ends the broker by one of its coroutines, then its loop and thread; raises what went wrong."""
         try:
             self._await(how())
         finally:

@@ -1,9 +1,9 @@
 """Starts and stops a broker: the only place that knows the order.
 
-Owns: the order of start and stop, the background work. Never does: serving. Invariants: the listeners' ports are known
-before the broker registers; when :meth:`Daemon.start` returns, every topic has its leader, the offsets topic is there
-and its groups are loaded, and only then is a connection accepted; a stop leaves nobody leading, checkpoints and the
-clean-shutdown marker. Source: ``BrokerServer``, ``ControllerServer``, ``LogManager``.
+Owns: the order of start and stop. Never: serves. Invariants: the listeners' ports are known before the broker
+registers. When :meth:`BrokerServer.start` returns, every topic has its leader, the offsets topic exists, its groups are
+loaded, and connections are accepted. A stop leaves no leader, and writes checkpoints and the clean-shutdown marker.
+Source: ``BrokerServer``, ``ControllerServer``, ``LogManager``.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ def clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Daemon:
+class BrokerServer:
     """One broker in this process, on the running event loop."""
 
     def __init__(

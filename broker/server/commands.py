@@ -25,7 +25,7 @@ from ..log_dirs.recovery import RecoveryStopped
 from ..metadata.log_reader import MetadataLogError
 from ..network.descriptor_limit import raise_descriptor_limit
 from ..network.listening import BindError
-from .broker_server import Daemon
+from .broker_server import BrokerServer
 from .full_collections import FullCollections
 from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
@@ -84,38 +84,38 @@ async def run(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     count_lines_on(loop)
-    daemon = Daemon(config, cluster_id, stop.set, read_only)
+    server = BrokerServer(config, cluster_id, stop.set, read_only)
 
     def told_to_stop() -> None:
         stop.set()
-        daemon.stop_recovery()
+        server.stop_recovery()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop)
     # The image's entry point holds them back until here: as process 1, one that comes before would be lost.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     try:
-        await daemon.start()
+        await server.start()
     except RecoveryStopped:
         return None  # which has said itself how far it has come
     collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
     collections.begin()
     gc.enable()  # serve_options has disabled it
-    listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in daemon.advertised())
-    data = ", ".join(str(path.resolve()) for path in daemon.data_directories)
+    listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in server.advertised())
+    data = ", ".join(str(path.resolve()) for path in server.data_directories)
     print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if ready_file is not None:
-        write_ready_file(Path(ready_file), daemon)
+        write_ready_file(Path(ready_file), server)
     try:
         await stop.wait()
     finally:
-        await daemon.stop()
+        await server.stop()
         collections.end()
         if ready_file is not None:
             remove_ready_file(Path(ready_file))
-    if daemon.failure is None:
+    if server.failure is None:
         logging.getLogger(__name__).info("stopped cleanly")
-    return daemon.failure
+    return server.failure
 
 
 def ownership_hint(error: BaseException) -> Iterator[str]:
@@ -148,15 +148,15 @@ def full_disk_hint(error: BaseException) -> Iterator[str]:
         )
 
 
-def write_ready_file(path: Path, daemon: Daemon) -> None:
+def write_ready_file(path: Path, server: BrokerServer) -> None:
     """Writes the bound addresses atomically: a reader never sees a partial file."""
-    advertised = daemon.advertised()
+    advertised = server.advertised()
     facts = {
         "bootstrap.servers": f"{bracketed(advertised[0].host)}:{advertised[0].port}",
-        "cluster.id": daemon.broker.metadata.cluster_id,
+        "cluster.id": server.broker.metadata.cluster_id,
         "listeners": {e.name: {"host": e.host, "port": e.port} for e in advertised},
-        "log.dirs": [str(directory.resolve()) for directory in daemon.data_directories],
-        "node.id": daemon.broker.metadata.node_id,
+        "log.dirs": [str(directory.resolve()) for directory in server.data_directories],
+        "node.id": server.broker.metadata.node_id,
         "pid": os.getpid(),
     }
     unfinished = path.with_name(path.name + ".tmp")

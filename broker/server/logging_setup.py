@@ -1,4 +1,4 @@
-"""The log of the daemon: one line for each event, as text or as JSON, on standard error.
+"""The log of the broker: one line for each event, as text or as JSON, on standard error.
 
 Owns: the handler that bounds what is written. The rules are in :mod:`..timers.log_lines`. Invariant: what clients send
 neither forges a line nor fills the disk.

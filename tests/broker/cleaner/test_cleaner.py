@@ -19,7 +19,7 @@ from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.metrics.endpoint import MetricsEndpoint
 from odradek.broker.metrics.log_metrics import LogMetrics
 from odradek.broker.network.listening import BindError
-from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record, decode_records
@@ -315,9 +315,9 @@ async def test_a_taken_port_of_the_metrics_is_named(tmp_path: Path) -> None:
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         overrides = ["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path}", f"odradek.metrics.listener={address}"]
-        daemon = Daemon(ServerConfig.load(None, overrides))
+        server = BrokerServer(ServerConfig.load(None, overrides))
         with pytest.raises(BindError, match=f"odradek.metrics.listener={address} can't be bound"):
-            await daemon.start()
+            await server.start()
 
 
 async def test_others_have_their_turn_while_it_looks_at_many_logs(

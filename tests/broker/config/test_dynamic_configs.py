@@ -23,7 +23,7 @@ from odradek.broker.controller.configs import alter_configs, incremental_alter_c
 from odradek.broker.controller.elections import allows_unclean
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
@@ -36,46 +36,46 @@ NOW_MS = 1_795_000_000_000
 SET = 0
 
 
-def of_log(field: str) -> Callable[[Daemon], object]:
+def of_log(field: str) -> Callable[[BrokerServer], object]:
     """What the log of a topic that sets nothing itself goes by."""
-    return lambda daemon: getattr(daemon.broker.partitions.get("t", 0).log.config, field)
+    return lambda server: getattr(server.broker.partitions.get("t", 0).log.config, field)
 
 
-def of_cleaner(field: str) -> Callable[[Daemon], object]:
+def of_cleaner(field: str) -> Callable[[BrokerServer], object]:
     """What the next round of the cleaner goes by."""
 
-    def limit(daemon: Daemon) -> object:
-        assert daemon._background is not None
-        assert daemon._background.cleaner is not None
-        return getattr(daemon._background.cleaner._limits(), field)
+    def limit(server: BrokerServer) -> object:
+        assert server._background is not None
+        assert server._background.cleaner is not None
+        return getattr(server._background.cleaner._limits(), field)
 
     return limit
 
 
-def of_config(key: str) -> Callable[[Daemon], object]:
+def of_config(key: str) -> Callable[[BrokerServer], object]:
     """For what is read from the configuration in use each time."""
-    return lambda daemon: daemon.broker.config[key]
+    return lambda server: server.broker.config[key]
 
 
-def of_connections(field: str) -> Callable[[Daemon], object]:
-    return lambda daemon: getattr(daemon.broker.connections, field)
+def of_connections(field: str) -> Callable[[BrokerServer], object]:
+    return lambda server: getattr(server.broker.connections, field)
 
 
-def cordoned(daemon: Daemon) -> object:
-    assert daemon._log_dirs is not None
-    return {path.name for path in daemon._log_dirs.cordoned}
+def cordoned(server: BrokerServer) -> object:
+    assert server._log_dirs is not None
+    return {path.name for path in server._log_dirs.cordoned}
 
 
-def unclean(daemon: Daemon) -> object:
-    metadata = daemon.broker.metadata
+def unclean(server: BrokerServer) -> object:
+    metadata = server.broker.metadata
     return allows_unclean(metadata.image, "t", metadata.controller)
 
 
-def assignment_interval(daemon: Daemon) -> object:
-    return daemon.broker.group_coordinator.config.group_consumer_assignment_interval_ms
+def assignment_interval(server: BrokerServer) -> object:
+    return server.broker.group_coordinator.config.group_consumer_assignment_interval_ms
 
 
-EFFECTS: dict[str, tuple[str, Callable[[Daemon], object], object]] = {
+EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "compression.gzip.level": ("5", of_log("compression_gzip_level"), 5),
     "compression.lz4.level": ("5", of_log("compression_lz4_level"), 5),
     "compression.type": ("zstd", of_log("compression_type"), "zstd"),
@@ -115,7 +115,7 @@ EFFECTS: dict[str, tuple[str, Callable[[Daemon], object], object]] = {
     "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
     "num.recovery.threads.per.data.dir": ("4", of_config("num.recovery.threads.per.data.dir"), 4),
     "producer.id.expiration.ms": ("7777777", of_log("producer_id_expiration_ms"), 7_777_777),
-    "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", lambda daemon: daemon._move_throttle(), 77_777),
+    "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", lambda server: server._move_throttle(), 77_777),
     "transaction.partition.verification.enable": (
         "false",
         of_config("transaction.partition.verification.enable"),
@@ -132,27 +132,27 @@ IDLE = DYNAMIC - REFUSED - EFFECTS.keys()
 """What tunes parts that this broker does not have: threads, tiered storage, share groups, replication."""
 
 
-def run(tmp_path: Path, *works: Callable[[Daemon], Awaitable[None]], kill: bool = False) -> None:
+def run(tmp_path: Path, *works: Callable[[BrokerServer], Awaitable[None]], kill: bool = False) -> None:
     """Starts a broker for each work, one after the other, on the same directory."""
 
-    async def body(work: Callable[[Daemon], Awaitable[None]]) -> None:
+    async def body(work: Callable[[BrokerServer], Awaitable[None]]) -> None:
         keys = ["listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path / 'logs'}", "offsets.topic.num.partitions=1"]
-        daemon = Daemon(ServerConfig.load(None, keys, {}))
-        await daemon.start()
+        server = BrokerServer(ServerConfig.load(None, keys, {}))
+        await server.start()
         try:
-            await work(daemon)
+            await work(server)
         finally:
-            await (daemon.crash() if kill else daemon.stop())
+            await (server.crash() if kill else server.stop())
 
     for work in works:
         asyncio.run(body(work))
 
 
 def alter(
-    daemon: Daemon, configs: dict[str, str], name: str = "1", kind: ResourceType = ResourceType.BROKER
+    server: BrokerServer, configs: dict[str, str], name: str = "1", kind: ResourceType = ResourceType.BROKER
 ) -> tuple[ErrorCode, str | None]:
     """What IncrementalAlterConfigs answers."""
-    metadata = daemon.broker.metadata
+    metadata = server.broker.metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
     request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
     decision = run_to_end(incremental_alter_configs(metadata.image, request, metadata.controller))
@@ -160,9 +160,9 @@ def alter(
     return ErrorCode(answer.error_code), answer.error_message
 
 
-def replace(daemon: Daemon, configs: dict[str, str]) -> tuple[ErrorCode, str | None]:
+def replace(server: BrokerServer, configs: dict[str, str]) -> tuple[ErrorCode, str | None]:
     """What AlterConfigs answers, the older API."""
-    metadata = daemon.broker.metadata
+    metadata = server.broker.metadata
     resource = AlterConfigsRequest.AlterConfigsResource
     changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]
     request = AlterConfigsRequest([resource(ResourceType.BROKER, "1", changes)])
@@ -171,21 +171,21 @@ def replace(daemon: Daemon, configs: dict[str, str]) -> tuple[ErrorCode, str | N
     return ErrorCode(answer.error_code), answer.error_message
 
 
-async def create(daemon: Daemon) -> None:
-    metadata = daemon.broker.metadata
+async def create(server: BrokerServer) -> None:
+    metadata = server.broker.metadata
     request = CreateTopicsRequest([Topic("t", 1, 1)])
     run_to_end(metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1))
 
 
-async def cleaner_looks(daemon: Daemon) -> None:
+async def cleaner_looks(server: BrokerServer) -> None:
     """Waits until the cleaner has begun to look for work."""
-    assert daemon._background is not None
-    while daemon._background.cleaner is None:  # noqa: ASYNC110 (a timer of the broker starts it)
+    assert server._background is not None
+    while server._background.cleaner is None:  # noqa: ASYNC110 (a timer of the broker starts it)
         await asyncio.sleep(0.01)
 
 
-def seen(daemon: Daemon) -> dict[str, object]:
-    return {key: probe(daemon) for key, (_, probe, _) in EFFECTS.items()}
+def seen(server: BrokerServer) -> dict[str, object]:
+    return {key: probe(server) for key, (_, probe, _) in EFFECTS.items()}
 
 
 def test_what_is_called_dynamic_is_in_the_table() -> None:
@@ -202,19 +202,19 @@ def test_every_key_with_effect_has_it_at_once_and_after_a_restart(tmp_path: Path
         texts.pop("cordoned.log.dirs")  # a broker's own
     expected = {key: EFFECTS[key][2] for key in texts}
 
-    async def change(daemon: Daemon) -> None:
-        await create(daemon)
-        await cleaner_looks(daemon)
-        before = seen(daemon)
+    async def change(server: BrokerServer) -> None:
+        await create(server)
+        await cleaner_looks(server)
+        before = seen(server)
         assert not [key for key in texts if before[key] == expected[key]], "the table must name other values"
-        assert alter(daemon, texts, broker) == (ErrorCode.NONE, None)
+        assert alter(server, texts, broker) == (ErrorCode.NONE, None)
         await asyncio.sleep(0)  # cordoned directories are written to the metadata in the next turn
-        now = seen(daemon)
+        now = seen(server)
         assert {key: now[key] for key in texts} == expected
 
-    async def look(daemon: Daemon) -> None:
-        await cleaner_looks(daemon)
-        now = seen(daemon)
+    async def look(server: BrokerServer) -> None:
+        await cleaner_looks(server)
+        now = seen(server)
         assert {key: now[key] for key in texts} == expected
 
     run(tmp_path, change, look)
@@ -266,20 +266,20 @@ def test_every_topic_key_has_its_effect_at_once_and_after_a_restart(tmp_path: Pa
     assert visible == TOPIC_EFFECTS.keys() | TOPIC_KEYS_OF_REPLICATION_AND_TIERED_STORAGE
     expected = {key: value for key, (_, _, value) in TOPIC_EFFECTS.items()}
 
-    def fields(daemon: Daemon) -> dict[str, object]:
-        config = daemon.broker.partitions.get("t", 0).log.config
+    def fields(server: BrokerServer) -> dict[str, object]:
+        config = server.broker.partitions.get("t", 0).log.config
         return {key: getattr(config, field) for key, (_, field, _) in TOPIC_EFFECTS.items()}
 
-    async def change(daemon: Daemon) -> None:
-        await create(daemon)
-        before = fields(daemon)
+    async def change(server: BrokerServer) -> None:
+        await create(server)
+        before = fields(server)
         assert not [key for key in expected if before[key] == expected[key]], "the table must name other values"
         texts = {key: text for key, (text, _, _) in TOPIC_EFFECTS.items()}
-        assert alter(daemon, texts, "t", ResourceType.TOPIC) == (ErrorCode.NONE, None)
-        assert fields(daemon) == expected
+        assert alter(server, texts, "t", ResourceType.TOPIC) == (ErrorCode.NONE, None)
+        assert fields(server) == expected
 
-    async def look(daemon: Daemon) -> None:
-        assert fields(daemon) == expected
+    async def look(server: BrokerServer) -> None:
+        assert fields(server) == expected
 
     run(tmp_path, change, look)
 
@@ -287,10 +287,10 @@ def test_every_topic_key_has_its_effect_at_once_and_after_a_restart(tmp_path: Pa
 def test_recovery_uses_the_threads_that_were_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
 
-    async def change(daemon: Daemon) -> None:
-        await create(daemon)
-        assert daemon.broker.partitions.get("t", 0).log.config
-        assert alter(daemon, {"num.recovery.threads.per.data.dir": "4"}) == (ErrorCode.NONE, None)
+    async def change(server: BrokerServer) -> None:
+        await create(server)
+        assert server.broker.partitions.get("t", 0).log.config
+        assert alter(server, {"num.recovery.threads.per.data.dir": "4"}) == (ErrorCode.NONE, None)
 
     run(tmp_path, change, kill=True)
     from odradek.broker.log_dirs import recovery as recovery_progress
@@ -303,7 +303,7 @@ def test_recovery_uses_the_threads_that_were_set(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(recovery_progress.RecoveryProgress, "recover", recover)
 
-    async def nothing(daemon: Daemon) -> None:
+    async def nothing(server: BrokerServer) -> None:
         pass
 
     run(tmp_path, nothing)
@@ -311,8 +311,8 @@ def test_recovery_uses_the_threads_that_were_set(tmp_path: Path, monkeypatch: py
 
 
 def test_max_connections_is_kept_from_the_next_connection_on(tmp_path: Path) -> None:
-    async def work(daemon: Daemon) -> None:
-        address = ("127.0.0.1", daemon.listeners[0].port)
+    async def work(server: BrokerServer) -> None:
+        address = ("127.0.0.1", server.listeners[0].port)
         loop = asyncio.get_running_loop()
 
         async def is_open(one: socket.socket) -> bool:
@@ -328,7 +328,7 @@ def test_max_connections_is_kept_from_the_next_connection_on(tmp_path: Path) -> 
                 one.setblocking(False)
             await loop.sock_connect(first, address)
             assert await is_open(first)
-            assert alter(daemon, {"max.connections": "1"}) == (ErrorCode.NONE, None)
+            assert alter(server, {"max.connections": "1"}) == (ErrorCode.NONE, None)
             await loop.sock_connect(second, address)
             waiting = asyncio.create_task(is_open(second))
             assert await is_open(first)
@@ -340,34 +340,34 @@ def test_max_connections_is_kept_from_the_next_connection_on(tmp_path: Path) -> 
 
 
 def test_what_cannot_be_taken_over_is_refused_by_name(tmp_path: Path) -> None:
-    async def work(daemon: Daemon) -> None:
-        before = dict(daemon.broker.metadata.image.configs)
+    async def work(server: BrokerServer) -> None:
+        before = dict(server.broker.metadata.image.configs)
         for key in sorted(REFUSED):
             definition = server_keys()[key]
             text = {"INT": "7", "LONG": "7", "SHORT": "7", "DOUBLE": "0.7"}.get(definition.type, "changed")
             if key == "listeners":
                 text = "PLAINTEXT://127.0.0.1:1"
             text = {"ssl.client.auth": "required", "ssl.endpoint.identification.algorithm": "none"}.get(key, text)
-            for answer in (alter(daemon, {key: text}), replace(daemon, {key: text})):
+            for answer in (alter(server, {key: text}), replace(server, {key: text})):
                 assert answer[0] is ErrorCode.INVALID_REQUEST, key
                 assert key in (answer[1] or ""), answer
             if key not in READ_AT_START:
-                code, said = alter(daemon, {f"listener.name.plaintext.{key}": text})
+                code, said = alter(server, {f"listener.name.plaintext.{key}": text})
                 assert (code, key in (said or "")) == (ErrorCode.INVALID_REQUEST, True), (key, said)
-        code, said = alter(daemon, {"listener.name.x.scram-sha-256.sasl.jaas.config": "a"})
+        code, said = alter(server, {"listener.name.x.scram-sha-256.sasl.jaas.config": "a"})
         assert code is ErrorCode.INVALID_REQUEST
-        assert daemon.broker.metadata.image.configs == before
-        assert daemon.broker.config["listeners"] == ("PLAINTEXT://127.0.0.1:0",)
+        assert server.broker.metadata.image.configs == before
+        assert server.broker.config["listeners"] == ("PLAINTEXT://127.0.0.1:0",)
 
     run(tmp_path, work)
 
 
 def test_read_only_keys_are_refused_in_kafkas_words(tmp_path: Path) -> None:
-    async def work(daemon: Daemon) -> None:
+    async def work(server: BrokerServer) -> None:
         for key, definition in server_keys().items():
             if definition.update_mode == "read-only":
                 expected = ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{key}]"
-                assert alter(daemon, {key: definition.default or "1"}) == expected
+                assert alter(server, {key: definition.default or "1"}) == expected
 
     run(tmp_path, work)
 
@@ -380,15 +380,15 @@ def test_keys_without_effect_are_accepted_as_by_kafka_and_named_in_the_log(
     texts = {key: definitions[key].default or "x" for key in IDLE}
     texts.pop("config.providers", None)
 
-    async def change(daemon: Daemon) -> None:
-        assert alter(daemon, texts) == (ErrorCode.NONE, None)
+    async def change(server: BrokerServer) -> None:
+        assert alter(server, texts) == (ErrorCode.NONE, None)
         (line,) = (record.getMessage() for record in caplog.records if "without effect here" in record.getMessage())
         assert line.rpartition(": ")[2].split(", ") == sorted(texts)
         caplog.clear()
-        shown = {entry.name: entry for entry in describe_broker(daemon.broker.config, {}, texts)}
+        shown = {entry.name: entry for entry in describe_broker(server.broker.config, {}, texts)}
         assert all("no effect" in (shown[key].documentation or "") for key in texts)
 
-    async def look(daemon: Daemon) -> None:
+    async def look(server: BrokerServer) -> None:
         assert any("without effect here" in record.getMessage() for record in caplog.records)
 
     run(tmp_path, change, look)

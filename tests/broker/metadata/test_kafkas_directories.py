@@ -19,7 +19,7 @@ from odradek.broker.metadata.image import (
 )
 from odradek.broker.metadata.log_reader import MetadataLogError
 from odradek.broker.metadata.records import encode_record
-from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
@@ -50,16 +50,16 @@ Change = Callable[[KafkaDirectory], object]
 class Served:
     """What a broker of ours shows of a directory."""
 
-    def __init__(self, daemon: Daemon) -> None:
-        self.image = daemon.broker.metadata.image.copy()
-        self.node_id = daemon.broker.metadata.node_id
+    def __init__(self, server: BrokerServer) -> None:
+        self.image = server.broker.metadata.image.copy()
+        self.node_id = server.broker.metadata.node_id
         self.offsets = [
-            self._read(daemon, index) for index in range(2) if daemon.broker.partitions.find(TOPIC, index) is not None
+            self._read(server, index) for index in range(2) if server.broker.partitions.find(TOPIC, index) is not None
         ]
 
     @staticmethod
-    def _read(daemon: Daemon, index: int) -> list[int]:
-        found = daemon.broker.partitions.find(TOPIC, index)
+    def _read(server: BrokerServer, index: int) -> list[int]:
+        found = server.broker.partitions.find(TOPIC, index)
         assert found is not None
         data = found.log.read(0, 1 << 20).data
         assert not isinstance(data, FileRegion)
@@ -78,12 +78,12 @@ def serve(path: Path, *overrides: str, node_id: int = NODE_ID) -> Served:
 
     async def run() -> Served:
         keys = [f"node.id={node_id}", f"log.dirs={path}", "listeners=PLAINTEXT://127.0.0.1:0", *overrides]
-        daemon = Daemon(ServerConfig.load(None, [*keys, "offsets.topic.num.partitions=1"], {}))
-        await daemon.start()
+        server = BrokerServer(ServerConfig.load(None, [*keys, "offsets.topic.num.partitions=1"], {}))
+        await server.start()
         try:
-            return Served(daemon)
+            return Served(server)
         finally:
-            await daemon.stop()
+            await server.stop()
 
     return asyncio.run(run())
 

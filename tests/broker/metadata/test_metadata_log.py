@@ -13,7 +13,7 @@ from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.log_reader import NO_OP, MetadataLogError
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
-from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.metadata_records import ConfigRecord
 from odradek.protocol.records.batch import iterate_headers, stamp
@@ -183,7 +183,7 @@ def test_snapshot_says_what_was_there_when_it_began(tmp_path: Path) -> None:
         assert service.image.config_of(ResourceType.GROUP, "g") == {"k": "2"}
 
 
-def test_daemon_writes_snapshots(tmp_path: Path) -> None:
+def test_broker_writes_snapshots(tmp_path: Path) -> None:
     async def run() -> None:
         keys = [
             "node.id=1",
@@ -191,14 +191,16 @@ def test_daemon_writes_snapshots(tmp_path: Path) -> None:
             "offsets.topic.num.partitions=1",
             f"log.dirs={tmp_path}",
         ]
-        daemon = Daemon(ServerConfig.load(None, [*keys, "metadata.log.max.record.bytes.between.snapshots=3000"], {}))
-        await daemon.start()
-        metadata = daemon.broker.metadata
+        server = BrokerServer(
+            ServerConfig.load(None, [*keys, "metadata.log.max.record.bytes.between.snapshots=3000"], {})
+        )
+        await server.start()
+        metadata = server.broker.metadata
         configure(metadata, 60)
-        assert daemon._snapshots is not None
-        await daemon._snapshots.idle()
+        assert server._snapshots is not None
+        await server._snapshots.idle()
         assert metadata.log.snapshot_ids[-1].end_offset > 30
-        await daemon.stop()
+        await server.stop()
 
     asyncio.run(run())
     with open_service(tmp_path) as service:

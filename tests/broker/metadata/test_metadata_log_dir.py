@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.controller.topics import create_topics
-from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.errors import DirectoryLockedError
@@ -21,23 +21,23 @@ from support.kafka.real_kafka import RealKafka
 METADATA = "__cluster_metadata-0"
 
 
-def run(work: Callable[[Daemon], Awaitable[None]], *overrides: str, kill: bool = False) -> None:
+def run(work: Callable[[BrokerServer], Awaitable[None]], *overrides: str, kill: bool = False) -> None:
     """Starts a broker, works with it, stops or kills it."""
 
     async def body() -> None:
         keys = ["node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", "offsets.topic.num.partitions=1", *overrides]
-        daemon = Daemon(ServerConfig.load(None, keys, {}))
-        await daemon.start()
+        server = BrokerServer(ServerConfig.load(None, keys, {}))
+        await server.start()
         try:
-            await work(daemon)
+            await work(server)
         finally:
-            await (daemon.crash() if kill else daemon.stop())
+            await (server.crash() if kill else server.stop())
 
     asyncio.run(body())
 
 
-async def create(daemon: Daemon) -> None:
-    metadata = daemon.broker.metadata
+async def create(server: BrokerServer) -> None:
+    metadata = server.broker.metadata
     request = CreateTopicsRequest([Topic("t", 2, 1)])
     response = run_to_end(
         metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1_795_000_000_000)
@@ -56,15 +56,15 @@ def test_own_directory_has_the_metadata_and_nothing_else(tmp_path: Path, kill: b
     keys = (f"log.dirs={tmp_path / 'a'},{tmp_path / 'b'}", f"metadata.log.dir={tmp_path / 'm'}")
     run(create, *keys, kill=kill)
 
-    async def look(daemon: Daemon) -> None:
-        image = daemon.broker.metadata.image
+    async def look(server: BrokerServer) -> None:
+        image = server.broker.metadata.image
         partition = image.partition("t", 0)
         assert partition is not None
         assert (partition.leader, partition.isr) == (1, (1,))
         data = {directory_id(tmp_path / name) for name in "ab"}
         assert set(image.brokers[1].directories) == data
         assert set(partition.directories) <= data
-        assert daemon.broker.metadata.directory_id == directory_id(tmp_path / "m")
+        assert server.broker.metadata.directory_id == directory_id(tmp_path / "m")
         assert len({*data, directory_id(tmp_path / "m")}) == 3
 
     run(look, *keys)
@@ -79,9 +79,9 @@ def test_any_of_the_log_directories_may_have_the_metadata(tmp_path: Path) -> Non
     keys = (f"log.dirs={tmp_path / 'a'},{tmp_path / 'b'}", f"metadata.log.dir={tmp_path / 'b'}")
     run(create, *keys)
 
-    async def look(daemon: Daemon) -> None:
-        assert daemon.broker.metadata.image.partition("t", 1) is not None
-        assert daemon.broker.metadata.directory_id == directory_id(tmp_path / "b")
+    async def look(server: BrokerServer) -> None:
+        assert server.broker.metadata.image.partition("t", 1) is not None
+        assert server.broker.metadata.directory_id == directory_id(tmp_path / "b")
 
     run(look, *keys)
     assert (tmp_path / "b" / METADATA).is_dir()
@@ -91,10 +91,10 @@ def test_any_of_the_log_directories_may_have_the_metadata(tmp_path: Path) -> Non
 def test_own_directory_is_locked_while_a_broker_has_it(tmp_path: Path) -> None:
     metadata = f"metadata.log.dir={tmp_path / 'm'}"
 
-    async def second(daemon: Daemon) -> None:
+    async def second(server: BrokerServer) -> None:
         keys = ["node.id=1", "listeners=PLAINTEXT://127.0.0.1:0", f"log.dirs={tmp_path / 'b'}", metadata]
         with pytest.raises(DirectoryLockedError):
-            await Daemon(ServerConfig.load(None, keys, {})).start()
+            await BrokerServer(ServerConfig.load(None, keys, {})).start()
 
     run(second, f"log.dirs={tmp_path / 'a'}", metadata)
     run(create, f"log.dirs={tmp_path / 'a'}", metadata)
@@ -111,7 +111,7 @@ def test_real_kafka_finds_the_metadata_in_its_own_directory(tmp_path: Path) -> N
         described = kafka.run_tool("org.apache.kafka.tools.TopicCommand", *servers, "--describe", "--topic", "t")
         assert described.stdout.count("Leader: 1") == 2, described.stdout + described.stderr
 
-    async def look(daemon: Daemon) -> None:
-        assert daemon.broker.metadata.image.partition("t", 1) is not None
+    async def look(server: BrokerServer) -> None:
+        assert server.broker.metadata.image.partition("t", 1) is not None
 
     run(look, f"log.dirs={tmp_path / 'logs'}", f"metadata.log.dir={tmp_path / 'm'}")

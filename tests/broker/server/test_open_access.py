@@ -12,7 +12,7 @@ from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import base_key
 from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.server.broker_server import Daemon
+from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.open_access import open_listeners
 from odradek.protocol.messages.metadata_records import (
     AccessControlEntryRecord,
@@ -53,7 +53,7 @@ LISTENER = "listeners=PLAINTEXT://127.0.0.1:0"
 def refusals(properties: str = "", overrides: Sequence[str] = (), environ: dict[str, str] | None = None) -> list[str]:
     """What keeps a broker with this configuration from starting."""
     with pytest.raises(ConfigError) as refused:
-        asyncio.run(Daemon(ServerConfig.load(properties, [LISTENER, *overrides], environ or {})).start())
+        asyncio.run(BrokerServer(ServerConfig.load(properties, [LISTENER, *overrides], environ or {})).start())
     return list(refused.value.problems)
 
 
@@ -91,9 +91,9 @@ def test_kafkas_defaults_and_open_access_spelled_out_ask_for_nothing(tmp_path: P
     given |= {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dir": str(tmp_path), "offsets.topic.num.partitions": "1"}
 
     async def start_and_stop() -> None:
-        daemon = Daemon(ServerConfig.load("", [f"{key}={text}" for key, text in given.items()], {}))
-        await daemon.start()
-        await daemon.stop()
+        server = BrokerServer(ServerConfig.load("", [f"{key}={text}" for key, text in given.items()], {}))
+        await server.start()
+        await server.stop()
 
     asyncio.run(start_and_stop())
 
@@ -149,12 +149,12 @@ def warnings_of_a_start(tmp_path: Path, caplog: pytest.LogCaptureFixture, *keys:
 
     async def body() -> None:
         overrides = [LISTENER, f"log.dirs={tmp_path / 'logs'}", "offsets.topic.num.partitions=1", *keys]
-        daemon = Daemon(ServerConfig.load(None, overrides, {}))
-        await daemon.start()
-        assert daemon.broker.config["listeners"] != ("PLAINTEXT://127.0.0.1:1",)
+        server = BrokerServer(ServerConfig.load(None, overrides, {}))
+        await server.start()
+        assert server.broker.config["listeners"] != ("PLAINTEXT://127.0.0.1:1",)
         if records:
-            daemon.broker.metadata.commit(records, NOW_MS)
-        await daemon.stop()
+            server.broker.metadata.commit(records, NOW_MS)
+        await server.stop()
 
     asyncio.run(body())
     of_ours = [one for one in caplog.records if one.name == "odradek.broker.server.open_access"]

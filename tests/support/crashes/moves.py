@@ -40,7 +40,7 @@ class TwoDirectories:
         assigned: dict[Key, bytes],
         chance: random.Random,
     ) -> "TwoDirectories":
-        """Opens, ends interrupted moves and recovers, as the daemon does."""
+        """Opens, ends interrupted moves and recovers, as the broker does."""
         directories = LogDirectories([disk.root / name for name in NAMES], disk.root / NAMES[0])
         try:
             for index, path in enumerate(directories.paths):
@@ -142,7 +142,7 @@ class MoveRun(CrashRun):
         return started
 
     def _resume(self, started: TwoDirectories) -> None:
-        """What the daemon does before it serves: moves go on."""
+        """What the broker does before it serves: moves go on."""
         for key in started.logs:
             self.assigned[key] = started.holder(key).directory_id
         self.moves = {}
