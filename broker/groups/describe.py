@@ -9,10 +9,11 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import DeleteGroupsResponse, DescribeGroupsResponse, ListGroupsResponse
 from .classic.group import CONSUMER_PROTOCOL_TYPE
 from .classic.member import ClassicMember
+from .classic.records import group_tombstone
 from .classic.states import GroupState
 from .core import GroupCore
 from .effects import Effects
-from .records import CoordinatorRecord, group_tombstone
+from .records import CoordinatorRecord
 from .unserved import SHARE_TYPE
 
 CLASSIC_TYPE = "classic"

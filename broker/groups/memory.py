@@ -4,18 +4,13 @@ Owns: the count of bytes, and whether a request has room. Never does: I/O. Invar
 as long as the group object lives. Kafka bounds the number of members (``group.max.size``) and, since a classic group is
 stored as one record, what its members send for the chosen protocol (``max.message.bytes`` of ``__consumer_offsets``,
 1 MiB). It does not bound what waits for a rebalance, nor what members of consumer groups send; the two limits here are
-ours. The bytes of consumer groups are in :mod:`.consumer.memory`.
+ours. What is estimated for each kind of group is in its own ``memory.py``.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from .classic.group import ClassicGroup
-    from .classic.member import Protocols
-    from .config import GroupCoordinatorConfig
+from .config import GroupCoordinatorConfig
 
 MEMBER_BYTES = 1024
 """A member or a pending member without what it sends: object, timers, ids, entries of dictionaries."""
@@ -32,31 +27,13 @@ class GroupMemory:
         self.used_bytes = 0
 
 
-def bytes_of(protocols: "Protocols") -> int:
-    """The bytes of a classic member with these protocols."""
-    return MEMBER_BYTES + protocol_bytes(protocols)
-
-
 def protocol_bytes(protocols: Iterable[tuple[str, bytes]]) -> int:
     """The bytes of the protocols that a member sent in JoinGroup."""
     return sum(len(name) + len(metadata) for name, metadata in protocols)
 
 
-def refusal_of(
-    config: "GroupCoordinatorConfig", group: "ClassicGroup", member_id: str, protocols: "Protocols"
-) -> tuple[ErrorCode, str] | None:
-    """The error of a JoinGroup for which there is no memory, and the key of the limit; None if there is room.
-
-    GROUP_MAX_SIZE_REACHED, which ends a client, beyond the limit of a group; COORDINATOR_NOT_AVAILABLE, after which it
-    tries again, while the groups of others leave no room. A member that asks for no more than it has is never refused.
-    """
-    member = group.members.get(member_id)
-    growth = bytes_of(protocols) - (0 if member is None else bytes_of(member.protocols))
-    return limit_reached(config, group.member_bytes, group.memory, growth)
-
-
 def limit_reached(
-    config: "GroupCoordinatorConfig", group_bytes: int, memory: GroupMemory, growth: int
+    config: GroupCoordinatorConfig, group_bytes: int, memory: GroupMemory, growth: int
 ) -> tuple[ErrorCode, str] | None:
     """The error of a request that makes a group of ``group_bytes`` grow by ``growth``, and the key of the limit.
 

@@ -10,7 +10,6 @@ and streams groups (17 to 23) stay in the log untouched and are skipped here.
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING
 
 from ...protocol.codec import decode, encode
 from ...protocol.errors import ProtocolError
@@ -35,9 +34,6 @@ from ...protocol.messages.group_records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
-
-if TYPE_CHECKING:
-    from .classic.group import ClassicGroup
 
 LEGACY_OFFSET_COMMIT = 0
 OFFSET_COMMIT = 1
@@ -159,63 +155,3 @@ def _check_group(value: GroupMetadataValue) -> None:
     ]
     if len(dict(static)) != len(set(static)):
         raise ProtocolError("two members of a group have one group.instance.id")
-
-
-def group_metadata_record(group: "ClassicGroup", assignments: dict[str, bytes]) -> CoordinatorRecord:
-    """A group as it is to be remembered, with the assignment of each member (an absent one is empty)."""
-    protocol_name = group.protocol_name
-    members = []
-    for member in group.members.values():
-        assert protocol_name is not None, "a group with members has a protocol"
-        members.append(
-            GroupMetadataValue.MemberMetadata(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                rebalance_timeout=member.rebalance_timeout_ms,
-                session_timeout=member.session_timeout_ms,
-                subscription=member.metadata(protocol_name),
-                assignment=assignments.get(member.member_id, b""),
-            )
-        )
-    value = GroupMetadataValue(
-        protocol_type=group.protocol_type or "",
-        generation=group.generation_id,
-        protocol=protocol_name,
-        leader=group.leader_id,
-        current_state_timestamp=group.state_timestamp_ms,
-        members=members,
-    )
-    return CoordinatorRecord(GroupMetadataKey(group=group.group_id), value, GROUP_METADATA_VALUE_VERSION)
-
-
-def empty_group_metadata_record(group: "ClassicGroup") -> CoordinatorRecord:
-    """A group that was just created: generation 0, nobody in it."""
-    value = GroupMetadataValue(
-        protocol_type="",
-        generation=0,
-        protocol=None,
-        leader=None,
-        current_state_timestamp=group.state_timestamp_ms,
-        members=[],
-    )
-    return CoordinatorRecord(GroupMetadataKey(group=group.group_id), value, GROUP_METADATA_VALUE_VERSION)
-
-
-def group_tombstone(group_id: str) -> CoordinatorRecord:
-    """Forgets a group."""
-    return CoordinatorRecord(GroupMetadataKey(group=group_id), None)
-
-
-def offset_commit_record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
-    """A committed offset."""
-    version = OFFSET_COMMIT_VALUE_VERSION
-    if value.expire_timestamp != NO_TIMESTAMP:
-        version = OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRATION
-    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), value, version)
-
-
-def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
-    """Forgets a committed offset."""
-    return CoordinatorRecord(OffsetCommitKey(group=group_id, topic=topic, partition=partition), None)

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.java_hash import in_hash_map_order
 from ...coordinator.effects import Token
-from ..memory import MEMBER_BYTES, GroupMemory, bytes_of
-from .member import ClassicMember, Protocols
+from ..memory import MEMBER_BYTES, GroupMemory
+from .member import ClassicMember, Protocols, bytes_of
 from .states import VALID_PREVIOUS_STATES, GroupState
 from .subscription import subscribed_topics
 

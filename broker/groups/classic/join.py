@@ -14,10 +14,10 @@ from ...coordinator.effects import Token
 from ...dispatch.request import RequestContext
 from ...timers.log_lines import quoted
 from ..effects import Effects, MemberExpired, session_key
-from ..memory import bytes_of, refusal_of
-from ..records import CoordinatorRecord, empty_group_metadata_record, group_metadata_record
+from ..records import CoordinatorRecord
 from .group import ClassicGroup
-from .member import ClassicMember, Protocols
+from .member import ClassicMember, Protocols, bytes_of
+from .memory import refusal_of
 from .rebalance import (
     complete_join_if_all_joined,
     generation_response,
@@ -26,6 +26,7 @@ from .rebalance import (
     refuse_join,
     refuse_parked_sync,
 )
+from .records import empty_group_metadata_record, group_metadata_record
 from .states import GroupState
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ...coordinator.effects import SetTimer, TimerKey, Token
 from ..effects import MemberExpired, session_key
+from ..memory import MEMBER_BYTES, protocol_bytes
 
 Protocols = list[tuple[str, bytes]]
 """The protocols that a member supports with its metadata (subscription) for each, the preferred first."""
@@ -96,3 +97,8 @@ class ClassicMember:
             if name in candidates:
                 return name
         raise AssertionError(f"member {self.member_id} supports none of {sorted(candidates)}")
+
+
+def bytes_of(protocols: Protocols) -> int:
+    """The bytes of a classic member with these protocols."""
+    return MEMBER_BYTES + protocol_bytes(protocols)

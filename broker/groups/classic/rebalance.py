@@ -11,9 +11,9 @@ from ....protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
 from ...coordinator.effects import Token
 from ..config import GroupCoordinatorConfig
 from ..effects import Effects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
-from ..records import group_metadata_record
 from .group import ClassicGroup
 from .member import ClassicMember
+from .records import group_metadata_record
 from .states import GroupState
 
 logger = logging.getLogger(__name__)

@@ -14,6 +14,7 @@ from ....protocol.errors import ErrorCode, KafkaError
 from ..classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from ..classic.member import ClassicMember
 from ..classic.rebalance import prepare, refuse_join, refuse_parked_sync
+from ..classic.records import group_metadata_record, group_tombstone
 from ..classic.states import GroupState
 from ..effects import (
     ConsumerSessionExpired,
@@ -24,7 +25,7 @@ from ..effects import (
     rebalance_key,
 )
 from ..memory import GroupMemory
-from ..records import CoordinatorRecord, group_metadata_record, group_tombstone
+from ..records import CoordinatorRecord
 from .consumer_protocol import (
     MalformedConsumerProtocolError,
     by_topic_id,

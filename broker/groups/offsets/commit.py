@@ -17,8 +17,8 @@ from ....protocol.messages.groups import (
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.states import GroupState
 from ..effects import Effects
-from ..records import offset_commit_record, offset_tombstone
 from ..unserved import SHARE_TYPE, UnservedGroup
+from .records import offset_commit_record, offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup

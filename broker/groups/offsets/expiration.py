@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Union
 
 from ....protocol.messages.group_records import OffsetCommitKey
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
+from ..classic.records import group_tombstone
 from ..classic.states import GroupState
-from ..records import CoordinatorRecord, group_tombstone, offset_tombstone
+from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset
+from .records import offset_tombstone
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ....protocol.messages.group_records import OffsetCommitValue
-from ..records import CoordinatorRecord, offset_tombstone
+from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset, PartitionOffsets
+from .records import offset_tombstone
 
 NO_PRODUCER_ID = -1
 ZERO_UUID = bytes(16)

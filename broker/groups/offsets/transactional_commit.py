@@ -12,8 +12,8 @@ from ...coordinator.effects import OpenTransaction
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.states import GroupState
 from ..effects import Effects
-from ..records import offset_commit_record
 from .commit import validate_unserved
+from .records import offset_commit_record
 
 if TYPE_CHECKING:
     from .needs import HasOffsets

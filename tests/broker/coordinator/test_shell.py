@@ -10,10 +10,12 @@ import pytest
 from odradek.broker.api import find_coordinator
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.dispatch.request import RequestContext
+from odradek.broker.groups.classic.records import group_tombstone
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.coordinator import GroupCoordinator
 from odradek.broker.groups.core import GroupCore
-from odradek.broker.groups.records import CoordinatorRecord, group_tombstone, offset_commit_record
+from odradek.broker.groups.offsets.records import offset_commit_record
+from odradek.broker.groups.records import CoordinatorRecord
 from odradek.broker.metadata.image import BrokerRegistration, Endpoint
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import encode

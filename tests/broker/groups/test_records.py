@@ -5,13 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.groups.records import (
-    CoordinatorRecord,
-    decode_record,
-    group_tombstone,
-    offset_commit_record,
-    offset_tombstone,
-)
+from odradek.broker.groups.classic.records import group_tombstone
+from odradek.broker.groups.offsets.records import offset_commit_record, offset_tombstone
+from odradek.broker.groups.records import CoordinatorRecord, decode_record
 from odradek.protocol.codec import encode
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.messages.group_records import (

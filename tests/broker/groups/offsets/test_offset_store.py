@@ -3,7 +3,8 @@
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.core import GroupCore
 from odradek.broker.groups.offsets.fetch import TopicFetch, fetch_offsets
-from odradek.broker.groups.records import CoordinatorRecord, offset_commit_record, offset_tombstone
+from odradek.broker.groups.offsets.records import offset_commit_record, offset_tombstone
+from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.steps import run_to_end
