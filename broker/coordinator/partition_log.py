@@ -42,7 +42,7 @@ class PartitionLog:
         if not log.wants_sync:
             callback(ErrorCode.NONE)
             return
-        offset = log.promise.offset_to_answer(log.log_end_offset, acks_all=True)
+        offset = log.flush_policy.offset_to_answer(log.log_end_offset, acks_all=True)
         self._partition.group_commit.when_synced(
             log, offset, lambda failure: callback(failure.error_code if failure else ErrorCode.NONE)
         )

@@ -85,7 +85,7 @@ class ProduceWork:
         self.grown.append((partition, end_offset, size))
         log = partition.log
         if log.wants_sync and self.acks:
-            synced_to = log.promise.offset_to_answer(end_offset, acks_all=self.acks == -1)
+            synced_to = log.flush_policy.offset_to_answer(end_offset, acks_all=self.acks == -1)
             if synced_to > log.synced_offset:
                 self.unsynced.append((partition, synced_to, answer))
 

@@ -46,14 +46,14 @@ class GroupCommit:
 
     def appended(self, log: Log) -> None:
         """Sees to it that an append is synced when the log's configuration says so, and what was rolled at once."""
-        promise = log.promise
-        if log.log_end_offset - log.synced_offset >= promise.unseen_from:
+        policy = log.flush_policy
+        if log.log_end_offset - log.synced_offset >= policy.unseen_from:
             self.request(log)
         elif log.recovery_point < log.segments.active.base_offset:
             self.request(log, with_indexes=True)
-        if promise.flush_ms != MAX_INT64 and log not in self._timed:
+        if policy.flush_ms != MAX_INT64 and log not in self._timed:
             self._timed.add(log)
-            self._timers.schedule(promise.flush_ms, partial(self._time_is_up, log))
+            self._timers.schedule(policy.flush_ms, partial(self._time_is_up, log))
 
     def request(self, log: Log, *, with_indexes: bool = False) -> None:
         """Has a log synced in the next round; ``with_indexes``: so that the recovery point moves too."""

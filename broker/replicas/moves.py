@@ -168,7 +168,7 @@ class ReplicaMoves:
             if self._moves.get(key) is under_way:
                 del self._moves[key]
             try:
-                move.give_up(self._clock_ms())
+                move.cancel(self._clock_ms())
             except KafkaError as error:
                 logger.error("%s-%d: what was copied to %s could not be removed: %s", *key, move.target.path, error)
 

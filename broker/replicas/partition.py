@@ -172,7 +172,7 @@ class Partition:
         """:meth:`notify`, as soon as consumers see what ends at ``end_offset``: after the sync where they must wait."""
         log = self._log
         if log is not None and log.wants_sync:
-            seen_at = log.promise.offset_to_see(end_offset)
+            seen_at = log.flush_policy.offset_to_see(end_offset)
             self.group_commit.when_synced(log, seen_at, lambda failure: self.notify(0 if failure else appended_bytes))
         else:
             self.notify(appended_bytes)

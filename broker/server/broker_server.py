@@ -479,7 +479,7 @@ class BrokerServer:
         for bound in self._bound:
             bound.close()
         for directory in self._directories:
-            directory.abandon()
+            directory.abort()
         self._directories = []
         if self._log_dirs is not None:
             self._log_dirs.release_metadata()

@@ -71,7 +71,7 @@ class OfflineDirectories:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for directory in self.directories:
-            directory.abandon()
+            directory.abort()
 
     def config_of(self, topic: str) -> LogConfig:
         """A topic's configuration: its own in the metadata, over the broker's."""
@@ -100,5 +100,5 @@ class OfflineDirectories:
                     )
                 yield directory, topic, partition, log
                 if isinstance(log, Log):
-                    log.abandon()
+                    log.abort()
                     del directory.logs[topic, partition]

@@ -168,7 +168,7 @@ def _repair_directory(
         else:
             directory.close(directory.previous_broker_epoch)
     finally:
-        directory.abandon()
+        directory.abort()
     return image
 
 

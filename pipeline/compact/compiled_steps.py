@@ -35,8 +35,8 @@ from ...storage.compaction.record_steps import (
     PlainRebuilt,
     PlainSifting,
     Rebuilt,
-    Sifted,
-    SiftOrder,
+    RetentionCounts,
+    RetentionInput,
     decode,
     latest_in_dictionary,
 )
@@ -72,7 +72,7 @@ class CompiledSteps:
         """See RecordSteps."""
         return CompiledIndexes(base_offset, index_interval_bytes)
 
-    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> "CompiledSifting":
+    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "CompiledSifting":
         """See RecordSteps."""
         return CompiledSifting(chunk, batches, order)
 
@@ -94,9 +94,9 @@ class CompiledSteps:
 class CompiledSifting:
     """See Sifting."""
 
-    __slots__ = ("_batches", "_chunk", "_fates", "_kept", "_order", "_stays", "_walked", "fates", "total")
+    __slots__ = ("_batches", "_chunk", "_kept", "_order", "_outcomes", "_stays", "_walked", "outcomes", "total")
 
-    def __init__(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> None:
+    def __init__(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> None:
         self._chunk = chunk
         self._batches = batches
         self._order = order
@@ -104,17 +104,17 @@ class CompiledSifting:
         _, rows, bounds, is_walked, table = self._walked
         self._stays: Flags = numpy.empty(len(rows), dtype=numpy.bool_)
         self._kept: Int64s = numpy.empty(len(batches), dtype=numpy.int64)
-        self._fates: Int64s = numpy.empty(len(batches), dtype=numpy.int64)
+        self._outcomes: Int64s = numpy.empty(len(batches), dtype=numpy.int64)
         is_latest = self._is_latest(order.latest)
         without_key = judge(
-            rows, bounds, table, is_latest, order.latest_offset, order.now_ms, self._stays, self._kept, self._fates
+            rows, bounds, table, is_latest, order.latest_offset, order.now_ms, self._stays, self._kept, self._outcomes
         )
-        self.total = Sifted(len(rows), int(self._kept.sum()), int(without_key))
-        self.fates: list[int] = self._fates.tolist()
+        self.total = RetentionCounts(len(rows), int(self._kept.sum()), int(without_key))
+        self.outcomes: list[int] = self._outcomes.tolist()
         for number in numpy.flatnonzero(~is_walked).tolist():
             plain = self._plain(number)
-            [self.fates[number]] = plain.fates
-            self.total = Sifted(*(one + other for one, other in zip(self.total, plain.total, strict=True)))
+            [self.outcomes[number]] = plain.outcomes
+            self.total = RetentionCounts(*(one + other for one, other in zip(self.total, plain.total, strict=True)))
 
     def _is_latest(self, latest: Latest) -> Flags:
         """For each row whether it is the latest of its key."""
@@ -148,7 +148,7 @@ class CompiledSifting:
     def _copies(self, numbers: Int64s, new_horizon_ms: int) -> "_Copies":
         """Batches of copied records."""
         payload, rows, bounds, _, table = self._walked
-        bases = new_bases(rows, bounds, table, self._fates, numbers, self._stays, new_horizon_ms)
+        bases = new_bases(rows, bounds, table, self._outcomes, numbers, self._stays, new_horizon_ms)
         out = numpy.empty(size_of_copies(rows, bounds, numbers, self._stays), dtype=numpy.uint8)
         places = numpy.empty((len(numbers), 4), dtype=numpy.int64)
         copy_records(
@@ -160,7 +160,7 @@ class CompiledSifting:
             bounds,
             self._stays,
             self._kept,
-            self._fates,
+            self._outcomes,
             numbers,
             bases,
             out,

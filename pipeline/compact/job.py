@@ -45,7 +45,7 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.release()
+        lock.close()
 
 
 def _counted(

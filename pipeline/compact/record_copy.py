@@ -13,7 +13,7 @@ from ...protocol.records.batch import (
     LOG_APPEND_TIME_FLAG,
     TRANSACTIONAL_FLAG,
 )
-from ...storage.compaction.record_steps import WITH_HORIZON, drops_tombstones, fate_of_batch, record_stays
+from ...storage.compaction.record_steps import WITH_HORIZON, batch_outcome, drops_tombstones, record_stays
 from ..decode.spans import Bytes, Flags, Int64s
 from ..decode.zigzag import number_size, put_number
 from ..engine.compiled import compiled, inlined
@@ -23,7 +23,7 @@ from .table_chunk import ATTRIBUTES, BASE_TIMESTAMP, BEGIN, LAST_OFFSET, MAX_TIM
 
 _stays = inlined(record_stays)
 _drops_tombstones = inlined(drops_tombstones)
-_fate = inlined(fate_of_batch)
+_outcome = inlined(batch_outcome)
 """Who changes a rule touches this file too: numba's cache of machine code goes by the time of the caller's file."""
 
 
@@ -37,9 +37,9 @@ def judge(
     now_ms: int,
     stays: Flags,
     kept_records: Int64s,
-    fates: Int64s,
+    outcomes: Int64s,
 ) -> int:
-    """Fills `stays` for each row and, for each batch, how many do and its fate; records without a key in all."""
+    """Fills `stays` for each row and, for each batch, how many do and its outcome; records without a key in all."""
     all_without_key = 0
     for batch in range(len(bounds) - 1):
         has_horizon = table[batch, 4] & 0x40 != 0
@@ -59,7 +59,7 @@ def judge(
             if not has_key and not is_behind_map:
                 without_key += 1
         kept_records[batch] = kept
-        fates[batch] = _fate(bounds[batch + 1] - bounds[batch], kept, tombstones > 0, has_horizon)
+        outcomes[batch] = _outcome(bounds[batch + 1] - bounds[batch], kept, tombstones > 0, has_horizon)
         all_without_key += without_key
     return all_without_key
 
@@ -78,13 +78,13 @@ def size_of_copies(rows: Rows, bounds: Int64s, batches: Int64s, stays: Flags) ->
 
 @compiled
 def new_bases(
-    rows: Rows, bounds: Int64s, table: Int64s, fates: Int64s, batches: Int64s, stays: Flags, new_horizon_ms: int
+    rows: Rows, bounds: Int64s, table: Int64s, outcomes: Int64s, batches: Int64s, stays: Flags, new_horizon_ms: int
 ) -> Int64s:
     """The base timestamps of rebuilt batches: the delete horizon, or the time of the first record that stays."""
     bases = numpy.empty(len(batches), dtype=numpy.int64)
     for number in range(len(batches)):
         batch = batches[number]
-        if fates[batch] == 3:
+        if outcomes[batch] == 3:
             bases[number] = new_horizon_ms
         elif table[batch, 4] & 0x40 != 0:
             bases[number] = table[batch, 5]
@@ -149,7 +149,7 @@ def copy_records(
     bounds: Int64s,
     stays: Flags,
     kept_records: Int64s,
-    fates: Int64s,
+    outcomes: Int64s,
     batches: Int64s,
     base_timestamps: Int64s,
     out: Bytes,
@@ -185,7 +185,7 @@ def copy_records(
             position = _copy(data, words, start, end, out, out_words, position)
         if is_append_time:
             max_timestamp = row_of_batch[6]
-        has_horizon = fates[batches[number]] == 3 or row_of_batch[4] & 0x40 != 0
+        has_horizon = outcomes[batches[number]] == 3 or row_of_batch[4] & 0x40 != 0
         kept = kept_records[batches[number]]
         _put_header(chunk, row_of_batch, has_horizon, base, max_timestamp, kept, out, begin, position)
         places[number, 0] = row_of_batch[3]

@@ -127,7 +127,7 @@ def import_rows(
     finally:
         for path in unfinished:
             shutil.rmtree(path, ignore_errors=True)
-        lock.release()
+        lock.close()
     return written
 
 

@@ -19,7 +19,7 @@ from .latest_records import LatestRecords, find_latest
 from .offset_map import UNLIMITED, KeyLimit
 from .pace import Pace, full_speed
 from .partition_facts import PartitionFacts
-from .record_steps import Piece, PlainSteps, RecordSteps, SiftOrder
+from .record_steps import Piece, PlainSteps, RecordSteps, RetentionInput
 from .retention import Round, retain
 from .segment_writer import SegmentWriter, write_indexes
 from .swap import swap_in
@@ -175,7 +175,7 @@ class PartitionCleaner:
             ) as writer:
                 for piece in pieces:
                     writer.append(piece)
-                writer.finish()
+                writer.flush()
         indexes.append_aborted(round_.transactions.take_kept_aborts())
         group.size = indexes.size
         group.is_changed |= write_indexes(
@@ -192,7 +192,7 @@ class PartitionCleaner:
             following = index + 1 < len(group.sources)
             upper = group.sources[index + 1].base_offset if following else facts.next_offsets[segment.base_offset]
             round_.transactions.add_aborted(facts.aborted_between(segment.base_offset, upper))
-            order = SiftOrder(latest.of_segment(segment.base_offset), latest.latest_offset, self._now_ms)
+            order = RetentionInput(latest.of_segment(segment.base_offset), latest.latest_offset, self._now_ms)
             for chunk in self._chunks(segment):
                 pieces, is_changed = retain(round_, chunk, order)
                 group.is_changed |= is_changed

@@ -64,7 +64,7 @@ class LiveRound:
         """The log changes in a way that the round did not expect: nothing more is swapped in. Raises OSError."""
         self.is_interrupted = True
         self.on_interrupt()
-        self.settle()
+        self.finish_pending()
 
     def check(self) -> None:
         """Raises CleaningStoppedError once the round has been interrupted or its log can't be used any more."""
@@ -111,7 +111,7 @@ class LiveRound:
             committed, self._committed = self._committed, None
             self._log.finish_replacing(committed)
 
-    def settle(self) -> None:
+    def finish_pending(self) -> None:
         """Takes back what was staged, ends what was committed, with a sync on this thread. Raises OSError."""
         if self._staged is not None:
             self._unstage()
@@ -125,7 +125,7 @@ class LiveRound:
         The log is not being cleaned any more. Raises OSError, StorageError.
         """
         try:
-            self.settle()
+            self.finish_pending()
             if not is_done:
                 discard_cleaned(self.files, self.order.directory)
         finally:

@@ -26,7 +26,7 @@ LatestAmong = Callable[[Sequence[Record], int, Latest], Sequence[bool]]
 """For each record of a batch whether it is the latest of its key; the number is that of its first in the segment."""
 
 
-class SiftOrder(NamedTuple):
+class RetentionInput(NamedTuple):
     """What decides about data records. `latest_offset`: what lies behind it stays."""
 
     latest: Latest
@@ -34,7 +34,7 @@ class SiftOrder(NamedTuple):
     now_ms: int
 
 
-class Sifted(NamedTuple):
+class RetentionCounts(NamedTuple):
     """Records in some batches, records that stay, those without a key."""
 
     records: int
@@ -65,12 +65,12 @@ class Sifting(Protocol):
     """The batches that were sifted, in their order."""
 
     @property
-    def total(self) -> Sifted:
+    def total(self) -> RetentionCounts:
         """Of all these batches."""
         ...
 
     @property
-    def fates(self) -> Sequence[int]:
+    def outcomes(self) -> Sequence[int]:
         """For each batch: EMPTY, WHOLE, REBUILT or WITH_HORIZON."""
         ...
 
@@ -98,7 +98,7 @@ class RecordSteps(Protocol):
         """Those of a segment that has no batch yet."""
         ...
 
-    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> Sifting:
+    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> Sifting:
         """Decides about every record of these batches."""
         ...
 
@@ -119,7 +119,7 @@ def drops_tombstones(has_delete_horizon: bool, base_timestamp: int, now_ms: int)
     return has_delete_horizon and now_ms >= base_timestamp
 
 
-def fate_of_batch(records: int, kept: int, keeps_tombstone: bool, has_delete_horizon: bool) -> int:
+def batch_outcome(records: int, kept: int, keeps_tombstone: bool, has_delete_horizon: bool) -> int:
     """What becomes of a batch of so many records; one that keeps a tombstone gets a delete horizon, once."""
     if kept == 0:
         return 0
@@ -128,7 +128,7 @@ def fate_of_batch(records: int, kept: int, keeps_tombstone: bool, has_delete_hor
     return 1 if kept == records else 2
 
 
-assert (EMPTY, WHOLE, REBUILT, WITH_HORIZON) == (0, 1, 2, 3), "fate_of_batch has them as numbers: it is compiled too"
+assert (EMPTY, WHOLE, REBUILT, WITH_HORIZON) == (0, 1, 2, 3), "batch_outcome has them as numbers: it is compiled too"
 
 
 class PlainSteps:
@@ -144,7 +144,7 @@ class PlainSteps:
         """See RecordSteps."""
         return CleanedIndexes(base_offset, index_interval_bytes)
 
-    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder) -> "PlainSifting":
+    def sift(self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput) -> "PlainSifting":
         """See RecordSteps."""
         return PlainSifting(chunk, batches, order)
 
@@ -162,16 +162,16 @@ class PlainSteps:
 class PlainSifting:
     """See Sifting."""
 
-    __slots__ = ("_batches", "_chunk", "_kept", "fates", "total")
+    __slots__ = ("_batches", "_chunk", "_kept", "outcomes", "total")
 
     def __init__(
-        self, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder, latest_among: LatestAmong | None = None
+        self, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, latest_among: LatestAmong | None = None
     ) -> None:
         """`latest_among` says for the records of a batch which are the latest; without it the map is a dictionary."""
         self._chunk = chunk
         self._batches = batches
         self._kept: list[list[Record]] = []
-        self.fates: list[int] = []
+        self.outcomes: list[int] = []
         all_records = all_kept = all_without_key = 0
         first_records = chunk.first_records() if isinstance(order.latest, RecordMarks) else [0] * len(chunk.headers)
         for index in batches:
@@ -189,9 +189,9 @@ class PlainSifting:
             all_records += len(records)
             all_kept += len(kept)
             all_without_key += sum(1 for record in records if record.key is None and record.offset <= end)
-            self.fates.append(fate_of_batch(len(records), len(kept), keeps_tombstone, header.has_delete_horizon))
+            self.outcomes.append(batch_outcome(len(records), len(kept), keeps_tombstone, header.has_delete_horizon))
             self._kept.append(kept)
-        self.total = Sifted(all_records, all_kept, all_without_key)
+        self.total = RetentionCounts(all_records, all_kept, all_without_key)
 
     def rebuild(self, numbers: Sequence[int], new_horizon_ms: int) -> "PlainRebuilt":
         """See Sifting."""
@@ -199,7 +199,7 @@ class PlainSifting:
         for number in numbers:
             index = self._batches[number]
             header = self._chunk.headers[index]
-            horizon = new_horizon_ms if self.fates[number] == WITH_HORIZON else header.delete_horizon_ms
+            horizon = new_horizon_ms if self.outcomes[number] == WITH_HORIZON else header.delete_horizon_ms
             try:
                 rebuilt.append(rebuilt_batch(header, self._kept[number], horizon))
             except KafkaError as error:

@@ -20,7 +20,7 @@ from ...protocol.records.batch import (
 )
 from ...protocol.records.builder import encode_empty_batch
 from .batch_chunk import BatchChunk
-from .record_steps import EMPTY, WHOLE, Piece, Rebuilt, RecordSteps, SiftOrder, decode, piece_of, rebuilt_batch
+from .record_steps import EMPTY, WHOLE, Piece, Rebuilt, RecordSteps, RetentionInput, decode, piece_of, rebuilt_batch
 from .transactions import CleanedTransactions
 
 
@@ -55,37 +55,37 @@ class _Stay(Enum):
 
 
 _VERBATIM, _REBUILT = _Stay.VERBATIM, _Stay.REBUILT
-_Fate = bytes | _Stay | None
+_Outcome = bytes | _Stay | None
 
 
-def retain(round_: Round, chunk: BatchChunk, order: SiftOrder) -> tuple[list[Piece], bool]:
+def retain(round_: Round, chunk: BatchChunk, order: RetentionInput) -> tuple[list[Piece], bool]:
     """(what to write of a chunk, whether anything of it changes). Chunks come in the order of their offsets.
 
     Raises InvalidRecordError for records that can't be decoded or rebuilt: the partition is then left as it is.
     """
-    fates: list[_Fate] = [None] * len(chunk.headers)
-    data = range(len(fates)) if chunk.is_plain else _without_data(round_, chunk, fates)
-    rebuilt = _data_batches(round_, chunk, data, order, fates) if data else None
-    return list(_pieces(chunk, fates, rebuilt)), any(fate is not _VERBATIM for fate in fates)
+    outcomes: list[_Outcome] = [None] * len(chunk.headers)
+    data = range(len(outcomes)) if chunk.is_plain else _without_data(round_, chunk, outcomes)
+    rebuilt = _data_batches(round_, chunk, data, order, outcomes) if data else None
+    return list(_pieces(chunk, outcomes, rebuilt)), any(outcome is not _VERBATIM for outcome in outcomes)
 
 
-def _without_data(round_: Round, chunk: BatchChunk, fates: list[_Fate]) -> Sequence[int]:
-    """Fills in the fate of markers, of what was aborted and of empty batches; the indexes of the others."""
+def _without_data(round_: Round, chunk: BatchChunk, outcomes: list[_Outcome]) -> Sequence[int]:
+    """Fills in the outcome of markers, of what was aborted and of empty batches; the indexes of the others."""
     data = []
     is_aborted = round_.transactions.is_aborted
     for index, header in enumerate(chunk.headers):
         if header.attributes & CONTROL_FLAG:
-            fates[index] = _control_batch(round_, chunk, index)
+            outcomes[index] = _control_batch(round_, chunk, index)
         elif header.attributes & TRANSACTIONAL_FLAG and is_aborted(header):
-            fates[index] = _without_records(round_, chunk, index, header.records_count)
+            outcomes[index] = _without_records(round_, chunk, index, header.records_count)
         elif header.records_count == 0:
-            fates[index] = _without_records(round_, chunk, index, 0)
+            outcomes[index] = _without_records(round_, chunk, index, 0)
         else:
             data.append(index)
     return data
 
 
-def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Fate:
+def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Outcome:
     """A marker: it goes once its data has gone and its horizon has passed."""
     header = chunk.headers[index]
     records = decode(chunk, index)
@@ -105,18 +105,18 @@ def _control_batch(round_: Round, chunk: BatchChunk, index: int) -> _Fate:
 
 
 def _data_batches(
-    round_: Round, chunk: BatchChunk, batches: Sequence[int], order: SiftOrder, fates: list[_Fate]
+    round_: Round, chunk: BatchChunk, batches: Sequence[int], order: RetentionInput, outcomes: list[_Outcome]
 ) -> Rebuilt | None:
-    """Fills in the fate of data batches; those that are rebuilt, if any."""
+    """Fills in the outcome of data batches; those that are rebuilt, if any."""
     sifting = round_.steps.sift(chunk, batches, order)
     rebuilds = []
-    for number, fate in enumerate(sifting.fates):
-        if fate == EMPTY:
-            fates[batches[number]] = _without_records(round_, chunk, batches[number], 0)
-        elif fate == WHOLE:
-            fates[batches[number]] = _VERBATIM
+    for number, outcome in enumerate(sifting.outcomes):
+        if outcome == EMPTY:
+            outcomes[batches[number]] = _without_records(round_, chunk, batches[number], 0)
+        elif outcome == WHOLE:
+            outcomes[batches[number]] = _VERBATIM
         else:
-            fates[batches[number]] = _REBUILT
+            outcomes[batches[number]] = _REBUILT
             rebuilds.append(number)
     round_.records_read += sifting.total.records
     round_.records_kept += sifting.total.kept
@@ -124,7 +124,7 @@ def _data_batches(
     return sifting.rebuild(rebuilds, round_.now_ms + round_.delete_retention_ms) if rebuilds else None
 
 
-def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Fate:
+def _without_records(round_: Round, chunk: BatchChunk, index: int, records: int) -> _Outcome:
     """The bare header of a batch that keeps no record, where that must stay; `records` it had are counted then."""
     if not chunk.has_producer_id(index) and chunk.next_offset(index) != round_.upper_bound_offset:
         return None  # most often, and without looking at the header
@@ -148,33 +148,36 @@ def _keeps_header(round_: Round, header: BatchHeader) -> bool:
     return header.last_offset == last.last_data_offset
 
 
-def _pieces(chunk: BatchChunk, fates: Sequence[_Fate], rebuilt: Rebuilt | None) -> Iterator[Piece]:
+def _pieces(chunk: BatchChunk, outcomes: Sequence[_Outcome], rebuilt: Rebuilt | None) -> Iterator[Piece]:
     """What is to be written; neighbours that stay as they are come as one, and so do those that were rebuilt."""
     taken = 0
-    for fate, run in _runs(fates):
-        if fate is _VERBATIM:
+    for outcome, run in _runs(outcomes):
+        if outcome is _VERBATIM:
             yield _verbatim(chunk, run[0], run[-1] + 1)
-        elif fate is _REBUILT:
+        elif outcome is _REBUILT:
             assert rebuilt is not None
             yield from rebuilt.pieces(taken, taken + len(run))
             taken += len(run)
-        elif isinstance(fate, bytes):
-            yield piece_of(fate)
+        elif isinstance(outcome, bytes):
+            yield piece_of(outcome)
 
 
-def _runs(fates: Sequence[_Fate]) -> Iterator[tuple[_Fate, Sequence[int]]]:
-    """(a fate, indexes of those that have it and come one behind the other). What goes ends a run of what stays as it
-    is, which is to be one part of the chunk, and none of what is rebuilt."""
+def _runs(outcomes: Sequence[_Outcome]) -> Iterator[tuple[_Outcome, Sequence[int]]]:
+    """Runs of adjacent batches with the same outcome: (outcome, their indexes).
+
+    A removed batch ends a run of verbatim ones, which must be one contiguous part of the chunk, but not a run of
+    rebuilt ones.
+    """
     run: list[int] = []
-    for index, fate in enumerate(fates):
-        if fate is None:
+    for index, outcome in enumerate(outcomes):
+        if outcome is None:
             continue
-        if run and (fate is not fates[run[0]] or (fate is _VERBATIM and index > run[-1] + 1)):
-            yield fates[run[0]], run
+        if run and (outcome is not outcomes[run[0]] or (outcome is _VERBATIM and index > run[-1] + 1)):
+            yield outcomes[run[0]], run
             run = []
         run.append(index)
     if run:
-        yield fates[run[0]], run
+        yield outcomes[run[0]], run
 
 
 def _verbatim(chunk: BatchChunk, first: int, end: int) -> Piece:

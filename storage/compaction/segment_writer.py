@@ -47,7 +47,7 @@ class SegmentWriter:
         if self._pending >= self._buffer_bytes:
             self._write()
 
-    def finish(self) -> None:
+    def flush(self) -> None:
         """Writes and syncs everything, the indexes too. Raises OSError."""
         if self._parts:
             self._write()

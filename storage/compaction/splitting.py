@@ -43,12 +43,12 @@ def split_overflowed_segment(
         for chunk in read_chunks(files, log, segment.base_offset, segment.size, buffer_bytes, pace):
             for base_offset, piece in _pieces(chunk, bases[-1]):
                 if base_offset != bases[-1]:
-                    writer.finish()
+                    writer.flush()
                     bases.append(base_offset)
                     indexes.append(CleanedIndexes(base_offset, index_interval_bytes))
                     writer = begin()
                 writer.append(piece)
-        writer.finish()
+        writer.flush()
     _give_out_transactions(files, directory, segment.base_offset, bases, indexes)
     for base_offset, built in zip(bases, indexes, strict=True):
         write_indexes(files, directory, base_offset, built.files(), is_dry_run=False)

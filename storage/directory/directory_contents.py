@@ -61,7 +61,7 @@ def nothing_known(topic: str, index: int) -> bytes | None:
     return None
 
 
-def look_into(
+def scan_directory(
     files: Files, directory: Path, known_id: Callable[[str, int], bytes | None] = nothing_known
 ) -> DirectoryContents:
     """What lies in the directory. Raises OSError, CorruptCheckpointError (partition.metadata).

@@ -42,7 +42,7 @@ class DirectoryLock:
         self._descriptor = descriptor
         _held_here.add(self._path)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Gives the lock back; a second call does nothing. The file stays, as Kafka's does after a kill."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1

@@ -73,7 +73,7 @@ class LogDirectories:
                     logger.error("Failed to create or validate data directory %s: %s", path, error)
                     directories.offline[path] = str(error)
         except BaseException:
-            directories.abandon()
+            directories.abort()
             raise
         return directories
 
@@ -193,7 +193,7 @@ class LogDirectories:
             logger.error("Stopping serving logs in dir %s: %s", directory.path, reason)
             directory.futures.clear()  # a thread may write to one; whoever moves it lets it go
             try:
-                directory.abandon()
+                directory.abort()
             except OSError as error:
                 logger.warning("%s: not every file could be closed: %s", directory.path, error)
 
@@ -239,14 +239,14 @@ class LogDirectories:
         return min(candidates or self.online, key=lambda one: (one.gate.shortage, one.partition_count))
 
     def shortage_in(self, directory_id: bytes) -> int:
-        """How short of room a directory is (`ProduceGate.shortage`); 0 for one that is not of this broker."""
+        """How short of room a directory is (`AppendGate.shortage`); 0 for one that is not of this broker."""
         directory = self.by_id(directory_id)
         return 0 if directory is None else directory.gate.shortage
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Lets everything go as a crash would."""
         for directory in self.online:
-            directory.abandon()
+            directory.abort()
         self.online.clear()
         self.release_metadata()
 
@@ -257,7 +257,7 @@ class LogDirectories:
         remove it, and it would be there when one has been killed on this directory.
         """
         if self.own_metadata is not None:
-            self.own_metadata.abandon()
+            self.own_metadata.abort()
             self.own_metadata = None
 
 

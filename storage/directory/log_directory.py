@@ -34,13 +34,13 @@ from ..files.meta_properties import (
     write_clean_shutdown,
     write_meta_properties,
 )
-from ..log.append_gate import ProduceGate
+from ..log.append_gate import AppendGate
 from ..log.due_removals import DueRemovals
 from ..log.log import Log
 from ..log.log_config import LogConfig
 from ..log.log_flush import FEW, PARALLEL_SYNCS, Flush, sync_all
 from ..log.log_loader import RecoveredBytes
-from .directory_contents import FoundLog, RemovedDirectories, look_into, nothing_known
+from .directory_contents import FoundLog, RemovedDirectories, nothing_known, scan_directory
 from .directory_lock import DirectoryLock
 from .directory_offsets import DirectoryOffsets
 
@@ -75,7 +75,7 @@ class LogDirectory:
         self.failure: OSError | StorageError | None = None
         """Why the directory is offline."""
         self.files = self._files = files
-        self.gate = ProduceGate()
+        self.gate = AppendGate()
         self._lock = lock
         self._sync_pool: ThreadPoolExecutor | None = None
         self._chance = chance
@@ -108,7 +108,7 @@ class LogDirectory:
             try:
                 return cls(path, files, lock, max_open_files, chance or random.Random())
             except BaseException:
-                lock.release()
+                lock.close()
                 raise
         except OSError as error:
             raise StorageError(f"{path}: {error}") from error
@@ -167,7 +167,7 @@ class LogDirectory:
         metadata says that it lies here: a clean stop lets it be unread. Raises StorageError, CorruptCheckpointError.
         """
         try:
-            contents = look_into(self._files, self.path, known_id if self.was_clean else nothing_known)
+            contents = scan_directory(self._files, self.path, known_id if self.was_clean else nothing_known)
             for found in (contents.partitions, contents.futures):
                 for key, log in list(found.items()):
                     if is_stray is not None and is_stray(*key, log.topic_id):
@@ -315,7 +315,7 @@ class LogDirectory:
         found = self.found_futures.pop(key, None)
         path = log.directory if log is not None else None if found is None else found.path
         if log is not None:
-            log.abandon()
+            log.abort()
         if path is not None and self.failure is None:
             self._offsets.forget(key)
             try:
@@ -382,7 +382,7 @@ class LogDirectory:
             raise self.storage_error(error) from error
         if log is not None:
             log.move_to(target)
-            log.abandon()
+            log.abort()
             del self.logs[key]
             delay_ms = log.config.file_delete_delay_ms
         self.found.pop(key, None)
@@ -489,11 +489,11 @@ class LogDirectory:
         except OSError as error:
             raise StorageError(f"{self.path}: {error}") from error
         finally:
-            self.abandon()
+            self.abort()
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Lets everything go as a crash would: no marker, nothing written; unlocked."""
         for log in [*self.logs.values(), *self.futures.values()]:
-            log.abandon()
+            log.abort()
         self.logs, self.futures, self.found = {}, {}, {}
-        self._lock.release()
+        self._lock.close()

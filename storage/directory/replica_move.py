@@ -122,9 +122,9 @@ class ReplicaMove:
             directory.write_checkpoints()
         return log
 
-    def give_up(self, now_ms: int) -> None:
+    def cancel(self, now_ms: int) -> None:
         """The replica stays where it is; what was copied goes, where its directory is online."""
         if self.target.futures.get(self.key) is self.future:
             self.target.discard_future(*self.key, now_ms)
         else:
-            self.future.abandon()
+            self.future.abort()

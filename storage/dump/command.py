@@ -125,7 +125,7 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, 
             failed = True
             printer.flush()
             click.echo(f"odradek dump-log: {path}: {error.strerror or error}", err=True)
-    printer.finish()
+    printer.close()
     return EXIT_CORRUPT if corrupt or failed else 0
 
 

@@ -28,6 +28,6 @@ class JsonPrinter:
         """What is waiting is written."""
         self._out.flush()
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """All is printed already."""
         self.flush()

@@ -65,7 +65,7 @@ class TextPrinter:
         """What is waiting is written."""
         self._out.flush()
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """Prints the findings."""
         self.flush()
         print("".join(f"{line}\n" for line in summary(self._findings)), end="", file=sys.stderr)

@@ -69,7 +69,7 @@ class ReservedFiles(Files):
         except FileNotFoundError:
             return 0
 
-    def give_up(self, wanted_bytes: int) -> bool:
+    def shrink(self, wanted_bytes: int) -> bool:
         """Frees at least so much of the reserve, all where it holds less; False when nothing could be freed."""
         with self._lock:
             try:
@@ -135,7 +135,7 @@ class ReservedFiles(Files):
                 if error.errno not in FULL:
                     raise
                 self.when_full()
-                if not self.give_up(wanted_bytes):
+                if not self.shrink(wanted_bytes):
                     raise
 
     def open(self, path: Path, flags: int = EXISTING) -> int:

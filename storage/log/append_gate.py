@@ -1,15 +1,15 @@
-"""Whether clients may append to the logs of one directory, and whether it is a good place for new ones.
+"""Whether clients may append to the logs of one directory, and how suitable it is for new partitions.
 
-Owns: the two answers, the first with its reason in words. Never does: looking at the disk (the broker's disk watch
-does). Invariant: it concerns clients' records only; commits, metadata and deletes pass in any state. Source: our own;
-Kafka has no such state and goes offline when its disk is full.
+Owns: both answers and the reason for a refusal. Never does: looking at the disk (the broker's disk watch does).
+Invariant: it concerns clients' records only. Offset commits, metadata and deletions always pass. Source: our own; Kafka
+has no such state and takes the directory offline when its disk is full.
 """
 
 
-class ProduceGate:
-    """Open while `refusal` is None; else the text that producers get with KAFKA_STORAGE_ERROR.
+class AppendGate:
+    """Open if `refusal` is None. Otherwise `refusal` is the message that producers get with KAFKA_STORAGE_ERROR.
 
-    `is_low`: there is little room, so that new partitions had better lie elsewhere.
+    `is_low`: free space is low, so other directories are preferred for new partitions.
     """
 
     __slots__ = ("is_low", "refusal")
@@ -20,5 +20,5 @@ class ProduceGate:
 
     @property
     def shortage(self) -> int:
-        """0 with room, 1 with little, 2 with none: the order in which directories are to take new partitions."""
+        """0 with enough free space, 1 with little, 2 with none. New partitions go to the lowest."""
         return 2 if self.refusal is not None else int(self.is_low)

@@ -1,21 +1,22 @@
-"""What of a log must be on the disk before an append is answered, and before a consumer sees it.
+"""How much of a log must be synced before an append is answered, and before a consumer sees it.
 
-Owns: the rule. Never does: syncing, waiting. Invariant: what is answered under the promise can be seen, and what can be
-seen is lost only as far as flush.messages allows. Source: Kafka's UnifiedLog.append, which flushes before it returns
-once flush.messages offsets are not synced; `odradek.acks.all.fsync` is our own.
+Owns: the rule for one configuration. Never does: syncing, waiting. Invariant: an answered record is visible, and a
+crash loses at most flush.messages visible records. Source: Kafka's UnifiedLog.append, which flushes before it returns
+once flush.messages offsets are unsynced; `odradek.acks.all.fsync` is our own.
 
-    setting                      answered when so many of its last offsets are unsynced     seen by consumers
-    flush.messages=N             fewer than N (any acks)                                    the same
-    odradek.acks.all.fsync       acks=all: none; otherwise as flush.messages says           none
+    setting                      unsynced offsets allowed when answered             allowed when visible to consumers
+    flush.messages=N             fewer than N (any acks)                            fewer than N
+    odradek.acks.all.fsync       acks=all: none; other acks: as flush.messages      none
 """
 
 from .log_config import MAX_INT64, LogConfig
 
 
-class SyncPromise:
-    """The rule for one configuration. `unseen_from`: so many unsynced offsets are not shown to consumers.
+class FlushPolicy:
+    """The rule for one configuration.
 
-    `asks_for_syncs`: whether appends bring about syncs at all (flush.ms does too); False for Kafka's defaults.
+    `unseen_from`: consumers see no offset once this many offsets up to it are unsynced.
+    `asks_for_syncs`: whether an append may require a sync, now or after `flush_ms`; False for Kafka's defaults.
     """
 
     __slots__ = ("_flush_messages", "asks_for_syncs", "flush_ms", "unseen_from")

@@ -20,9 +20,9 @@ from ..files.files import Buffer, Files
 from ..files.meta_properties import read_partition_metadata, write_partition_metadata
 from ..segment.segment import Segment
 from ..segment.transaction_index import AbortedTransaction
-from .append_gate import ProduceGate
+from .append_gate import AppendGate
 from .append_plan import AppendInfo, AppendOrigin
-from .flush_policy import SyncPromise
+from .flush_policy import FlushPolicy
 from .log_appender import LogAppender, PendingAppend
 from .log_config import MAX_INT64, LogConfig
 from .log_files import NOTHING, LogFiles
@@ -51,7 +51,7 @@ class Log(LogOffsets):
         super().__init__(
             loaded.leader_epochs,
             loaded.producer_state,
-            SyncPromise(config),
+            FlushPolicy(config),
             log_start_offset=loaded.log_start_offset,
             log_end_offset=loaded.log_end_offset,
             recovery_point=loaded.recovery_point,
@@ -61,10 +61,10 @@ class Log(LogOffsets):
         self.config = config
         self.topic_id: bytes | None = read_partition_metadata(descriptors.files, directory)
         self.segments = loaded.segments
-        self.wants_sync = self.promise.asks_for_syncs
+        self.wants_sync = self.flush_policy.asks_for_syncs
         """Whether `GroupCommit` is to hear of appends: the configuration promises something, or a segment rolled."""
         self.last_flushed_ms = now_ms
-        self.gate = ProduceGate()
+        self.gate = AppendGate()
         """Shut while the disk is too full for clients' records; the log directory puts its own here."""
         self.on_failure: Callable[[OSError], None] | None = None
         """Told of errors that end the log directory, on the thread that met them."""
@@ -161,7 +161,7 @@ class Log(LogOffsets):
 
     def assign_epoch(self, epoch: int, start_offset: int | None = None) -> None:
         """A leader takes over: what is appended from now on (or from `start_offset` on) is of this epoch."""
-        self.settle()
+        self.finish_pending()
         self.leader_epochs.assign(epoch, self.log_end_offset if start_offset is None else start_offset)
 
     def segment_times(self) -> list[tuple[int, int]]:
@@ -222,9 +222,9 @@ class Log(LogOffsets):
         """The last step of an append whose write has ended. Raises StorageError, with the log as it was."""
         return self._appender.complete(self, pending)
 
-    def settle(self) -> None:
+    def finish_pending(self) -> None:
         """Ends an append that is under way, by waiting for its write: then the log's end does not move by itself."""
-        self._appender.settle(self)
+        self._appender.finish_pending(self)
 
     def check_appendable(self, origin: AppendOrigin) -> None:
         """Raises StorageError where nothing, or nothing of a client's, may be appended."""
@@ -245,7 +245,7 @@ class Log(LogOffsets):
         self._roll(now_ms, self.log_end_offset)
 
     def _roll(self, now_ms: int, base_offset: int) -> Segment:
-        self.settle()
+        self.finish_pending()
         active = self.segments.active
         base_offset = max(base_offset, self.log_end_offset)
         if base_offset == active.base_offset:
@@ -312,7 +312,7 @@ class Log(LogOffsets):
         Durable on return. Raises StorageError; the log is unusable then, as after a failed sync.
         """
         self.check_usable()
-        self.settle()
+        self.finish_pending()
         if offset >= self.log_end_offset:
             self.leader_epochs.truncate_from_end(offset)
             return False
@@ -331,7 +331,7 @@ class Log(LogOffsets):
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Removes everything; the next append gets `offset`. As `truncate_to`."""
         self.check_usable()
-        self.settle()
+        self.finish_pending()
         try:
             self._log_files.start_anew_at(offset, self.last_flushed_ms)
             self.leader_epochs.clear()
@@ -354,7 +354,7 @@ class Log(LogOffsets):
 
         Their files are renamed to `.deleted` and go after file.delete.delay.ms. If all go, a new one is rolled first.
         """
-        self.settle()
+        self.finish_pending()
         segments, ends, count, reason = oldest_breached(
             self.segments,
             self.config,
@@ -424,16 +424,16 @@ class Log(LogOffsets):
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
         """The last step of a flush whose `sync` has returned; consumers see what they were to see only then."""
-        flush.release()
+        flush.close()
         self.note_synced(flush.offset, with_indexes=flush.with_indexes)
         if flush.with_indexes:
             self.last_flushed_ms = now_ms
             if self.recovery_point >= self.segments.active.base_offset:
-                self.wants_sync = self.promise.asks_for_syncs
+                self.wants_sync = self.flush_policy.asks_for_syncs
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
         """The last step of a flush whose `sync` has failed: the log is unusable from now on; the error to answer."""
-        flush.release()
+        flush.close()
         self.failure = error
         if self.on_failure is not None:
             self.on_failure(error)  # whatever the error: what was written may be gone
@@ -457,8 +457,8 @@ class Log(LogOffsets):
         if not config.is_compacted:
             self._log_files.interrupt_cleaning()
         self.config = self._log_files.config = config
-        self.take_promise(SyncPromise(config))
-        self.wants_sync = self.promise.asks_for_syncs or self.recovery_point < self.segments.active.base_offset
+        self.set_flush_policy(FlushPolicy(config))
+        self.wants_sync = self.flush_policy.asks_for_syncs or self.recovery_point < self.segments.active.base_offset
         for segment in self.segments:
             segment.index_interval_bytes = config.index_interval_bytes
 
@@ -468,12 +468,12 @@ class Log(LogOffsets):
             self.prepare_close()
             if self.is_dirty:
                 self.flush()
-            self.abandon()
+            self.abort()
 
     @on_disk
     def prepare_close(self) -> None:
-        """Writes what `close` writes; flush (if `is_dirty`) and `abandon` are left to the caller, who may have many."""
-        self.settle()
+        """Writes what `close` writes; flush (if `is_dirty`) and `abort` are left to the caller, who may have many."""
+        self.finish_pending()
         self._take_snapshot()
         self.segments.active.seal()
 
@@ -482,9 +482,9 @@ class Log(LogOffsets):
         """Whether a flush would find something to write."""
         return bool(self.unflushed_records) or not self.leader_epochs.is_saved or self._log_files.is_dirty
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Lets the files go and writes nothing: for logs to be deleted, and for tests of a crash."""
-        self.settle()
+        self.finish_pending()
         self._log_files.forget_files()
         self._is_open = False
 

@@ -2,7 +2,7 @@
 
 Owns: the append that is under way, if any. Never does: waiting for the disk, choosing a thread. Invariants: an append
 that raises has left the log as it was; while the bytes of one are written on another thread nothing else changes the
-log's end: whoever must change it calls `settle` first. Source: Kafka's UnifiedLog.append.
+log's end: whoever must change it calls `finish_pending` first. Source: Kafka's UnifiedLog.append.
 
 A small append is one call. A large one is three, so that the write, by far its dearest part, is not the caller's
 (1 MiB: plan and CRC 0.1 ms, write 0.4 to 1.2 ms):
@@ -95,7 +95,7 @@ class LogAppender:
     ) -> AppendInfo:
         """See `Log.append_as_leader`."""
         if self._pending is not None:
-            self.settle(log)
+            self.finish_pending(log)
         log.check_appendable(origin)
         first_offset = log.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin, header, inspected)
@@ -110,13 +110,13 @@ class LogAppender:
             position = segment.write(plan.parts, plan.size)
         except OSError as error:
             raise log.storage_error(error) from error
-        return self._take_in(log, plan, first_offset, leader_epoch, segment, position)
+        return self._apply_append(log, plan, first_offset, leader_epoch, segment, position)
 
     def begin(
         self, log: "Log", buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
     ) -> PendingAppend | AppendInfo:
         """See `Log.begin_append`."""
-        self.settle(log)
+        self.finish_pending(log)
         log.check_appendable(AppendOrigin.CLIENT)
         first_offset = log.log_end_offset
         plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, AppendOrigin.CLIENT, None, inspected)
@@ -136,14 +136,14 @@ class LogAppender:
     def complete(self, log: "Log", pending: PendingAppend) -> AppendInfo:
         """See `Log.complete_append`."""
         if pending is self._pending:
-            self.settle(log)
+            self.finish_pending(log)
         result = pending.result
         assert result is not None, "an append of another log"
         if isinstance(result, StorageError):
             raise result
         return result
 
-    def settle(self, log: "Log") -> None:
+    def finish_pending(self, log: "Log") -> None:
         """Ends an append that is under way, if any: waits for its write, which is one to the page cache."""
         pending = self._pending
         if pending is None:
@@ -158,7 +158,7 @@ class LogAppender:
             pending.result = log.storage_error(log.failure)
         else:
             pending.segment.end_write(pending.plan.size)
-            pending.result = self._take_in(
+            pending.result = self._apply_append(
                 log, pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
             )
 
@@ -170,7 +170,7 @@ class LogAppender:
         first, last, time = duplicate.first_offset, duplicate.last_offset, duplicate.timestamp
         return AppendInfo(first, last, time, time, log.log_start_offset, plan.size, True)
 
-    def _take_in(
+    def _apply_append(
         self, log: "Log", plan: AppendPlan, first_offset: int, leader_epoch: int, segment: Segment, position: int
     ) -> AppendInfo:
         """The batch is in the segment's file: nothing can fail any more."""
@@ -180,14 +180,14 @@ class LogAppender:
         if leader_epoch != log.leader_epochs.latest and leader_epoch >= 0:
             log.leader_epochs.assign(leader_epoch, first_offset)
         if header.producer_id >= 0:
-            self._producers.take_in(segment, header, first_offset, plan.batch)
+            self._producers.apply_append(segment, header, first_offset, plan.batch)
         log.advance(last_offset + 1)
         start, time = log.log_start_offset, header.max_timestamp
         return AppendInfo(first_offset, last_offset, time, plan.log_append_time, start, plan.size, False)
 
     def append_as_follower(self, log: "Log", buffer: Buffer, now_ms: int) -> AppendInfo:
         """See `Log.append_as_follower`."""
-        self.settle(log)
+        self.finish_pending(log)
         log.check_usable()
         batches = check_assigned(buffer, log.log_end_offset)
         first, last = batches[0][1], batches[-1][1]
@@ -207,7 +207,7 @@ class LogAppender:
                 log.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             if header.has_producer_id:
                 batch = view[position : position + header.size_in_bytes]
-                self._producers.take_in(segment, header, header.base_offset, batch)
+                self._producers.apply_append(segment, header, header.base_offset, batch)
         log.advance(last.next_offset)
         start_offset = log.log_start_offset
         return AppendInfo(first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, start_offset, size, False)

@@ -203,7 +203,7 @@ class LogFiles:
         try:
             flush.sync()
         finally:
-            flush.release()
+            flush.close()
 
     def start_anew_at(self, offset: int, now_ms: int) -> None:
         """Removes every segment; an empty one at `offset` remains."""

@@ -39,7 +39,7 @@ class Flush:
         *,
         with_indexes: bool = True,
     ) -> None:
-        """`descriptors` are held, until `release`; `paths` are synced by name, `directories` for new names in them."""
+        """`descriptors` are held, until `close`; `paths` are synced by name, `directories` for new names in them."""
         self._files = files
         self._descriptors = descriptors
         self._paths = paths
@@ -66,7 +66,7 @@ class Flush:
             finally:
                 self._files.close(fd)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Lets the files go."""
         for descriptor in self._descriptors:
             descriptor.release()

@@ -318,7 +318,7 @@ class LogLoader:
                     _check_order(waiting[1], header, next_offset, epoch, position)
                     taken, waiting = waiting, None
                     epoch = taken[1].partition_leader_epoch
-                    next_offset, valid = self._take_in(segment, *taken)
+                    next_offset, valid = self._apply_append(segment, *taken)
                     if valid - told >= TOLD_BYTES:
                         told = self._tell(segment, valid, told)
                 if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
@@ -326,7 +326,7 @@ class LogLoader:
                 waiting = position, header, batch
         except DAMAGE as damage:
             if waiting is not None and not isinstance(damage, _DamagedBeforeError):
-                _, valid = self._take_in(segment, *waiting)
+                _, valid = self._apply_append(segment, *waiting)
             logger.warning(
                 "Found invalid messages in log segment %s at byte offset %d: %s", segment.path, valid, damage
             )
@@ -341,11 +341,11 @@ class LogLoader:
                         waiting[1].last_offset,
                     )
                 else:
-                    _, valid = self._take_in(segment, *waiting)
+                    _, valid = self._apply_append(segment, *waiting)
         self._tell(segment, valid, told)
         return valid
 
-    def _take_in(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
+    def _apply_append(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
         """Indexes, producers and epochs learn of a batch; (next offset, where the batch ends)."""
         apply_to_producers(self.state, segment, header, batch)
         segment.note_appended(header, header.base_offset, position, header.size_in_bytes)

@@ -7,7 +7,7 @@ UnifiedLog.
 
 from ..errors import OffsetOutOfRangeError
 from ..producers.producer_state import ProducerState
-from .flush_policy import SyncPromise
+from .flush_policy import FlushPolicy
 from .leader_epochs import LeaderEpochs
 
 
@@ -15,14 +15,14 @@ class LogOffsets:
     """What `Log` is without its files.
 
     The high watermark is the log end offset until `set_high_watermark` is called for the first time, but for what the
-    configuration's `SyncPromise` keeps from consumers until it is synced.
+    configuration's `FlushPolicy` keeps from consumers until it is synced.
     """
 
     def __init__(
         self,
         leader_epochs: LeaderEpochs,
         producer_state: ProducerState,
-        promise: SyncPromise,
+        flush_policy: FlushPolicy,
         *,
         log_start_offset: int,
         log_end_offset: int,
@@ -31,7 +31,7 @@ class LogOffsets:
         """As a log begins that was just opened: what it has behind the recovery point is not synced."""
         self.leader_epochs = leader_epochs
         self.producer_state = producer_state
-        self.promise = promise
+        self.flush_policy = flush_policy
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
@@ -79,10 +79,10 @@ class LogOffsets:
         return self.log_end_offset - self.recovery_point
 
     def advance(self, log_end_offset: int) -> None:
-        """The log is longer now; what the promise keeps from consumers is not yet below the high watermark."""
+        """The log is longer now; what the flush policy hides from consumers stays above the high watermark."""
         self.producer_state.map_end_offset = log_end_offset
         if self._high_watermark is None:
-            if log_end_offset - self.synced_offset >= self.promise.unseen_from:
+            if log_end_offset - self.synced_offset >= self.flush_policy.unseen_from:
                 self._high_watermark = self.log_end_offset
                 self._holds_back = True
             else:
@@ -117,9 +117,9 @@ class LogOffsets:
         if self._holds_back:
             self._release_high_watermark()
 
-    def take_promise(self, promise: SyncPromise) -> None:
-        """Another configuration: what it does not keep from consumers is seen at once."""
-        self.promise = promise
+    def set_flush_policy(self, flush_policy: FlushPolicy) -> None:
+        """Follows another configuration. Records that it does not hide become visible at once."""
+        self.flush_policy = flush_policy
         if self._holds_back:
             self._release_high_watermark()
 
@@ -135,8 +135,8 @@ class LogOffsets:
             self._release_high_watermark()
 
     def _release_high_watermark(self) -> None:
-        """Lets consumers see what is synced, and all where the promise allows it."""
-        if self.log_end_offset - self.synced_offset < self.promise.unseen_from:
+        """Lets consumers see what is synced, and everything if the flush policy allows it."""
+        if self.log_end_offset - self.synced_offset < self.flush_policy.unseen_from:
             self._high_watermark = None
             self._holds_back = False
             self.producer_state.forget_unreplicated(self.log_end_offset)

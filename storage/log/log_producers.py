@@ -35,7 +35,7 @@ class LogProducers:
             self.state.check_marker(header, marker[0], first_offset)
         return None
 
-    def take_in(self, segment: Segment, header: BatchHeader, first_offset: int, batch: Buffer) -> None:
+    def apply_append(self, segment: Segment, header: BatchHeader, first_offset: int, batch: Buffer) -> None:
         """A batch was appended to `segment` at `first_offset`."""
         if header.is_control:
             apply_to_producers(self.state, segment, header._replace(base_offset=first_offset), batch)

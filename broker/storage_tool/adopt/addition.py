@@ -61,7 +61,7 @@ def add_topics(
         next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
         seed_metadata(service, partial(_records, plan, next_producer_id), now_ms)
     finally:
-        directories.abandon()
+        directories.abort()
     return list(plan.topics)
 
 

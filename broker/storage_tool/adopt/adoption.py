@@ -76,7 +76,7 @@ class Locks:
     def release(self) -> None:
         """Gives all back; a second call does nothing."""
         for lock in self._held:
-            lock.release()
+            lock.close()
         for _, descriptor in self._shared:
             self._files.close(descriptor)
         self._held, self._shared = [], []
@@ -122,7 +122,7 @@ def adopt(
         )
         seed_metadata(service, partial(adoption_records, plan, _internal_configs(config), next_producer_id), now_ms)
     finally:
-        directories.abandon()
+        directories.abort()
 
 
 def _set_metadata_aside(files: Files, path: Path, random_uuid: Callable[[], bytes]) -> None:

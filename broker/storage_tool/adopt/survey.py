@@ -20,7 +20,7 @@ from ....protocol.messages.structure import ZERO_UUID
 from ....protocol.records.batch import NO_PRODUCER_ID, BatchHeader
 from ....protocol.records.errors import CorruptRecordError, UnsupportedForMessageFormatError
 from ....protocol.records.record import Record, iterate_records
-from ....storage.directory.directory_contents import FoundLog, look_into
+from ....storage.directory.directory_contents import FoundLog, scan_directory
 from ....storage.errors import CorruptCheckpointError, CorruptSnapshotError
 from ....storage.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
@@ -101,7 +101,7 @@ def _refuse_link(path: Path, root: str) -> None:
 
 def _directory(path: Path, files: Files, result: Survey) -> FoundDirectory:
     _refuse_links(files, path)
-    contents = look_into(files, path)
+    contents = scan_directory(files, path)
     names = [entry.name for entry in files.list(path) if entry.is_dir()]
     old_formats: list[str] = []
     partitions = []

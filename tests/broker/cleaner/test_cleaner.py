@@ -53,7 +53,7 @@ def directory(tmp_path: Path) -> Iterator[LogDirectory]:
     opened = LogDirectory.open(tmp_path / "logs", chance=random.Random(1))
     opened.format("MkU3OEVBNTcwNTJENDM2Qg", 1, b"d" * 16)
     yield opened
-    opened.abandon()
+    opened.abort()
 
 
 @pytest.fixture

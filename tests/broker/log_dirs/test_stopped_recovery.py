@@ -86,7 +86,7 @@ def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monke
     log = directory.open_log("t", 0, LogConfig(), NOW_MS)
     for number in range(6):
         log.append_as_leader(encode_batch([Record(0, NOW_MS, b"k", b"%d" % number, [])]), 0, NOW_MS)
-    directory.abandon()
+    directory.abort()
 
     def recover(progress: RecoveryProgress) -> int:
         directories = LogDirectories.open([tmp_path], lambda _: Files())
@@ -95,7 +95,7 @@ def test_a_stop_within_one_log_leaves_it_to_the_next_start(tmp_path: Path, monke
             progress.recover(directories, lambda _: LogConfig(), NOW_MS, 1)
             return directories.online[0].logs["t", 0].log_end_offset
         finally:
-            directories.abandon()
+            directories.abort()
 
     stopped = StopsAtTheThird(lambda: 0.0)
     with pytest.raises(RecoveryStopped):

@@ -98,7 +98,7 @@ class History:
             clean_epoch = directory.previous_broker_epoch
             lifecycle.start([ENDPOINT], self._now_ms, directory_ids=[directory_id], clean_epoch=clean_epoch)
         except BaseException:
-            directory.abandon()
+            directory.abort()
             raise
         return directory, service, lifecycle
 
@@ -118,7 +118,7 @@ class History:
             problem.add_note(f"crash at write point {number} of seed {self.seed}: {what}")
             raise
         found = facts(service.image)
-        directory.abandon()
+        directory.abort()
         assert found in self._allowed, f"crash at write point {number} of seed {self.seed}: {what}"
 
     # Steps -------------------------------------------------------------------
@@ -183,7 +183,7 @@ class History:
     def kill(self) -> None:
         """The process dies, and is started again."""
         before = facts(self._service.image)
-        self._directory.abandon()
+        self._directory.abort()
         self._open()
         assert facts(self._service.image) == before
 

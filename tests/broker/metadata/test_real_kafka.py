@@ -133,7 +133,7 @@ def open_image(tmp_path: Path) -> MetadataService:
         now_ms=NOW_MS,
         random_uuid=numbered_uuids(),
     )
-    directory.abandon()
+    directory.abort()
     return service
 
 

@@ -150,7 +150,7 @@ def recovered(moment: Moment, config: LogConfig) -> list[dict[int, bytes | None]
             values |= {record.offset: record.value for record in records}
             offset = records[-1].offset + 1
         found.append(values)
-    directory.abandon()
+    directory.abort()
     return found
 
 

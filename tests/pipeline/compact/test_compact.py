@@ -272,7 +272,7 @@ def test_refused_while_a_broker_holds_the_lock(tmp_path: Path, capsys: pytest.Ca
     directory = compactable_directory(tmp_path, 1)
     lock = DirectoryLock(directory)
     assert compact([str(directory), "--topic", "t"]) == 3
-    lock.release()
+    lock.close()
     assert "has this log directory open" in capsys.readouterr().err
     assert compact([str(directory), "--topic", "t", "--config", "cleanup.policy=compact"]) == 0
 

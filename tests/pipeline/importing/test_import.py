@@ -199,7 +199,7 @@ def test_a_locked_directory_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
     try:
         assert command.import_topics([str(source), "--into", str(tmp_path / "logs")]) == 1
     finally:
-        lock.release()
+        lock.close()
     assert "has this log directory open" in capsys.readouterr().err
     assert os.listdir(tmp_path / "logs") == [".lock"]
 

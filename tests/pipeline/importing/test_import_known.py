@@ -54,7 +54,7 @@ def test_what_is_refused(logs: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "own topics can't be added" in refusal("__consumer_offsets")
     lock = DirectoryLock(logs)
     assert "has this log directory open" in refusal("orders")
-    lock.release()
+    lock.close()
     (logs / "other-0" / "partition.metadata").rename(logs / "moved")
     assert "no partition.metadata" in refusal("other")
     assert not (logs / "__cluster_metadata-0").exists(), "nothing was begun"

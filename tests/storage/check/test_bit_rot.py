@@ -124,7 +124,7 @@ def test_a_checked_read_finds_every_flipped_bit(tmp_path: Path) -> None:
         path.write_bytes(data)
     log = Log.open(root / "t-0", CONFIG, now_ms=NOW, clean_shutdown=True)
     assert len(read_checked(log, 1, 1 << 20, log.log_end_offset, min_one_batch=True).data) > 0
-    log.abandon()
+    log.abort()
 
 
 def test_compaction_finds_a_flipped_bit_and_leaves_the_log_as_it_was(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_flipped_byte_of_a_small_file_loses_nothing(tmp_path: Path, pattern: s
                 log = Log.open(root / "t-0", CONFIG, now_ms=NOW, clean_shutdown=True)
                 with pytest.raises(CorruptRecordError, match=name.name):
                     check_aborted(log, log.aborted_transactions(0, log.log_end_offset))
-                log.abandon()
+                log.abort()
             elif pattern not in UNNOTICED:
                 assert found == expected, f"{name}, byte {position}"
 
@@ -202,4 +202,4 @@ def _facts_of(root: Path, *, checks: bool = True) -> object:
             check_parts(log)
         return {key: facts(log) for key, log in logs.items()}
     finally:
-        directory.abandon()
+        directory.abort()

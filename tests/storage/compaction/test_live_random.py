@@ -170,7 +170,7 @@ class LiveLog:
         """The process dies, wherever the round is; what was written to files is there."""
         self.log.log_files.cleaning = None  # nobody is there to take anything back
         self.round = None
-        self.log.abandon()
+        self.log.abort()
         self.log = self.open(clean_shutdown=False)
         if self.cleaned_up_to is not None and not (
             self.log.log_start_offset <= self.cleaned_up_to <= self.log.log_end_offset

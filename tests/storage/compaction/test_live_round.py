@@ -178,7 +178,7 @@ def test_segments_are_merged_and_their_snapshots_go(tmp_path: Path) -> None:
 
 
 def interruptions() -> list[str]:
-    return ["truncate", "start anew", "retention", "move", "abandon", "policy"]
+    return ["truncate", "start anew", "retention", "move", "abort", "policy"]
 
 
 @pytest.mark.parametrize("how", interruptions())
@@ -203,8 +203,8 @@ def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step
     elif how == "move":
         log.directory.rename(tmp_path / "t-0.moved-delete")
         log.move_to(tmp_path / "t-0.moved-delete")
-    elif how == "abandon":
-        log.abandon()
+    elif how == "abort":
+        log.abort()
     else:
         log.update_config(replace(CONFIG, cleanup_policy=frozenset({"delete"})))
     assert round_.is_interrupted
@@ -215,10 +215,10 @@ def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step
     round_.close(is_done=False)
     directory = log.directory
     assert not [path for path in directory.iterdir() if path.name.endswith(".swap")] or how == "move"
-    if how not in ("move", "abandon"):
+    if how not in ("move", "abort"):
         start, end = log.log_start_offset, log.log_end_offset
         assert contents(log) == {offset: record for offset, record in written.items() if start <= offset < end}
-    log.abandon()
+    log.abort()
     again = open_log(directory, log_start_offset=log.log_start_offset)
     if how != "move":  # a directory that was renamed is to be deleted; what was staged there stays
         start, end = again.log_start_offset, again.log_end_offset
@@ -296,7 +296,7 @@ def test_each_step_that_fails_leaves_the_log_or_says_that_it_is_over(tmp_path: P
             written[60] = cleaned[60] = (b"more", b"1")
             assert clean_log(log, cleaned_up_to=None, now_ms=NOW_MS).result.cleaned_up_to == active
             assert contents(log) == cleaned, f"{operation} {nth}"
-        log.abandon()
+        log.abort()
         # Each group is swapped in wholly or not at all; those before the failure are.
         assert cleaned.items() <= contents(open_log(directory)).items() <= written.items(), f"{operation} {nth}"
         if not failed:

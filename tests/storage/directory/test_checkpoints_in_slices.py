@@ -22,7 +22,7 @@ def directory(tmp_path: Path) -> Iterator[LogDirectory]:
     try:
         yield opened
     finally:
-        opened.abandon()
+        opened.abort()
 
 
 def written(directory: LogDirectory) -> set[int]:

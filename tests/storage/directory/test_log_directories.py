@@ -100,7 +100,7 @@ def test_directories_by_their_suffix(tmp_path: Path) -> None:
         "t-4",
         "t-5",
     ]
-    both.abandon()
+    both.abort()
 
 
 def test_a_future_of_a_topic_that_is_gone_is_stray(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_future_of_a_topic_that_is_gone_is_stray(tmp_path: Path) -> None:
     both.find_logs(NOW, lambda topic, partition, topic_id: True)
     assert not both.online[0].found_futures
     assert len(list((tmp_path / "a").glob("t-0.*-stray"))) == 1
-    both.abandon()
+    both.abort()
 
 
 def test_what_is_not_opened_keeps_its_offsets(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_what_is_not_opened_keeps_its_offsets(tmp_path: Path) -> None:
     assert [(tmp_path / "a" / name).read_text() for name in names] == before
     both = open_both(tmp_path)
     both.online[0].write_checkpoints()
-    both.abandon()
+    both.abort()
     both = open_both(tmp_path)
     [one] = both.online[0].load_logs(config_for, NOW).values()
     assert (one.log_start_offset, one.log_end_offset) == (7, 40)
-    both.abandon()
+    both.abort()
 
 
 # Recovery ----------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
     for number in range(100, 105):
         append(number)
     behind = log.size_in_bytes - behind
-    both.abandon()
+    both.abort()
     with (tmp_path / "a" / "t-0" / f"{log.segments.active.base_offset:020d}.log").open("ab") as torn:
         torn.write(b"torn" * 100)
 
@@ -196,7 +196,7 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
     for segment in log.segments:
         segment._rebuild_indexes()
     assert [segment.offset_index.to_bytes() for segment in log.segments] == rebuilt
-    directory.abandon()
+    directory.abort()
 
 
 def test_an_index_that_is_gone_makes_recovery_read_the_whole_segment(tmp_path: Path) -> None:
@@ -205,12 +205,12 @@ def test_an_index_that_is_gone_makes_recovery_read_the_whole_segment(tmp_path: P
     both.online[0].flush()
     both.online[0].write_checkpoints()
     log.append_as_leader(batch(b"\x0anew"), 3, NOW)
-    both.abandon()
+    both.abort()
     (tmp_path / "a" / "t-0" / f"{log.segments.active.base_offset:020d}.timeindex").write_bytes(b"\1" * 13)
     both = open_both(tmp_path)
     both.online[0].open_found(config_for, NOW)
     assert values(both.online[0].logs[KEY])[-1] == b"\x0anew"
-    both.abandon()
+    both.abort()
 
 
 def test_many_logs_are_recovered_on_several_threads(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_many_logs_are_recovered_on_several_threads(tmp_path: Path) -> None:
             log = directory.open_log(topic, partition, CONFIG, NOW, TOPIC_ID)
             for number in range(partition + 1):
                 log.append_as_leader(batch(bytes([number]) * 100), 3, NOW)
-    both.abandon()
+    both.abort()
     both = open_both(tmp_path)
     done: list[tuple[int, int]] = []
     both.in_parallel(
@@ -236,7 +236,7 @@ def test_many_logs_are_recovered_on_several_threads(tmp_path: Path) -> None:
             partition: partition + 1 for partition in range(12)
         }
         assert len(directory._descriptors) == 0, "an idle log holds no file"
-    both.abandon()
+    both.abort()
 
 
 # Failures ----------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_a_replica_arrives_as_it_was(tmp_path: Path) -> None:
     close(both)
     both = open_both(tmp_path)
     assert values(both.online[1].open_log(*KEY, CONFIG, NOW)) == [*expected, b"\x28late"]
-    both.abandon()
+    both.abort()
 
 
 class Crash(BaseException):
@@ -368,7 +368,7 @@ def test_a_crash_at_any_step_of_a_move_leaves_one_whole_log(tmp_path: Path) -> N
         except Crash:
             pass
         CrashingFiles.left = 1_000_000
-        both.abandon()
+        both.abort()
         both = open_both(root)
         both.promote_futures(partial(assigned_to, assigned), NOW)
         holder = both.holder(*KEY)

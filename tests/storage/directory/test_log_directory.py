@@ -65,7 +65,7 @@ def test_what_the_metadata_knows_to_lie_here_is_not_read_after_a_clean_stop(tmp_
         directory.close(42)
     else:
         directory.flush()
-        directory.abandon()
+        directory.abort()
     files = CountingFiles()
     directory = LogDirectory.open(tmp_path, files)
     files.opened = 0
@@ -76,7 +76,7 @@ def test_what_the_metadata_knows_to_lie_here_is_not_read_after_a_clean_stop(tmp_
     assert [one.topic_id for one in directory.found.values()] == [TOPIC_ID, TOPIC_ID]
     assert [one.is_read for one in directory.found.values()] == [not is_clean, True]
     assert directory.found["t", 0].read(files) == directory.found["t", 0]._replace(is_read=True)
-    directory.abandon()
+    directory.abort()
 
 
 def test_it_opens_again_as_it_was(tmp_path: Path) -> None:
@@ -92,14 +92,14 @@ def test_it_opens_again_as_it_was(tmp_path: Path) -> None:
         (2, 3, TOPIC_ID),
     ]
     assert not (tmp_path / ".kafka_cleanshutdown").exists(), "from now on a kill is a kill"
-    directory.abandon()
+    directory.abort()
     assert not LogDirectory.open(tmp_path).was_clean
 
 
 def test_after_a_kill_nothing_is_lost(tmp_path: Path) -> None:
     directory = fill(tmp_path)
     directory.write_checkpoints()
-    directory.abandon()
+    directory.abort()
     directory = LogDirectory.open(tmp_path)
     assert (directory.was_clean, directory.previous_broker_epoch) == (False, -1)
     logs = directory.load_logs(lambda _: LogConfig(), NOW)
@@ -168,7 +168,7 @@ def test_partitions_that_the_metadata_does_not_know_are_put_aside(tmp_path: Path
 
 @pytest.mark.parametrize("content", ["", "0\n0\n", "garbage", "0\n2\nt 0 3\n", "1\n0\n"])
 def test_checkpoints_that_say_nothing_cost_only_a_recovery(tmp_path: Path, content: str) -> None:
-    fill(tmp_path).abandon()
+    fill(tmp_path).abort()
     (tmp_path / "recovery-point-offset-checkpoint").write_text(content)
     directory = LogDirectory.open(tmp_path)
     assert directory.load_logs(lambda _: LogConfig(), NOW)["t", 0].log_end_offset == 3
@@ -180,7 +180,7 @@ def test_a_directory_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorruptCheckpointError, match=r"meta\.properties"):
         LogDirectory.open(tmp_path)
     (tmp_path / "meta.properties").unlink()
-    LogDirectory.open(tmp_path).abandon()
+    LogDirectory.open(tmp_path).abort()
 
 
 def test_few_descriptors_are_enough_for_many_partitions(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_full_disk_refuses_the_append_and_nothing_else(
     files.__dict__.pop("truncate", None)
     assert log.append_as_leader(batch(b"c"), 1, NOW).first_offset == 1
     assert values_of(log) == [b"a", b"c"]
-    log.abandon()
+    log.abort()
     log = Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW)
     assert values_of(log) == [b"a", b"c"]
 
@@ -84,7 +84,7 @@ def test_a_roll_that_fails_leaves_the_log_usable(tmp_path: Path, operation: str,
     assert refused
     assert written[-3:] == [b"9", b"10", b"11"]
     assert values_of(log) == written
-    log.abandon()
+    log.abort()
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW)
     assert values_of(log) == written
 

@@ -70,7 +70,7 @@ def test_log_append_time(tmp_path: Path) -> None:
     assert [r.timestamp for r in records_of(log.read(0, 10_000).data)] == [NOW] * 3 + [NOW + 5]
     assert offset_for_timestamp(log, NOW + 1) == (NOW + 5, 3, 7)
     assert max_timestamp(log) == (NOW + 5, 3, 7)
-    log.abandon()
+    log.abort()
     assert Log.open(tmp_path / "t-0", LogConfig(), now_ms=NOW).log_end_offset == 4, "the CRC is right"
 
 

@@ -37,7 +37,7 @@ def test_a_tail_torn_at_every_byte_is_cut_to_whole_batches(tmp_path: Path) -> No
     whole = log.size_in_bytes
     log.append_as_leader(batch(b"c", producer_id=1, producer_epoch=0, base_sequence=0), 1, NOW)
     size = log.size_in_bytes
-    log.abandon()
+    log.abort()
     for end in range(whole, size + 1):
         directory = tmp_path / f"torn-{end}"
         shutil.copytree(original, directory)
@@ -62,7 +62,7 @@ def test_a_flipped_bit_ends_the_log_there(tmp_path: Path, position: int) -> None
     damaged = log.size_in_bytes + position
     log.append_as_leader(batch(b"b"), 0, NOW)
     log.append_as_leader(batch(b"c"), 0, NOW)
-    log.abandon()
+    log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[damaged] ^= 0x80 if position == 0 else 0x40
@@ -90,7 +90,7 @@ def test_segments_behind_a_damaged_one_are_removed(tmp_path: Path) -> None:
     for value in (b"a", b"b", b"c"):
         log.append_as_leader(batch(value), 0, NOW)
         log.roll(NOW)
-    log.abandon()
+    log.abort()
     with (tmp_path / "t-0" / f"{1:020d}.log").open("r+b") as file:
         file.truncate(65)
     log = reopen(tmp_path / "t-0")
@@ -107,7 +107,7 @@ def test_recovery_checks_only_from_the_recovery_point_on(tmp_path: Path) -> None
     log.flush()
     log.append_as_leader(batch(b"b"), 0, NOW)
     recovery_point = log.recovery_point
-    log.abandon()
+    log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[-2] ^= 1  # damage that only reading the flushed segment would find
@@ -124,7 +124,7 @@ def test_a_batch_that_lost_its_offset_with_a_page_is_cut_behind_the_recovery_poi
     log.flush()
     recovery_point, synced = log.recovery_point, log.size_in_bytes
     log.append_as_leader(batch(b"d"), 0, NOW)
-    log.abandon()
+    log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[synced : synced + 8] = bytes(8)
@@ -185,7 +185,7 @@ def test_transactions_come_back_from_the_log_and_from_snapshots(tmp_path: Path) 
     before = (log.last_stable_offset, log.aborted_transactions(0, 3), log.producer_state.producers)
     assert before[0] == 1
     assert [(t.producer_id, t.first_offset, t.last_offset) for t in before[1]] == [(1, 0, 2)]
-    log.abandon()
+    log.abort()
     log = reopen(tmp_path / "t-0")
     assert (log.last_stable_offset, log.aborted_transactions(0, 3), log.producer_state.producers) == before
     log.close()
@@ -225,7 +225,7 @@ def test_a_swap_file_takes_the_place_of_the_segments_it_covers(tmp_path: Path) -
 def test_a_log_that_ends_before_its_start_begins_anew_there(tmp_path: Path) -> None:
     log = reopen(tmp_path / "t-0")
     log.append_as_leader(batch(b"a"), 0, NOW)
-    log.abandon()
+    log.abort()
     log = reopen(tmp_path / "t-0", log_start_offset=9)
     assert (log.log_start_offset, log.log_end_offset, log.segments.base_offsets) == (9, 9, [9])
 
@@ -261,7 +261,7 @@ def test_a_hole_between_segments_is_named_and_kept(
     first = len(log.read(0, 1).data)
     log.roll(NOW)
     log.append_as_leader(batch(b"c"), 0, NOW)
-    log.abandon()
+    log.abort()
     with (tmp_path / "t-0" / f"{0:020d}.log").open("r+b") as file:
         file.truncate(first)
     log = Log.open(tmp_path / "t-0", config, now_ms=NOW)

@@ -116,7 +116,7 @@ class AppendPath:
         """Ends without a word: nothing more is written or synced."""
         self.timers.close()
         await self.group_commit.finish()
-        self.directory.abandon()
+        self.directory.abort()
 
 
 def _same(log: Log) -> Log:

@@ -272,4 +272,4 @@ class Interleaving:
             found = {key: entry.last_sequence for key, entry in log.producer_state.producers.items()}
             assert found.items() <= producers.items()
         finally:
-            log.abandon()
+            log.abort()

@@ -40,4 +40,4 @@ def open_service(
             lifecycle.stop(now_ms)
             directory.close(lifecycle.broker_epoch)
     finally:
-        directory.abandon()
+        directory.abort()

@@ -54,7 +54,7 @@ class TwoDirectories:
                 directory.open_found(config_for, now_ms)
             assert not directories.offline, directories.offline
         except BaseException:
-            directories.abandon()
+            directories.abort()
             raise
         return cls(directories, assigned)
 
@@ -111,9 +111,9 @@ class TwoDirectories:
         for directory in self.directories.online:
             directory.close(broker_epoch)
 
-    def abandon(self) -> None:
+    def abort(self) -> None:
         """Lets everything go as a crash would."""
-        self.directories.abandon()
+        self.directories.abort()
 
 
 def directory_id(index: int) -> bytes:
@@ -195,7 +195,7 @@ class MoveRun(CrashRun):
     def give_up(self) -> None:
         """A move is no longer wanted."""
         if self.moves:
-            self.moves.pop(self.chance.choice(sorted(self.moves))).give_up(self.now_ms)
+            self.moves.pop(self.chance.choice(sorted(self.moves))).cancel(self.now_ms)
 
     def truncate(self) -> None:
         """Nothing: only a follower is truncated, and it does not move (the copy would have to follow)."""
@@ -204,7 +204,7 @@ class MoveRun(CrashRun):
         """Deletes the topic, whose move ends, and makes another one of that name."""
         move = self.moves.pop(SHORT_LIVED, None)
         if move is not None:
-            move.give_up(self.now_ms)
+            move.cancel(self.now_ms)
         super().recreate()
 
     def _holder(self, key: Key) -> LogDirectory:

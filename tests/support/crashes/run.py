@@ -94,7 +94,7 @@ class CrashRun:
                 self._attempt(self._step)
             self.step = "close"
             self._attempt(self._stop)
-            self.directory.abandon()
+            self.directory.abort()
 
     def _attempt(self, action: Callable[[], None]) -> None:
         """What an operation that fails leaves must be as safe as what a crash leaves."""
@@ -177,7 +177,7 @@ class CrashRun:
             if chance.random() < 0.3:
                 self._go_on(directory, image, chance)
         finally:
-            directory.abandon()
+            directory.abort()
 
     def _crash_in_recovery(
         self, image: SimulatedDisk, chance: random.Random, after: int, *, has_power: bool
@@ -187,7 +187,7 @@ class CrashRun:
             directory = self._start(image)
         except Crash:
             return image.survivors(self.image_root, chance, has_power=has_power), True
-        directory.abandon()
+        directory.abort()
         image.crash_at = None
         return image, False
 
@@ -198,7 +198,7 @@ class CrashRun:
                 directory.format(CLUSTER_ID, 1, bytes(16))
             directory.load_logs(lambda topic: self.configs[topic], self.now_ms)
         except BaseException:
-            directory.abandon()
+            directory.abort()
             raise
         return directory
 
@@ -251,7 +251,7 @@ class CrashRun:
                 start = log.log_start_offset if model is None else model.log_start_offset
                 check_parts(log, start=max(log.log_start_offset, start))
         finally:
-            again.abandon()
+            again.abort()
 
     # Steps -------------------------------------------------------------------
 
@@ -321,7 +321,7 @@ class CrashRun:
         assert info.first_offset == first
         stored, model.pending = model.pending, None
         model.batches.append(stored)
-        if log.promise.asks_for_syncs and log.unflushed_records >= self.configs[key[0]].flush_messages:
+        if log.flush_policy.asks_for_syncs and log.unflushed_records >= self.configs[key[0]].flush_messages:
             self._sync(log, model)
         return stored
 
@@ -453,7 +453,7 @@ class CrashRun:
         disk = self.disk.survivors(self.disk.root, self.chance, has_power=has_power)
         disk.before, disk.operations, self.disk.before = self.disk.before, self.disk.operations, None
         self.cleaning.forget()
-        self.directory.abandon()
+        self.directory.abort()
         self.disk = disk
         self.step = "recovery" if has_power else "recovery without power"
         self.directory = self._start_again(has_power=has_power)

@@ -230,7 +230,7 @@ class Driver:
 
     def reopen_after_crash(self) -> None:
         """The process dies; the system has kept any number of bytes behind the recovery point, the last ones torn."""
-        self.log.abandon()
+        self.log.abort()
         unflushed = [b for b in self.model.batches if b.next_offset > self.flushed_offset]
         if unflushed:
             victim = self.random.choice(unflushed)

@@ -78,12 +78,12 @@ class SyncedLog:
         stamped = bytearray(batch)
         stamp(stamped, 0, offset, 0)
         self.batches.append(bytes(stamped))
-        self._take_in(bytes(stamped))
+        self._apply_append(bytes(stamped))
         if self.is_synced:
             self.synced = len(self.batches)
         return offset
 
-    def _take_in(self, batch: bytes) -> None:
+    def _apply_append(self, batch: bytes) -> None:
         header = read_header(batch)
         self.next_offset = header.next_offset
         if header.is_control:
@@ -123,7 +123,7 @@ class SyncedLog:
         del self.aborted[floor.aborted :]
         for batch in kept[floor.batches :]:
             self.batches.append(batch)
-            self._take_in(batch)
+            self._apply_append(batch)
         self.synced = len(kept)
 
     def _set_floor(self) -> None:
