@@ -80,7 +80,7 @@ def kafka_json(value: Any) -> str:
     """A document as Jackson prints it: no spaces, other letters than ASCII as they are, control characters as \\u001F.
 
     Floating-point numbers look as Java's Double.toString has them (10000000.0 is 1.0E7), NaN and infinities are texts.
-    Raises TypeError for what is no document.
+    Raises TypeError for a value that can't be a document.
     """
     match value:
         case None:

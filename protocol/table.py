@@ -299,7 +299,7 @@ def _field(field: dict[str, Any]) -> FieldSpec:
 def _default(field: dict[str, Any]) -> Any:
     """The default as a value; the table has it as JSON text, JSON value or (mostly) not at all."""
     kind: str = field["type"]
-    # JSON's null is no default, unlike the text "null": Kafka's FieldSpec reads both so (its classes show it).
+    # JSON's null means that no default is given, unlike the text "null". Kafka's FieldSpec reads both so.
     given = "" if field.get("default") is None else field["default"]
     if given == "null" or kind == "records":
         return None

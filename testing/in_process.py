@@ -38,7 +38,7 @@ class InProcessBroker:
     """A broker on 127.0.0.1; it can be stopped, killed and started again on the same port and data.
 
     The data is kept in ``directory``. Without one the broker makes a temporary directory, which is removed when the
-    ``with`` block ends, or with the object or the process if there is no block.
+    ``with`` block ends, or with the object or the process if it is used without ``with``.
 
     ``configs`` maps Kafka's keys to values. The environment is not read, so a test depends on nothing but itself.
     Raises TypeError for a value of another type than :data:`ConfigValue`.

@@ -34,7 +34,7 @@ class EncoderSource(Source):
         self._parts = parts
         self._out = "out"
         self._pending: list[tuple[str | None, str]] = []
-        """What is to be written next: format and value of a field of fixed size, or None and an expression of bytes."""
+        """Pending output: format and value of a field of fixed size, or None and an expression of bytes."""
         self._variables = 0
 
     def make(self) -> Source:

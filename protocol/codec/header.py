@@ -42,8 +42,8 @@ def _flexible_since(api_key: int) -> int:
 def request_header_version(api_key: int, version: int) -> int:
     """The version of the header before a request: 1 or 2. Raises ProtocolError for an API key that is not Kafka's.
 
-    Versions that the table does not have count as the nearest that it has, so that the header in front of them can be
-    read and the request refused by name.
+    A version that the table lacks counts as the nearest one in the table. The header can then be read, and the request
+    refused by name.
     """
     return 2 if version >= _flexible_since(api_key) else 1
 

@@ -1,6 +1,6 @@
 """The header of a record batch: read, checked and stamped in place, without decoding a record.
 
-Owns the 61 bytes in front of the records (docs/log-format.md has them as a page). Never decompresses and never looks at
+Owns the 61 bytes before the records (docs/log-format.md has them as a page). Never decompresses and never looks at
 a record. Invariants: whatever `read_header` returns is a whole batch that lies inside the buffer; nothing else than the
 errors of `errors.py` is raised for malformed bytes. Source: KIP-98, Kafka's DefaultRecordBatch,
 ByteBufferLogInputStream.
@@ -96,7 +96,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def compression_type(self) -> CompressionType:
-        """How the records are compressed; InvalidRecordError for the ids 5 to 7, which nobody has defined."""
+        """How the records are compressed; InvalidRecordError for the ids 5 to 7, which Kafka does not define."""
         return compression_type_of(self.attributes & COMPRESSION_TYPE_MASK)
 
     @property

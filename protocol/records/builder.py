@@ -258,7 +258,7 @@ def assemble_batch(
     producer_epoch: int,
     base_sequence: int,
 ) -> bytes:
-    """The header, with its CRC, in front of a records section that is encoded (and compressed) already."""
+    """A batch: the header with its CRC, and a records section that is encoded (and compressed) already."""
     batch = bytearray(
         HEADER.pack(
             base_offset,

@@ -2,7 +2,7 @@
 
 Owns: the loading. Never does: computing. The package's own module asks importlib.metadata for its version when it is
 imported, which takes 10 ms of every start (importlib.metadata brings email, zipfile and csv); its extension module
-takes 0.3. Where there is no such extension module the package is imported as it is. Source: crc32c 2.7's files.
+takes 0.3. Without such an extension module the whole package is imported. Source: crc32c 2.7's files.
 """
 
 import sys
@@ -15,7 +15,7 @@ EXTENSION = "crc32c._crc32c"
 
 
 def load() -> Callable[..., int]:
-    """``crc32c(data, value=0)``: the checksum of ``data`` behind bytes whose checksum is ``value``."""
+    """``crc32c(data, value=0)``: the checksum of ``data`` that follows bytes whose checksum is ``value``."""
     if EXTENSION not in sys.modules:
         package = PathFinder.find_spec(PACKAGE)
         spec = PathFinder.find_spec(EXTENSION, package.submodule_search_locations) if package is not None else None

@@ -1,6 +1,6 @@
 """The errors of this package: each is a KafkaError with the error code that Apache Kafka answers in the same case.
 
-Whatever is wrong with bytes from outside ends as one of these and as nothing else.
+Malformed bytes from outside raise one of these and nothing else.
 """
 
 from ..errors import ErrorCode, KafkaError
@@ -35,7 +35,7 @@ class UnsupportedForMessageFormatError(KafkaError):
 
 
 class UnsupportedCompressionTypeError(KafkaError):
-    """A compression type that the request's version does not allow, or that nobody knows."""
+    """A compression type that the request's version does not allow, or that Kafka does not define."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)

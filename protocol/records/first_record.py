@@ -1,7 +1,7 @@
 """A look at the beginning of a batch's records, cheap enough for every batch of a client.
 
-Owns: nothing. Never does: decompressing, walking over more than one record. It finds what is no records at all, such as
-random bytes under a right header and CRC, which no consumer would get past. A batch that begins well and is damaged
+Owns: nothing. Never does: decompressing, walking over more than one record. It finds bytes that can't be records, such
+as random bytes with a valid header and CRC, which would stop every consumer. A batch that begins well and is damaged
 later is not found (`odradek.produce.check.records` finds it). Source: Kafka's DefaultRecord; the magic numbers of the
 codecs.
 

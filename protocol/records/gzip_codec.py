@@ -1,6 +1,6 @@
 """Gzip, as java.util.zip's GZIPInputStream and Kafka's GzipOutputStream treat it. Through zlib: it stops at a limit.
 
-Members may follow each other; what follows a member and is no member is ignored, as Java does.
+Members may follow each other; other bytes after a member are ignored, as in Java.
 """
 
 import zlib

@@ -91,7 +91,7 @@ def frame_structure(spec: MessageSpec, version: int, *, sized: bool) -> Construc
     elif spec.type == "response":
         header = structure_of(ResponseHeader, response_header_version(spec.api_key, version))
     else:
-        raise ProtocolError(f"{spec.name} is no request and no response: it has no frame")
+        raise ProtocolError(f"{spec.name} is neither a request nor a response, so it has no frame")
     size = [Field("size", "int32", Int32sb)] if sized else []
     return Struct(*size, Field("header", header.cls.NAME, header), Field("body", spec.name, body))
 

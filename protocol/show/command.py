@@ -84,7 +84,7 @@ def show_message(
         specs = show.find(name)
         specs = [spec for spec in specs if kind is None or spec.name.endswith(kind)]
         if not specs:
-            raise ProtocolError(f"{name} is no {kind}".lower())
+            raise ProtocolError(f"{name} is not a {kind}".lower())
         if source is None:
             return _show_fields(specs, version, as_json)
         if version is None:
@@ -143,7 +143,7 @@ def read_bytes(source: str) -> bytes:
     try:
         if path.is_file():
             return _plain(path.read_bytes())
-    except OSError as error:  # a long row of digits is no file name
+    except OSError as error:  # a long row of digits can't be a file name
         if error.errno != errno.ENAMETOOLONG:
             raise ProtocolError(f"{source} cannot be read: {error.strerror}") from None
     digits = _digits(source)

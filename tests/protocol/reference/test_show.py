@@ -73,7 +73,7 @@ def test_show_prints_request_and_response(capsys: pytest.CaptureFixture[str]) ->
     [
         (("show", "Prodcue"), "no message is called 'Prodcue'; close to it: Produce"),
         (("show", "Vote", "7"), "VoteRequest has versions 0-2, not 7"),
-        (("show", "TopicRecord", "--request"), "topicrecord is no request"),
+        (("show", "TopicRecord", "--request"), "topicrecord is not a request"),
         (("show", "Produce", "--bytes", "00"), "--bytes needs a VERSION"),
         (("show", "Produce", "9", "--bytes", "no-such-file"), "neither a file nor hexadecimal digits"),
         (("show",), "Missing argument 'NAME'"),
