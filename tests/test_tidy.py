@@ -262,6 +262,10 @@ PLAIN_CODE = (
 clean. A pattern with `**` still finds a module that moves."""
 
 
+KAFKAS = "since there is no current committed offset"
+"""Kafka's words in a message that scripts may look for."""
+
+
 def refused_phrases(text: str) -> list[str]:
     """The refused phrases in a text, each with its line. A phrase may continue on the next line of a comment."""
     return [
@@ -287,8 +291,10 @@ def test_the_documentation_is_plain_english(page: str) -> None:
 def test_the_code_is_plain_english(pattern: str) -> None:
     files = sorted(ROOT.glob(pattern))
     assert files, "no module matches the pattern any more"
-    files = [path for path in files if relative(path) != "protocol/error_messages.py"]  # Kafka's sentences
-    found = [f"{relative(path)}:{one}" for path in files for one in refused_phrases(path.read_text())]
+    files = [path for path in files if relative(path) != "protocol/error_messages.py"]  # Kafka's sentences, as the next
+    found = [
+        f"{relative(path)}:{one}" for path in files for one in refused_phrases(path.read_text().replace(KAFKAS, ""))
+    ]
     assert not found
 
 

@@ -41,8 +41,8 @@ def read_produced_header(buffer: Buffer, produce_version: int) -> BatchHeader:
     """The header of the one batch that a Produce request (version 3 or later) may carry for a partition.
 
     Raises InvalidRecordError for none, more than one, or a batch of message format 0 or 1; CorruptRecordError for bytes
-    that are not a batch; UnsupportedCompressionTypeError for zstd before version 7. Bytes after the batch that are not a
-    whole batch are left to the caller (Kafka trims them): size_in_bytes says where it ends.
+    that are not a batch; UnsupportedCompressionTypeError for zstd before version 7. Bytes after the batch that are not
+    another whole batch are left to the caller (Kafka trims them): size_in_bytes says where it ends.
     """
     if len(buffer) >= BATCH_HEADER_SIZE:
         header = BatchHeader._make(HEADER.unpack_from(buffer))

@@ -110,7 +110,7 @@ async def new_offsets(
         missing = [str(partition) for partition in wanted if partition not in committed]
         if missing:
             raise CommandError(
-                f"Cannot shift offset for partition {missing[0]} without a current committed offset; name only "
+                f"Cannot shift offset for partition {missing[0]} since there is no current committed offset; name only "
                 "partitions that have one with --topic TOPIC:0,1, or use --all-topics"
             )
         asked = {partition: committed[partition] + to.value for partition in wanted}
