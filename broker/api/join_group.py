@@ -22,6 +22,8 @@ from .needs import HasGroupCoordinator
 
 API_KEY = ApiKey.JOIN_GROUP
 NULL_PROTOCOL_NAME_SINCE = 7
+FEW_MEMBERS = 64
+"""A leader's answer with more members than this is encoded in slices."""
 
 
 def handle(
@@ -37,6 +39,8 @@ def handle(
         response.protocol_name = response.protocol_name or (
             None if context.api_version >= NULL_PROTOCOL_NAME_SINCE else ""
         )
+        if len(response.members) > FEW_MEMBERS:
+            context.in_slices = True
         reply(response)
 
     def refused(error: ErrorCode) -> JoinGroupResponse:

@@ -74,12 +74,18 @@ class VirtualTimers:
     def advance(self, delay_ms: int) -> None:
         end_ms = self.now_ms + delay_ms
         while (due_ms := self.next_ms()) is not None and due_ms <= end_ms:
-            self.now_ms = max(self.now_ms, due_ms)  # a delay below 0 is due at once
-            timer = heappop(self._queue)[2]
-            callback, timer.callback = timer.callback, None
-            assert callback is not None
-            callback()
+            self.fire_next()
         self.now_ms = end_ms
+
+    def fire_next(self) -> None:
+        """Fires the timer that is due first, alone: one turn of an event loop."""
+        due_ms = self.next_ms()
+        assert due_ms is not None, "no timer is set"
+        self.now_ms = max(self.now_ms, due_ms)  # a delay below 0 is due at once
+        timer = heappop(self._queue)[2]
+        callback, timer.callback = timer.callback, None
+        assert callback is not None
+        callback()
 
     def clear(self) -> None:
         self._queue.clear()
