@@ -9,22 +9,17 @@ The group's partition of ``__consumer_offsets`` becomes part of the transaction.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.internal_topics import OFFSETS_TOPIC
 from ...protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions
-from .needs import HasGroupCoordinator, HasTransactionCoordinator
 
 API_KEY = ApiKey.ADD_OFFSETS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
-
-
-class Broker(HasGroupCoordinator, HasTransactionCoordinator, Protocol):
-    """What this handler needs."""
 
 
 def handle(

@@ -11,7 +11,6 @@ Source: KIP-98, KIP-890; ``KafkaApis.handleAddPartitionsToTxnRequest``.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -19,9 +18,9 @@ from ...protocol.internal_topics import is_internal
 from ...protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage
+from ..server.broker import Broker
 from ..transactions.add_partitions import add_partitions, verify_partitions
 from ..transactions.transaction import EPOCH_BUMP_SINCE, TopicPartition
-from .needs import HasMetadata, HasTransactionCoordinator
 
 API_KEY = ApiKey.ADD_PARTITIONS_TO_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -32,10 +31,6 @@ FEW = 256
 Errors = Mapping[TopicPartition, ErrorCode]
 TopicResult = AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
 Transaction = AddPartitionsToTxnRequest.AddPartitionsToTxnTransaction
-
-
-class Broker(HasMetadata, HasTransactionCoordinator, Protocol):
-    """What this handler needs."""
 
 
 def handle(

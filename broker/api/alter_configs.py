@@ -13,13 +13,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.configs import AlterConfigsRequest, AlterConfigsResponse
 from ..controller.configs import alter_configs
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_CONFIGS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: AlterConfigsRequest,
     context: RequestContext,
     reply: Callable[[AlterConfigsResponse], None],

@@ -14,13 +14,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
 from ..controller.reassignments import alter_reassignments
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_PARTITION_REASSIGNMENTS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: AlterPartitionReassignmentsRequest,
     context: RequestContext,
     reply: Callable[[AlterPartitionReassignmentsResponse], None],

@@ -9,26 +9,17 @@ lies ends a move to another. Source: KIP-113; ``ReplicaManager.alterReplicaLogDi
 """
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 from ..dispatch.request import RequestContext
-from ..replicas.moves import ReplicaMoves
+from ..server.broker import Broker
 
 API_KEY = ApiKey.ALTER_REPLICA_LOG_DIRS
 
 TopicResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
 PartitionResult = AlterReplicaLogDirsResponse.AlterReplicaLogDirPartitionResult
-
-
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def replica_moves(self) -> ReplicaMoves:
-        """The moves between directories."""
 
 
 def handle(

@@ -9,37 +9,17 @@ Source: KIP-35, KIP-511, KIP-584; ``ApiVersionsRequest``, ``DefaultApiVersionMan
 
 import re
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import ApiVersionsRequest, ApiVersionsResponse
 from ..dispatch.request import RequestContext
 from ..dispatch.served import ANNOUNCED, served_versions
+from ..metadata.service import MetadataService
+from ..server.broker import Broker
 
 API_KEY = ApiKey.API_VERSIONS
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-
-
-class Features(Protocol):
-    """What the metadata knows of features."""
-
-    def supported_features(self) -> dict[str, tuple[int, int]]:
-        """Feature name -> lowest and highest level that this broker supports."""
-
-    def finalized_features(self) -> dict[str, int]:
-        """Feature name -> finalised level."""
-
-    def finalized_features_epoch(self) -> int:
-        """The metadata offset up to which the finalised levels are known."""
-
-
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def metadata(self) -> Features:
-        """The metadata service."""
 
 
 def handle(
@@ -73,7 +53,7 @@ def _served() -> list[ApiVersionsResponse.ApiVersion]:
     return entries
 
 
-def _add_features(response: ApiVersionsResponse, features: Features, version: int) -> None:
+def _add_features(response: ApiVersionsResponse, features: MetadataService, version: int) -> None:
     response.supported_features = [
         ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
         for name, (lowest, highest) in features.supported_features().items()

@@ -7,7 +7,6 @@ Source: ``KafkaApis.handleConsumerGroupDescribe``, ``GroupCoordinatorService.con
 """
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -15,15 +14,11 @@ from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, C
 from ..dispatch.request import RequestContext
 from ..groups.consumer.describe import DescribedGroup, describe_consumer_group
 from ..metadata.features import GROUP_VERSION
+from ..server.broker import Broker
 from .describe_groups import authorized
 from .look_ups import look_up_all
-from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.CONSUMER_GROUP_DESCRIBE
-
-
-class Broker(HasGroupCoordinator, HasMetadata, Protocol):
-    """What this handler needs."""
 
 
 def handle(

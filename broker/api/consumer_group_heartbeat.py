@@ -11,7 +11,6 @@ Costs one decision, one timer and one answer; something is appended only when so
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -22,14 +21,10 @@ from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATI
 from ..groups.core import GroupCore
 from ..groups.effects import Effects
 from ..metadata.features import GROUP_VERSION
-from .needs import HasGroupCoordinator, HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.CONSUMER_GROUP_HEARTBEAT
 MEMBER_ID_REQUIRED_SINCE = 1
-
-
-class Broker(HasGroupCoordinator, HasMetadata, Protocol):
-    """What this handler needs."""
 
 
 def _refused(error: ErrorCode, message: str | None = None) -> ConsumerGroupHeartbeatResponse:

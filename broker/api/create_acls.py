@@ -11,6 +11,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import CreateAclsRequest, CreateAclsResponse
 from ..dispatch.request import ConnectionRefusal, RequestContext
+from ..server.broker import Broker
 from .describe_acls import UNKNOWN
 
 API_KEY = ApiKey.CREATE_ACLS
@@ -18,7 +19,7 @@ NO_AUTHORIZER = "No Authorizer is configured."
 
 
 def handle(
-    _broker: object,
+    _broker: Broker,
     request: CreateAclsRequest,
     _context: RequestContext,
     reply: Callable[[CreateAclsResponse], None],

@@ -14,13 +14,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsResponse
 from ..controller.topic_changes import create_partitions
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.CREATE_PARTITIONS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: CreatePartitionsRequest,
     context: RequestContext,
     reply: Callable[[CreatePartitionsResponse], None],

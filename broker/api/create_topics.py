@@ -15,13 +15,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
 from ..controller.topics import create_topics
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.CREATE_TOPICS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: CreateTopicsRequest,
     context: RequestContext,
     reply: Callable[[CreateTopicsResponse], None],

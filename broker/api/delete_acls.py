@@ -11,6 +11,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import DeleteAclsRequest, DeleteAclsResponse
 from ..dispatch.request import ConnectionRefusal, RequestContext
+from ..server.broker import Broker
 from .create_acls import NO_AUTHORIZER
 from .describe_acls import UNKNOWN
 
@@ -18,7 +19,7 @@ API_KEY = ApiKey.DELETE_ACLS
 
 
 def handle(
-    _broker: object,
+    _broker: Broker,
     request: DeleteAclsRequest,
     _context: RequestContext,
     reply: Callable[[DeleteAclsResponse], None],

@@ -15,7 +15,7 @@ from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.describe import delete_group
 from ..groups.effects import Effects
-from .needs import HasGroupCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_GROUPS
 
@@ -23,7 +23,7 @@ Result = DeleteGroupsResponse.DeletableGroupResult
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: DeleteGroupsRequest,
     context: RequestContext,
     reply: Callable[[DeleteGroupsResponse], None],
@@ -44,9 +44,7 @@ def handle(
         yield None
 
 
-def _delete(
-    broker: HasGroupCoordinator, group_id: str, now_ms: int, done: Callable[[Result], None]
-) -> Iterator[object]:
+def _delete(broker: Broker, group_id: str, now_ms: int, done: Callable[[Result], None]) -> Iterator[object]:
     """Deletes one group: its offsets a portion a step, and the group with the last of them."""
     goes_on = True
     is_ended = False

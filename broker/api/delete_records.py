@@ -15,7 +15,7 @@ from ...protocol.internal_topics import is_internal
 from ...protocol.messages.offsets import DeleteRecordsRequest, DeleteRecordsResponse
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
-from .needs import HasPartitions
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_RECORDS
 TO_HIGH_WATERMARK = -1
@@ -24,7 +24,7 @@ Answer = DeleteRecordsResponse.DeleteRecordsPartitionResult
 
 
 def handle(
-    broker: HasPartitions,
+    broker: Broker,
     request: DeleteRecordsRequest,
     context: RequestContext,
     reply: Callable[[DeleteRecordsResponse], None],

@@ -13,13 +13,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import DeleteTopicsRequest, DeleteTopicsResponse
 from ..controller.topic_changes import asked_topics, delete_topics
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_TOPICS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: DeleteTopicsRequest,
     context: RequestContext,
     reply: Callable[[DeleteTopicsResponse], None],

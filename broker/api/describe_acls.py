@@ -11,6 +11,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.security import DescribeAclsRequest, DescribeAclsResponse
 from ..dispatch.request import ConnectionRefusal, RequestContext
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_ACLS
 UNKNOWN = 0
@@ -19,7 +20,7 @@ NO_AUTHORIZER = "No Authorizer is configured on the broker"
 
 
 def handle(
-    _broker: object,
+    _broker: Broker,
     request: DescribeAclsRequest,
     _context: RequestContext,
     reply: Callable[[DescribeAclsResponse], None],

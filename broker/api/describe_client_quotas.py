@@ -13,7 +13,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 from ..dispatch.request import RequestContext
 from ..metadata.image import ClientQuotaEntity
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CLIENT_QUOTAS
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
@@ -21,7 +21,7 @@ IP, USER, CLIENT_ID = "ip", "user", "client-id"
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: DescribeClientQuotasRequest,
     context: RequestContext,
     reply: Callable[[DescribeClientQuotasResponse], None],

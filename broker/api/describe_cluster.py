@@ -13,14 +13,14 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
 from ..dispatch.request import RequestContext
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CLUSTER
 BROKERS, CONTROLLERS = 1, 2
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: DescribeClusterRequest,
     context: RequestContext,
     reply: Callable[[DescribeClusterResponse], None],

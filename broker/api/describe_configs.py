@@ -25,8 +25,9 @@ from ..config.describe import (
 from ..dispatch.request import RequestContext
 from ..metadata.decision import ApiError
 from ..metadata.image import ResourceType
-from ..metadata.service import HasMetadata, MetadataService
+from ..metadata.service import MetadataService
 from ..metadata.topic_names import check_topic_name
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_CONFIGS
 Result = DescribeConfigsResponse.DescribeConfigsResult
@@ -37,7 +38,7 @@ LISTS_KNOWN = 100
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: DescribeConfigsRequest,
     context: RequestContext,
     reply: Callable[[DescribeConfigsResponse], None],

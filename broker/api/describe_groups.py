@@ -15,8 +15,8 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsResponse
 from ..dispatch.request import RequestContext
 from ..groups.describe import DescribedGroup, describe_group
+from ..server.broker import Broker
 from .look_ups import look_up_all
-from .needs import HasGroupCoordinator
 
 if TYPE_CHECKING:
     from ..groups.consumer.describe import DescribedGroup as DescribedConsumerGroup
@@ -30,7 +30,7 @@ ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: DescribeGroupsRequest,
     context: RequestContext,
     reply: Callable[[DescribeGroupsResponse], None],
@@ -55,9 +55,7 @@ def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:
     return finish
 
 
-def _describe(
-    broker: HasGroupCoordinator, group_id: str, version: int, done: Callable[[DescribedGroup], None]
-) -> Iterator[object]:
+def _describe(broker: Broker, group_id: str, version: int, done: Callable[[DescribedGroup], None]) -> Iterator[object]:
     def refused(error: ErrorCode) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=error)
 

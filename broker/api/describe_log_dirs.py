@@ -10,7 +10,6 @@ Source: KIP-113, KIP-827; ``ReplicaManager.describeLogDirs``.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -21,6 +20,7 @@ from ...storage.directory.directory_contents import log_bytes
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_LOG_DIRS
 
@@ -28,14 +28,6 @@ Result = DescribeLogDirsResponse.DescribeLogDirsResult
 Topic = DescribeLogDirsResponse.DescribeLogDirsTopic
 Partition = DescribeLogDirsResponse.DescribeLogDirsPartition
 Wanted = set[tuple[str, int]]
-
-
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def log_dirs(self) -> LogDirectories:
-        """The log directories."""
 
 
 def handle(

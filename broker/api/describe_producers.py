@@ -14,7 +14,7 @@ from ...protocol.steps import Steps
 from ...storage.producers.producer_state import ProducerEntry
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
-from .needs import HasPartitions
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_PRODUCERS
 NO_OFFSET = -1
@@ -24,7 +24,7 @@ PartitionResponse = DescribeProducersResponse.PartitionResponse
 
 
 def handle(
-    broker: HasPartitions,
+    broker: Broker,
     request: DescribeProducersRequest,
     context: RequestContext,
     reply: Callable[[DescribeProducersResponse], None],

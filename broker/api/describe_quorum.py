@@ -12,14 +12,14 @@ from ...protocol.errors import ErrorCode
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.messages.quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_QUORUM
 DIRECTORIES_SINCE = 2
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: DescribeQuorumRequest,
     context: RequestContext,
     reply: Callable[[DescribeQuorumResponse], None],

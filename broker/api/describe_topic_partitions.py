@@ -18,8 +18,8 @@ from ..dispatch.request import RequestContext
 from ..metadata.authorized_operations import TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage
 from ..metadata.partition_view import offline_replicas
-from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
+from ..server.broker import Broker
 
 API_KEY = ApiKey.DESCRIBE_TOPIC_PARTITIONS
 
@@ -32,7 +32,7 @@ Partition = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseParti
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: DescribeTopicPartitionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTopicPartitionsResponse], None],

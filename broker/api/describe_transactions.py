@@ -13,9 +13,9 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 from ..transactions.describe import describe
 from .look_ups import look_up_all
-from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.DESCRIBE_TRANSACTIONS
 
@@ -23,7 +23,7 @@ State = DescribeTransactionsResponse.TransactionState
 
 
 def handle(
-    broker: HasTransactionCoordinator,
+    broker: Broker,
     request: DescribeTransactionsRequest,
     context: RequestContext,
     reply: Callable[[DescribeTransactionsResponse], None],
@@ -36,7 +36,7 @@ def handle(
     )
 
 
-def _look_up(broker: HasTransactionCoordinator, transactional_id: str, found: Callable[[State], None]) -> None:
+def _look_up(broker: Broker, transactional_id: str, found: Callable[[State], None]) -> None:
     def refused(error: ErrorCode) -> State:
         return State(error_code=error, transactional_id=transactional_id)
 

@@ -13,13 +13,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
 from ..controller.elections import elect_leaders
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.ELECT_LEADERS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: ElectLeadersRequest,
     context: RequestContext,
     reply: Callable[[ElectLeadersResponse], None],

@@ -14,12 +14,12 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import EndTxnRequest, EndTxnResponse
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 from ..transactions.core import TransactionCore
 from ..transactions.effects import TransactionEffects
 from ..transactions.end_transaction import end_transaction
 from ..transactions.init_producer_id import ProducerIdAndEpoch
 from ..transactions.transaction import EPOCH_BUMP_SINCE
-from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.END_TXN
 PRODUCER_FENCED_SINCE = 2
@@ -27,7 +27,7 @@ TRANSACTION_VERSION_2_SINCE = 5
 
 
 def handle(
-    broker: HasTransactionCoordinator,
+    broker: Broker,
     request: EndTxnRequest,
     context: RequestContext,
     reply: Callable[[EndTxnResponse], None],

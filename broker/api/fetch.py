@@ -17,19 +17,15 @@ Small reads are one pread, large ones leave by sendfile and cost 0.2 CPU seconds
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..dispatch.request import Reply, RequestContext
 from ..fetch.read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_in_steps, read_partitions
-from ..fetch.session import FetchContext, FetchSessionCache, PartitionKey, SessionPartition
+from ..fetch.session import FetchContext, PartitionKey, SessionPartition
 from ..fetch.wait import FetchWait
-from ..metadata.image import MetadataImage
-from ..replicas.record_work import RecordWork
-from ..timers.timers import Timers
-from .needs import HasPartitions
+from ..server.broker import Broker
 
 API_KEY = ApiKey.FETCH
 TopicResponse = FetchResponse.FetchableTopicResponse
@@ -43,46 +39,6 @@ STORAGE_ERROR_SINCE = 6
 LEADER_SINCE = 16
 LEADER_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 """With these a client is told who leads, from version 16 on (KIP-951)."""
-
-
-class Metadata(Protocol):
-    """Who leads, and where."""
-
-    @property
-    def node_id(self) -> int:
-        """This broker's id."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The metadata."""
-
-
-class Broker(HasPartitions, Protocol):
-    """What this handler needs."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
-
-    @property
-    def fetch_sessions(self) -> FetchSessionCache:
-        """The sessions."""
-
-    @property
-    def timers(self) -> Timers:
-        """For the long poll."""
-
-    @property
-    def record_work(self) -> RecordWork:
-        """Where records are converted for old clients."""
-
-    @property
-    def fetch_max_bytes(self) -> int:
-        """The most that one answer carries (``fetch.max.bytes``)."""
-
-    @property
-    def fetch_check_crcs(self) -> bool:
-        """Whether what is read is checked before it is sent (``odradek.fetch.check.crcs``)."""
 
 
 def handle(

@@ -7,16 +7,14 @@ Source: ``KafkaApis.handleFindCoordinatorRequest``.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from ..controller.auto_topic_creation import AutoTopicCreation
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
-from ..metadata.image import MetadataImage
+from ..server.broker import Broker
 from .look_ups import look_up_all
 
 API_KEY = ApiKey.FIND_COORDINATOR
@@ -26,26 +24,6 @@ BATCHES_SINCE = 4
 NO_NODE = -1
 
 Coordinator = FindCoordinatorResponse.Coordinator
-
-
-class Metadata(Protocol):
-    """What this handler needs of the metadata."""
-
-    @property
-    def image(self) -> MetadataImage:
-        """The cluster as it is now."""
-
-
-class Broker(Protocol):
-    """What this handler needs."""
-
-    @property
-    def metadata(self) -> Metadata:
-        """The metadata service."""
-
-    @property
-    def auto_topic_creation(self) -> AutoTopicCreation:
-        """Creates internal topics."""
 
 
 def handle(

@@ -16,7 +16,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from ..dispatch.request import RequestContext
 from ..groups.routing import heartbeat
-from .needs import HasGroupCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.HEARTBEAT
 
@@ -28,7 +28,7 @@ def _refused(error: ErrorCode) -> HeartbeatResponse:
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: HeartbeatRequest,
     context: RequestContext,
     reply: Callable[[HeartbeatResponse], None],

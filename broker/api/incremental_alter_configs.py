@@ -13,13 +13,13 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.configs import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from ..controller.configs import incremental_alter_configs
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.INCREMENTAL_ALTER_CONFIGS
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: IncrementalAlterConfigsRequest,
     context: RequestContext,
     reply: Callable[[IncrementalAlterConfigsResponse], None],

@@ -10,28 +10,18 @@ Source: KIP-98, KIP-360; ``TransactionCoordinator.handleInitProducerId``.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
-from ..controller.producer_ids import ProducerIds
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 from ..transactions.coordinator import TransactionCoordinator
 from ..transactions.init_producer_id import ProducerIdAndEpoch, init_producer_id
 from ..transactions.transaction import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.INIT_PRODUCER_ID
 PRODUCER_FENCED_SINCE = 4
-
-
-class Broker(HasTransactionCoordinator, Protocol):
-    """What this handler needs."""
-
-    @property
-    def producer_ids(self) -> ProducerIds:
-        """Gives out producer ids."""
 
 
 def handle(

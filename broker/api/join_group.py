@@ -18,7 +18,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 from ..dispatch.request import RequestContext
 from ..groups.routing import join_group
-from .needs import HasGroupCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.JOIN_GROUP
 NULL_PROTOCOL_NAME_SINCE = 7
@@ -27,7 +27,7 @@ FEW_MEMBERS = 64
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: JoinGroupRequest,
     context: RequestContext,
     reply: Callable[[JoinGroupResponse], None],

@@ -15,7 +15,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 from ..dispatch.request import RequestContext
 from ..groups.routing import leave_group
-from .needs import HasGroupCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.LEAVE_GROUP
 MEMBERS_SINCE = 3
@@ -24,7 +24,7 @@ FEW = 64
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: LeaveGroupRequest,
     context: RequestContext,
     reply: Callable[[LeaveGroupResponse], None],
@@ -40,7 +40,7 @@ def handle(
 
 
 def _leave_in_portions(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     group_id: str,
     identities: list[LeaveGroupRequest.MemberIdentity],
     context: RequestContext,
@@ -65,7 +65,7 @@ def _leave_in_portions(
 
 
 def _leave(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     group_id: str,
     identities: list[LeaveGroupRequest.MemberIdentity],
     context: RequestContext,

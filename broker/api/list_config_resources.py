@@ -13,7 +13,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.configs import ListConfigResourcesRequest, ListConfigResourcesResponse
 from ..dispatch.request import RequestContext
 from ..metadata.image import MetadataImage, ResourceType
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_CONFIG_RESOURCES
 NAMES_A_STEP = 500
@@ -27,7 +27,7 @@ LISTED = (
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: ListConfigResourcesRequest,
     context: RequestContext,
     reply: Callable[[ListConfigResourcesResponse], None],

@@ -13,7 +13,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import ListGroupsRequest, ListGroupsResponse
 from ..dispatch.request import RequestContext
 from ..groups.describe import list_groups, normalised
-from .needs import HasGroupCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_GROUPS
 
@@ -21,7 +21,7 @@ ListedGroup = ListGroupsResponse.ListedGroup
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: ListGroupsRequest,
     context: RequestContext,
     reply: Callable[[ListGroupsResponse], None],

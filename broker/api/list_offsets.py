@@ -11,7 +11,6 @@ Source: KIP-79, KIP-734; ``ReplicaManager.fetchOffset``, ``UnifiedLog.fetchOffse
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -21,8 +20,7 @@ from ..fetch.read import READ_COMMITTED
 from ..replicas.offset_searches import Found, OffsetSearches
 from ..replicas.partition import Partition
 from ..replicas.partitions import Partitions
-from ..replicas.record_work import RecordWork
-from .needs import HasPartitions
+from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_OFFSETS
 
@@ -37,14 +35,6 @@ LEADER_EPOCH_SINCE = 4
 """Older versions have no field for the epoch."""
 
 Answer = ListOffsetsResponse.ListOffsetsPartitionResponse
-
-
-class Broker(HasPartitions, Protocol):
-    """What this handler needs."""
-
-    @property
-    def record_work(self) -> RecordWork:
-        """Where batches are searched."""
 
 
 def handle(

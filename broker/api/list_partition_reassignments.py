@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ...protocol.api_keys import ApiKey
 from ...protocol.messages.topics import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
 from ..dispatch.request import RequestContext
-from ..metadata.service import HasMetadata
+from ..server.broker import Broker
 
 API_KEY = ApiKey.LIST_PARTITION_REASSIGNMENTS
 PARTITIONS_A_STEP = 500
@@ -18,7 +18,7 @@ PARTITIONS_A_STEP = 500
 
 
 def handle(
-    broker: HasMetadata,
+    broker: Broker,
     request: ListPartitionReassignmentsRequest,
     context: RequestContext,
     reply: Callable[[ListPartitionReassignmentsResponse], None],

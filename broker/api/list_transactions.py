@@ -12,14 +12,14 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.transactions import ListTransactionsRequest, ListTransactionsResponse
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 from ..transactions.describe import ListFilter, listed
-from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.LIST_TRANSACTIONS
 
 
 def handle(
-    broker: HasTransactionCoordinator,
+    broker: Broker,
     request: ListTransactionsRequest,
     context: RequestContext,
     reply: Callable[[ListTransactionsResponse], None],

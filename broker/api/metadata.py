@@ -14,7 +14,6 @@ Source: ``KafkaApis.handleTopicMetadataRequest``, ``KRaftMetadataCache.getTopicM
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -22,13 +21,12 @@ from ...protocol.internal_topics import is_internal
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ...protocol.messages.structure import ZERO_UUID
 from ...protocol.steps import Steps
-from ..controller.auto_topic_creation import AutoTopicCreation
 from ..dispatch.request import RequestContext
 from ..metadata.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from ..metadata.partition_view import offline_replicas
-from ..metadata.service import HasMetadata
 from ..metadata.topic_names import is_legal
+from ..server.broker import Broker
 
 API_KEY = ApiKey.METADATA
 BY_ID_SINCE = 12
@@ -46,14 +44,6 @@ Partition = MetadataResponse.MetadataResponsePartition
 PARTITIONS_A_STEP = 100
 """Partitions that one step describes: 4 us each."""
 NAMES_A_STEP = 500
-
-
-class Broker(HasMetadata, Protocol):
-    """What this handler needs."""
-
-    @property
-    def auto_topic_creation(self) -> AutoTopicCreation:
-        """Creates topics that are asked for."""
 
 
 def handle(

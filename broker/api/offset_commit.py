@@ -11,7 +11,6 @@ Source: ``KafkaApis.handleOffsetCommitRequest``. Version 0 went to ZooKeeper onc
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -19,7 +18,7 @@ from ...protocol.messages.groups import OffsetCommitRequest, OffsetCommitRespons
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import TopicCommit, commit_offsets
 from ..metadata.image import MetadataImage
-from .needs import HasGroupCoordinator, HasMetadata
+from ..server.broker import Broker
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -30,10 +29,6 @@ RequestTopic = OffsetCommitRequest.OffsetCommitRequestTopic
 RequestPartition = OffsetCommitRequest.OffsetCommitRequestPartition
 ResponseTopic = OffsetCommitResponse.OffsetCommitResponseTopic
 ResponsePartition = OffsetCommitResponse.OffsetCommitResponsePartition
-
-
-class Broker(HasGroupCoordinator, HasMetadata, Protocol):
-    """What this handler needs."""
 
 
 def handle(

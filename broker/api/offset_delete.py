@@ -8,7 +8,6 @@ Source: ``KafkaApis.handleOffsetDeleteRequest``.
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -16,7 +15,7 @@ from ...protocol.messages.groups import OffsetDeleteRequest, OffsetDeleteRespons
 from ..dispatch.request import RequestContext
 from ..groups.offsets.commit import delete_offsets
 from ..metadata.image import MetadataImage
-from .needs import HasGroupCoordinator, HasMetadata
+from ..server.broker import Broker
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -25,10 +24,6 @@ API_KEY = ApiKey.OFFSET_DELETE
 RequestTopic = OffsetDeleteRequest.OffsetDeleteRequestTopic
 ResponseTopic = OffsetDeleteResponse.OffsetDeleteResponseTopic
 ResponsePartition = OffsetDeleteResponse.OffsetDeleteResponsePartition
-
-
-class Broker(HasGroupCoordinator, HasMetadata, Protocol):
-    """What this handler needs."""
 
 
 def _refused(error: ErrorCode) -> OffsetDeleteResponse:

@@ -11,7 +11,6 @@ Source: ``KafkaApis.handleOffsetFetchRequest``, ``OffsetFetchResponse``.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
@@ -28,8 +27,8 @@ from ..groups.offsets.fetch import (
 )
 from ..groups.offsets.store import ZERO_UUID
 from ..metadata.image import MetadataImage
+from ..server.broker import Broker
 from .look_ups import look_up_all
-from .needs import HasGroupCoordinator, HasMetadata
 
 API_KEY = ApiKey.OFFSET_FETCH
 TOP_LEVEL_ERROR_SINCE = 2
@@ -39,10 +38,6 @@ NO_OFFSET = -1
 TOPICS_A_STEP = 128
 
 FetchedGroup = OffsetFetchResponse.OffsetFetchResponseGroup
-
-
-class Broker(HasGroupCoordinator, HasMetadata, Protocol):
-    """What this handler needs."""
 
 
 def handle(

@@ -14,7 +14,7 @@ from ...protocol.errors import KafkaError
 from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from ..dispatch.request import RequestContext
 from ..replicas.partitions import Partitions
-from .needs import HasPartitions
+from ..server.broker import Broker
 
 API_KEY = ApiKey.OFFSET_FOR_LEADER_EPOCH
 
@@ -22,7 +22,7 @@ Answer = OffsetForLeaderEpochResponse.EpochEndOffset
 
 
 def handle(
-    broker: HasPartitions,
+    broker: Broker,
     request: OffsetForLeaderEpochRequest,
     context: RequestContext,
     reply: Callable[[OffsetForLeaderEpochResponse], None],

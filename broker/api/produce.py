@@ -18,7 +18,7 @@ Cost of a request with one small batch, all in: about 33 us, of which the append
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import cast
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -30,14 +30,11 @@ from ...protocol.records.validation import read_produced_header
 from ...protocol.steps import Steps, run_to_end
 from ...storage.log.append_plan import InspectionNeededError
 from ...storage.log.log import AppendOrigin
-from ..config.server_config import ServerConfig
 from ..dispatch.request import ConnectionRefusal, Reply, RequestContext
 from ..produce.transaction import Refusals, join, producer_of
 from ..produce.work import Answer, Grown, Later, ProduceWork, refused
 from ..replicas.partition import LARGE_APPEND_BYTES, Partition
-from ..replicas.record_work import RecordWork
-from ..timers.slices import Slices
-from .needs import HasPartitions, HasTransactionCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.PRODUCE
 ADMIN_CLIENT_ID = "__admin_client"
@@ -61,22 +58,6 @@ APPENDS_A_STEP = 16
 """Batches that are appended in one step, each in some 15 us."""
 
 logger = logging.getLogger(__name__)
-
-
-class Broker(HasPartitions, HasTransactionCoordinator, Protocol):
-    """What this handler needs."""
-
-    @property
-    def config(self) -> ServerConfig:
-        """The configuration as it is now."""
-
-    @property
-    def slices(self) -> Slices:
-        """Where long work is done."""
-
-    @property
-    def record_work(self) -> RecordWork:
-        """Where records are looked at."""
 
 
 def handle(

@@ -15,7 +15,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ..dispatch.request import RequestContext
 from ..groups.routing import sync_group
-from .needs import HasGroupCoordinator
+from ..server.broker import Broker
 
 API_KEY = ApiKey.SYNC_GROUP
 PROTOCOL_REQUIRED_SINCE = 5
@@ -26,7 +26,7 @@ def _refused(error: ErrorCode) -> SyncGroupResponse:
 
 
 def handle(
-    broker: HasGroupCoordinator,
+    broker: Broker,
     request: SyncGroupRequest,
     context: RequestContext,
     reply: Callable[[SyncGroupResponse], None],

@@ -12,7 +12,6 @@ Source: KIP-98, KIP-447, KIP-890; ``KafkaApis.handleTxnOffsetCommitRequest``,
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Protocol
 
 from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode, KafkaError
@@ -27,8 +26,8 @@ from ..groups.offsets.transactional_commit import (
     commit_transactional_offsets,
 )
 from ..metadata.image import MetadataImage
+from ..server.broker import Broker
 from ..transactions.membership import Errors, Membership, Support
-from .needs import HasGroupCoordinator, HasMetadata, HasPartitions, HasTransactionCoordinator
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -37,10 +36,6 @@ RequestTopic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
 
 ABORTABLE_ERROR_SINCE = 4
 ADDS_IMPLICITLY_SINCE = 5
-
-
-class Broker(HasGroupCoordinator, HasTransactionCoordinator, HasPartitions, HasMetadata, Protocol):
-    """What this handler needs."""
 
 
 def handle(

@@ -15,9 +15,9 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.transactions import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 from ..dispatch.request import RequestContext
+from ..server.broker import Broker
 from ..transactions.effects import MarkerOrder
 from ..transactions.transaction import TopicPartition
-from .needs import HasTransactionCoordinator
 
 API_KEY = ApiKey.WRITE_TXN_MARKERS
 
@@ -27,7 +27,7 @@ Key = tuple[int, str, int]
 
 
 def handle(
-    broker: HasTransactionCoordinator,
+    broker: Broker,
     request: WriteTxnMarkersRequest,
     context: RequestContext,
     reply: Callable[[WriteTxnMarkersResponse], None],

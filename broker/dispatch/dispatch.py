@@ -10,7 +10,7 @@ encoded; no task, no await.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from struct import Struct
 from time import time_ns
@@ -20,6 +20,7 @@ from ...protocol.api_keys import ApiKey, api
 from ...protocol.codec import decoder
 from ...protocol.errors import ErrorCode, KafkaError, ProtocolError
 from ...protocol.framing import LARGE_FRAME_BYTES
+from ..config.server_config import ServerConfig
 from ..network.connection import Connection
 from ..network.memory_budget import MemoryBudget
 from ..network.response_writer import Part
@@ -164,10 +165,11 @@ _UNHEARD = _Unheard()
 class Dispatcher:
     """Serves the frames of all connections."""
 
-    def __init__(self, broker: Any) -> None:
-        """``broker``: what the handlers are given."""
+    def __init__(self, broker: object, time_s: Callable[[], float], config: ServerConfig) -> None:
+        """``broker``: what the handlers are given, which know its type. ``time_s``: a monotonic clock in seconds."""
         self._broker = broker
-        self._time_s = broker.timers.time_s
+        self._time_s = time_s
+        self._config = config
         self._routes: dict[int, Route] = {}
         """By :data:`KIND`."""
         self._instead: dict[int, Handler] = {}
@@ -236,9 +238,8 @@ class Dispatcher:
 
     @cached_property
     def _large(self) -> LargeRequests:
-        config = self._broker.config
-        budget = MemoryBudget(config.get_int(TOTAL_BYTES_KEY))
-        return LargeRequests(budget, config.get_int(MAX_BYTES_KEY), self._serve)
+        budget = MemoryBudget(self._config.get_int(TOTAL_BYTES_KEY))
+        return LargeRequests(budget, self._config.get_int(MAX_BYTES_KEY), self._serve)
 
     def _route(self, kind: int) -> Route | None:
         """The route of a :data:`KIND` that is used for the first time, or None if it is not served."""

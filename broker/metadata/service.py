@@ -13,7 +13,6 @@ Readers see a topic as it was before a change or as it is after it. Source: Kafk
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Protocol
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
@@ -334,11 +333,3 @@ def controller_endpoint(config: ServerConfig) -> tuple[str, str, int]:
     for listener in config.controller_listeners:
         return listener.name, listener.host or "localhost", listener.port
     return "CONTROLLER", "localhost", 9093
-
-
-class HasMetadata(Protocol):
-    """What the handlers of metadata APIs need of a broker."""
-
-    @property
-    def metadata(self) -> MetadataService:
-        """The metadata service."""

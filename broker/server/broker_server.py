@@ -349,7 +349,7 @@ class BrokerServer:
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
         broker = self.broker
-        dispatcher = Dispatcher(broker)
+        dispatcher = Dispatcher(broker, broker.timers.time_s, broker.config)
         if self._read_only is not None:
             broker.metadata.refusal = self._read_only.refusal
             dispatcher.serve_otherwise(self._read_only.handlers())

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import UserScramCredentialRecord
 from odradek.protocol.messages.security import DescribeUserScramCredentialsRequest
 from support.brokers.metadata_images import apply
+from support.brokers.parts import ImageOnly, PartialBroker
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -43,7 +44,7 @@ def ask(example: Any, names: list[str] | None) -> list[tuple[str, int, list[tupl
     users = None if names is None else [DescribeUserScramCredentialsRequest.UserName(name) for name in names]
     context = RequestContext(example.API_KEY, 0, "client", "127.0.0.1", "PLAINTEXT", 1, NOW_MS)
     replies: list[Any] = []
-    broker = SimpleNamespace(metadata=SimpleNamespace(image=image))
+    broker = PartialBroker(metadata=ImageOnly(image))
     example.handle(broker, DescribeUserScramCredentialsRequest(users), context, replies.append)
     [reply] = replies
     return [(r.user, r.error_code, [(c.mechanism, c.iterations) for c in r.credential_infos]) for r in reply.results]

@@ -38,6 +38,7 @@ from odradek.protocol.messages.topics import (
 from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import ENDPOINT, Topic, apply
 from support.brokers.metadata_service import NOW_MS, open_service
+from support.brokers.parts import PartialBroker
 
 Name = MetadataRequest.MetadataRequestTopic
 
@@ -47,14 +48,14 @@ class Asked:
 
     def __init__(self, metadata: MetadataService) -> None:
         self.metadata = metadata
-        self.auto_topic_creation = AutoTopicCreation(metadata)
+        self._broker = PartialBroker(metadata=metadata, auto_topic_creation=AutoTopicCreation(metadata))
 
     def ask(self, api: str, request: Message, version: int, listener: str = "PLAINTEXT") -> Any:
         """The answer of a handler, as a client of that version reads it."""
         handler = import_module(f"odradek.broker.api.{api}")
         answers: list[Message] = []
         context = RequestContext(handler.API_KEY, version, "client", "127.0.0.1", listener, 1, NOW_MS)
-        steps = handler.handle(self, request, context, answers.append)
+        steps = handler.handle(self._broker, request, context, answers.append)
         if steps is not None:
             run_to_end(steps)
         [answer] = answers

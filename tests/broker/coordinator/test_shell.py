@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +38,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.builder import BatchBuilder
 from odradek.protocol.steps import run_to_end
+from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker
 from support.groups.harness import START_MS, Harness, MemoryLog, VirtualTimers, image_with_topics
 
 
@@ -328,14 +328,12 @@ def _find(version: int, request: messages.FindCoordinatorRequest, topics: list[s
     image.brokers[1] = BrokerRegistration(1, 0, bytes(16), {"PLAINTEXT": endpoint}, {}, None, not alive, False, ())
     created = {name: (bytes(16), 50) for name in topics}
 
-    def ensure_topic(name: str, now_ms: int) -> None:
+    def ensure_topic(name: str) -> None:
         created[name] = (bytes(16), 50)
         image.topics_by_name.update(image_with_topics(created).topics_by_name)
 
     image.topics_by_name.update(image_with_topics(created).topics_by_name)
-    broker = SimpleNamespace(
-        metadata=SimpleNamespace(image=image), auto_topic_creation=SimpleNamespace(ensure=ensure_topic)
-    )
+    broker = PartialBroker(metadata=ImageOnly(image), auto_topic_creation=CalledForTopics(ensure_topic))
     context = RequestContext(ApiKey.FIND_COORDINATOR, version, "c", "127.0.0.1", "PLAINTEXT", 0, 0)
     answers: list[messages.FindCoordinatorResponse] = []
     find_coordinator.handle(broker, request, context, answers.append)

@@ -5,12 +5,12 @@ import socket
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from odradek.broker.api import list_groups
+from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.protocol.api_keys import ApiKey
@@ -50,8 +50,7 @@ class Answers:
 def heartbeat(handle: Callable[[Answer], None]) -> Answers:
     """What a Heartbeat comes to that is served by ``handle``."""
     connection = Answers()
-    broker = SimpleNamespace(timers=SimpleNamespace(time_s=lambda: 0.0))
-    dispatcher = Dispatcher(broker)
+    dispatcher = Dispatcher(None, lambda: 0.0, ServerConfig.load(None, [], {}))
     dispatcher.serve_otherwise({ApiKey.HEARTBEAT: lambda broker, request, context, reply: handle(reply)})
     frame = encode_request(HeartbeatRequest("readers", 1, "one"), VERSION, 1, "thread")[4:]
     dispatcher.dispatch(cast(Connection, connection), memoryview(frame), True)
@@ -145,7 +144,7 @@ def test_the_connection_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_request_without_an_answer_ends_the_connection() -> None:
     connection = Answers()
-    dispatcher = Dispatcher(SimpleNamespace(timers=SimpleNamespace(time_s=lambda: 0.0)))
+    dispatcher = Dispatcher(None, lambda: 0.0, ServerConfig.load(None, [], {}))
 
     def handle(broker: Any, request: ProduceRequest, context: Any, reply: Answer) -> None:
         raise ZeroDivisionError("of ours")

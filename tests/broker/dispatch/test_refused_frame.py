@@ -1,8 +1,8 @@
 """A frame that the codec refuses: the connection is closed with one line that names the field."""
 
-from types import SimpleNamespace
 from typing import cast
 
+from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.protocol.codec import header
@@ -23,8 +23,8 @@ def test_the_line_names_api_version_field_and_client() -> None:
     request = MetadataRequest([MetadataRequest.MetadataRequestTopic(name="spool")])
     frame = header.encode_request(request, 8, 1, "thread")[4:].replace(b"\x00\x05spool", b"\x70\x05spool")
     connection = RefusedConnection()
-    broker = SimpleNamespace(timers=SimpleNamespace(time_s=lambda: 0.0))
-    Dispatcher(broker).dispatch(cast(Connection, connection), memoryview(frame), True)
+    dispatcher = Dispatcher(None, lambda: 0.0, ServerConfig.load(None, [], {}))
+    dispatcher.dispatch(cast(Connection, connection), memoryview(frame), True)
     (reason,) = connection.reasons
     assert reason == (
         "Metadata v8: topics[0].name: 28677 bytes announced and 8 left, in the field at byte 20; client id 'thread'"

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.codec import decode
@@ -46,10 +46,7 @@ class ConnectionAlone:
 
 def serve(count: int, handler: Any) -> tuple[Dispatcher, ConnectionAlone]:
     """Has a request of ``count`` names served by a handler."""
-    broker = SimpleNamespace(
-        timers=SimpleNamespace(time_s=time.monotonic), config=SimpleNamespace(get_int=lambda _: 1 << 26)
-    )
-    dispatcher = Dispatcher(broker)
+    dispatcher = Dispatcher(None, time.monotonic, ServerConfig.load(None, [], {}))
     dispatcher.serve_otherwise({ApiKey.DESCRIBE_GROUPS: handler})
     names = [f"group-{number:06}" for number in range(count)]
     frame = memoryview(encode_request(DescribeGroupsRequest(names), 5, 7, "someone"))[4:]

@@ -9,18 +9,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
+from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.coordinator.partition_log import PartitionLog
 from odradek.broker.dispatch.dispatch import Dispatcher
 from odradek.broker.network.connection import Connection
 from odradek.broker.replicas.group_commit import GroupCommit
 from odradek.broker.replicas.partition import Partition
 from odradek.broker.replicas.partitions import Partitions
-from odradek.broker.replicas.record_work import RecordWork
 from odradek.broker.replicas.writer_threads import WriterThreads
 from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.broker.timers.slices import Slices, monotonic_ms
 from odradek.protocol.api_keys import ApiKey, api
 from odradek.protocol.codec import decoder
 from odradek.protocol.codec.header import encode_request, response_header_version
@@ -33,6 +33,7 @@ from odradek.storage.directory.log_directory import LogDirectory
 from odradek.storage.files.files import Files
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
+from support.brokers.parts import PartialBroker
 
 NOW = 1_700_000_000_000
 TOPIC = "t"
@@ -69,16 +70,13 @@ class AppendPath:
         for index in range(partitions):
             log = self.directory.open_log(TOPIC, index, config, NOW, b"t" * 16)
             self.partitions.add(Partition(TOPIC, b"t" * 16, index, 0, partial(_same, log), self.group_commit, writers))
-        self.broker = SimpleNamespace(
+        self.broker = PartialBroker(
+            config=ServerConfig.load(None, ["fetch.max.bytes=1048576"], {}),
             partitions=self.partitions,
             timers=self.timers,
-            fetch_max_bytes=1 << 20,
-            fetch_check_crcs=False,
-            fetch_sessions=None,
-            record_work=RecordWork(),
-            config=SimpleNamespace(get_int=lambda _: 1 << 30),  # the memory that large requests may take
+            slices=Slices(asyncio.get_running_loop().call_soon, monotonic_ms),
         )
-        self.dispatcher = Dispatcher(self.broker)
+        self.dispatcher = Dispatcher(self.broker, self.timers.time_s, self.broker.config)
 
     def partition(self, index: int = 0) -> Partition:
         return self.partitions.get(TOPIC, index)
@@ -146,7 +144,7 @@ class Caller:
     def answered_in_pieces(self, parts: "Sequence[Any]") -> None:
         self.answered(parts)
 
-    def run(self, steps: "Iterator[object]", failed: "Callable[[Exception], None]") -> None:
+    def run(self, steps: "Iterator[object]", failed: "Callable[[Exception], None]", request: object = None) -> None:
         try:
             for _ in steps:
                 pass

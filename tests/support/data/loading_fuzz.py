@@ -17,8 +17,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
+from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.metadata.features import levels_problem
@@ -187,7 +188,7 @@ class GroupLives(Lives):
     def _restart(self) -> None:
         self.harness.start()
         log = SimpleNamespace(producer_state=SimpleNamespace(has_open_transaction=lambda *_: True))
-        self.harness.broker.partitions = SimpleNamespace(get=lambda *_: SimpleNamespace(log=log))
+        self.harness.broker.partitions = cast(Partitions, SimpleNamespace(get=lambda *_: SimpleNamespace(log=log)))
 
     def _expect_active(self, when: str) -> None:
         assert self.harness.coordinator.shard_of("").state is ShardState.ACTIVE, f"the partition does not load {when}"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 from odradek.broker.dispatch.request import RequestContext
@@ -22,6 +21,7 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records.batch import iterate_headers, stamp
 from odradek.protocol.records.record import iterate_records
+from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker
 
 START_MS = 1_000_000
 
@@ -209,10 +209,10 @@ class Harness:
             lambda _: None,
             GroupTopics(lambda: self.image),
         )
-        self.broker = SimpleNamespace(
+        self.broker = PartialBroker(
             group_coordinator=self.coordinator,
-            metadata=SimpleNamespace(image=self.image),
-            auto_topic_creation=SimpleNamespace(ensure=lambda *_: None),
+            metadata=ImageOnly(self.image),
+            auto_topic_creation=CalledForTopics(),
         )
         self.coordinator.elect(0, self.log, in_turns)
 

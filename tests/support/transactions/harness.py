@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.coordinator import GroupCoordinator
+from odradek.broker.replicas.partitions import Partitions
 from odradek.broker.transactions.config import TransactionCoordinatorConfig
 from odradek.broker.transactions.coordinator import TransactionCoordinator
 from odradek.broker.transactions.marker_writer import MarkerWriter
@@ -25,6 +25,7 @@ from odradek.protocol.records.batch import BatchHeader, read_header, stamp
 from odradek.protocol.records.record import iterate_records
 from odradek.storage.producers.producer_state import ProducerState
 from odradek.storage.producers.transaction_markers import read_marker
+from support.brokers.parts import CalledForTopics, ImageOnly, PartialBroker, ProducerIdsFrom
 from support.groups.harness import VirtualTimers, image_with_topics
 
 TopicPartition = tuple[str, int]
@@ -263,13 +264,13 @@ class TransactionHarness:
             lambda: self.lost_ms,
             lambda _: None,
         )
-        self.broker = SimpleNamespace(
+        self.broker = PartialBroker(
             group_coordinator=groups,
             transaction_coordinator=self.coordinator,
-            partitions=self.partitions,
-            metadata=SimpleNamespace(image=self.image),
-            auto_topic_creation=SimpleNamespace(ensure=lambda *_: None),
-            producer_ids=SimpleNamespace(next_id=lambda _: next(self.producer_ids)),
+            partitions=cast(Partitions, self.partitions),
+            metadata=ImageOnly(self.image),
+            auto_topic_creation=CalledForTopics(),
+            producer_ids=ProducerIdsFrom(self.producer_ids),
         )
         groups.elect(0, self.partitions[OFFSETS_TOPIC, 0])
         self.coordinator.elect(0, self.partitions[TRANSACTION_STATE_TOPIC, 0])

@@ -1,0 +1,87 @@
+"""A broker that has only the parts which the requests of a test need."""
+
+from collections.abc import Callable, Iterator
+
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.controller.producer_ids import ProducerIds
+from odradek.broker.fetch.session import FetchSessionCache
+from odradek.broker.groups.coordinator import GroupCoordinator
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.service import MetadataService
+from odradek.broker.replicas.partitions import Partitions
+from odradek.broker.replicas.record_work import RecordWork
+from odradek.broker.server.broker import Broker
+from odradek.broker.timers.loop_timers import LoopTimers
+from odradek.broker.timers.slices import Slices
+from odradek.broker.transactions.coordinator import TransactionCoordinator
+
+
+class PartialBroker(Broker):
+    """A broker for handlers without a start. A handler that uses a part which was not given gets AttributeError."""
+
+    def __init__(
+        self,
+        *,
+        config: ServerConfig | None = None,
+        metadata: MetadataService | None = None,
+        auto_topic_creation: AutoTopicCreation | None = None,
+        producer_ids: ProducerIds | None = None,
+        fetch_sessions: FetchSessionCache | None = None,
+        partitions: Partitions | None = None,
+        group_coordinator: GroupCoordinator | None = None,
+        transaction_coordinator: TransactionCoordinator | None = None,
+        timers: LoopTimers | None = None,
+        slices: Slices | None = None,
+    ) -> None:
+        # Not the constructor of a broker: it asks for every part.
+        self.config = config or ServerConfig.load(None, [], {})
+        self.record_work = RecordWork()
+        self.fetch_max_bytes = self.config.get_int("fetch.max.bytes")
+        self.fetch_check_crcs = False
+        if metadata is not None:
+            self.metadata = metadata
+        if auto_topic_creation is not None:
+            self.auto_topic_creation = auto_topic_creation
+        if producer_ids is not None:
+            self.producer_ids = producer_ids
+        if fetch_sessions is not None:
+            self.fetch_sessions = fetch_sessions
+        if partitions is not None:
+            self.partitions = partitions
+        if group_coordinator is not None:
+            self.group_coordinator = group_coordinator
+        if transaction_coordinator is not None:
+            self.transaction_coordinator = transaction_coordinator
+        if timers is not None:
+            self.timers = timers
+        if slices is not None:
+            self.slices = slices
+
+
+class ImageOnly(MetadataService):
+    """A metadata service that has an image and no log: nothing can be changed through it."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        # Not the constructor of a service: it takes a log.
+        self.image = image
+
+
+class CalledForTopics(AutoTopicCreation):
+    """Calls back with the name of an internal topic that is needed, and creates nothing by itself."""
+
+    def __init__(self, needed: Callable[[str], object] = lambda _: None) -> None:
+        self._needed = needed
+
+    def ensure(self, name: str, now_ms: int) -> None:
+        self._needed(name)
+
+
+class ProducerIdsFrom(ProducerIds):
+    """Takes producer ids from an iterator."""
+
+    def __init__(self, ids: Iterator[int]) -> None:
+        self._ids = ids
+
+    def next_id(self, now_ms: int) -> int:
+        return next(self._ids)
