@@ -34,6 +34,7 @@ NOT_NEEDED = {
     "crc32c": "imported at the start",
     "importlib.metadata": "the version, at the start",
     "ctypes": "the worker's",
+    "odradek.broker.network.queued_requests": "imported at the start if queued.max.request.bytes is set",
     "odradek.broker.metrics.endpoint": "imported at the start if metrics are configured",
     "odradek.broker.metrics.log_metrics": "the same",
 }
