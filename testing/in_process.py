@@ -195,7 +195,7 @@ class _Running:
         finally:
             self._end_loop()
 
-    def _await(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _await(self, coroutine: Coroutine[Any, Any, object]) -> None:
         assert self._loop is not None
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 

@@ -29,6 +29,7 @@ from .broker_server import BrokerServer
 from .full_collections import FullCollections
 from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
+from .running_broker import RunningBroker
 
 START_ERRORS = (
     BindError,
@@ -95,17 +96,17 @@ async def run(
     # The image's entry point holds them back until here: as process 1, one that comes before would be lost.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     try:
-        await server.start()
+        running = await server.start()
     except RecoveryStopped:
         return None  # which has said itself how far it has come
     collections = FullCollections(lambda: time.thread_time_ns() / 1e6)
     collections.begin()
     gc.enable()  # serve_options has disabled it
-    listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in server.advertised())
-    data = ", ".join(str(path.resolve()) for path in server.data_directories)
+    listens = ", ".join(f"{e.name}://{bracketed(e.host)}:{e.port}" for e in running.advertised)
+    data = ", ".join(str(path.resolve()) for path in running.data_directories)
     print(f"odradek {installed_version()} listens on {listens}, data in {data}; Ctrl-C or SIGTERM stops it", flush=True)
     if ready_file is not None:
-        write_ready_file(Path(ready_file), server)
+        write_ready_file(Path(ready_file), running)
     try:
         await stop.wait()
     finally:
@@ -148,15 +149,15 @@ def full_disk_hint(error: BaseException) -> Iterator[str]:
         )
 
 
-def write_ready_file(path: Path, server: BrokerServer) -> None:
+def write_ready_file(path: Path, running: RunningBroker) -> None:
     """Writes the bound addresses atomically: a reader never sees a partial file."""
-    advertised = server.advertised()
+    advertised = running.advertised
     facts = {
         "bootstrap.servers": f"{bracketed(advertised[0].host)}:{advertised[0].port}",
-        "cluster.id": server.broker.metadata.cluster_id,
+        "cluster.id": running.broker.metadata.cluster_id,
         "listeners": {e.name: {"host": e.host, "port": e.port} for e in advertised},
-        "log.dirs": [str(directory.resolve()) for directory in server.data_directories],
-        "node.id": server.broker.metadata.node_id,
+        "log.dirs": [str(directory.resolve()) for directory in running.data_directories],
+        "node.id": running.broker.metadata.node_id,
         "pid": os.getpid(),
     }
     unfinished = path.with_name(path.name + ".tmp")

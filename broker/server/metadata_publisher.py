@@ -1,27 +1,38 @@
 """What the broker does when the metadata changes: serves, drops and reconfigures partitions, and lets groups know.
 
-Owns: the order of these steps. Never does: deciding, I/O of its own. Invariant: the request that caused a change is
-answered after the last step (``metadata/service.py``). Source: ``BrokerMetadataPublisher``.
+Owns: the order of these steps, and what configs in the metadata mean for logs and moves. Never: does I/O of its own.
+Invariant: the request that caused a change is answered after the last step (``metadata/service.py``).
+Source: ``BrokerMetadataPublisher``.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from ...storage.log.log_config import MAX_INT64, LogConfig
+from ..config.definition import dynamic_only_keys
+from ..config.server_config import ServerConfig
+from ..config.stored import served_value
+from ..config.topic_config import log_config_for
+from ..controller.directories import cordoned_records
+from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under
+from ..log_dirs.identity import cordoned_paths
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
 from ..replicas.hosting import Hosting
+from ..replicas.moves import THROTTLE_KEY
 from .broker import Broker
 
+logger = logging.getLogger(__name__)
 
-class MetadataReactions:
+
+class BrokerMetadataPublisher:
     """The broker's part in each change of the metadata, in steps."""
 
-    def __init__(
-        self, broker: Broker, hosting: Hosting, cordon: Callable[[], None], clock_ms: Callable[[], int]
-    ) -> None:
-        """``cordon`` takes over ``cordoned.log.dirs``; ``clock_ms``: milliseconds since the epoch."""
+    def __init__(self, broker: Broker, hosting: Hosting, clock_ms: Callable[[], int]) -> None:
+        """``clock_ms``: milliseconds since the epoch."""
         self._broker = broker
         self._hosting = hosting
-        self._cordon = cordon
         self._clock_ms = clock_ms
 
     def host_drafts(self, image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
@@ -48,3 +59,33 @@ class MetadataReactions:
         for resource_type, name in delta.changed_configs:
             if resource_type == ResourceType.TOPIC:
                 yield from hosting.reconfigure_topic(name)
+
+    def _cordon(self) -> None:
+        """Takes over ``cordoned.log.dirs`` as it is now, and writes it to the metadata."""
+        metadata, log_dirs = self._broker.metadata, self._broker.log_dirs
+        log_dirs.cordoned = cordoned_paths(self._broker.config, log_dirs.paths)
+        ids = log_dirs.cordoned_ids
+        metadata.record(
+            lambda: cordoned_records(metadata.image, metadata.controller, ids),
+            self._clock_ms(),
+            lambda error: logger.error("cordoned.log.dirs could not be written to the metadata: %s", error),
+        )
+
+
+def log_config(config: ServerConfig, image: MetadataImage, topic: str) -> LogConfig:
+    """The configuration of a topic's logs: its own configs over the broker's, segments small enough for the cap."""
+    configured = log_config_for(config, image.config_of(ResourceType.TOPIC, topic))
+    segment_bytes = segment_bytes_under(config.get_int(CAP_KEY), configured.segment_bytes)
+    if segment_bytes == configured.segment_bytes:
+        return configured
+    return replace(configured, segment_bytes=segment_bytes)
+
+
+def move_throttle(image: MetadataImage, node_id: int) -> int:
+    """Bytes a second that moves between directories may copy: this broker's dynamic config, or that of all brokers."""
+    for name in (str(node_id), ""):
+        text = image.config_of(ResourceType.BROKER, name).get(THROTTLE_KEY)
+        value = None if text is None else served_value(dynamic_only_keys()[THROTTLE_KEY], text)
+        if isinstance(value, int):
+            return value
+    return MAX_INT64

@@ -24,6 +24,7 @@ from odradek.broker.controller.elections import allows_unclean
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.broker.server.metadata_publisher import move_throttle
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from odradek.protocol.messages.topics import CreateTopicsRequest
@@ -45,9 +46,9 @@ def of_cleaner(field: str) -> Callable[[BrokerServer], object]:
     """What the next round of the cleaner goes by."""
 
     def limit(server: BrokerServer) -> object:
-        assert server._background is not None
-        assert server._background.cleaner is not None
-        return getattr(server._background.cleaner._limits(), field)
+        cleaner = server.running.background.cleaner
+        assert cleaner is not None
+        return getattr(cleaner._limits(), field)
 
     return limit
 
@@ -62,8 +63,12 @@ def of_connections(field: str) -> Callable[[BrokerServer], object]:
 
 
 def cordoned(server: BrokerServer) -> object:
-    assert server._log_dirs is not None
-    return {path.name for path in server._log_dirs.cordoned}
+    return {path.name for path in server.broker.log_dirs.cordoned}
+
+
+def throttle(server: BrokerServer) -> object:
+    metadata = server.broker.metadata
+    return move_throttle(metadata.image, metadata.node_id)
 
 
 def unclean(server: BrokerServer) -> object:
@@ -115,7 +120,7 @@ EFFECTS: dict[str, tuple[str, Callable[[BrokerServer], object], object]] = {
     "min.insync.replicas": ("2", of_log("min_insync_replicas"), 2),
     "num.recovery.threads.per.data.dir": ("4", of_config("num.recovery.threads.per.data.dir"), 4),
     "producer.id.expiration.ms": ("7777777", of_log("producer_id_expiration_ms"), 7_777_777),
-    "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", lambda server: server._move_throttle(), 77_777),
+    "replica.alter.log.dirs.io.max.bytes.per.second": ("77777", throttle, 77_777),
     "transaction.partition.verification.enable": (
         "false",
         of_config("transaction.partition.verification.enable"),
@@ -179,8 +184,7 @@ async def create(server: BrokerServer) -> None:
 
 async def cleaner_looks(server: BrokerServer) -> None:
     """Waits until the cleaner has begun to look for work."""
-    assert server._background is not None
-    while server._background.cleaner is None:  # noqa: ASYNC110 (a timer of the broker starts it)
+    while server.running.background.cleaner is None:  # noqa: ASYNC110 (a timer of the broker starts it)
         await asyncio.sleep(0.01)
 
 

@@ -197,8 +197,7 @@ def test_broker_writes_snapshots(tmp_path: Path) -> None:
         await server.start()
         metadata = server.broker.metadata
         configure(metadata, 60)
-        assert server._snapshots is not None
-        await server._snapshots.idle()
+        await server.running.snapshots.idle()
         assert metadata.log.snapshot_ids[-1].end_offset > 30
         await server.stop()
 

@@ -45,8 +45,8 @@ from odradek.broker.server import commands, serve_options
 told = pathlib.Path(sys.argv[1])
 write_ready_file = commands.write_ready_file
 
-def write_and_tell(path, server):
-    write_ready_file(path, server)
+def write_and_tell(path, running):
+    write_ready_file(path, running)
     assert gc.isenabled() and gc.get_freeze_count(), "garbage is looked for again, but not among what has started"
     told.write_text(" ".join(sorted(sys.modules)))
     os.kill(os.getpid(), signal.SIGTERM)

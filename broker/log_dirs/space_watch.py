@@ -1,0 +1,44 @@
+"""Starts the watch over the room on the disks, with the warnings to groups that it sends.
+
+Owns: what of the configuration both get. Never: looks itself. Source: our own; see docs/disk-space.md.
+"""
+
+from collections.abc import Callable, Sequence
+
+from ...storage.directory.log_directory import LogDirectory
+from ..config.server_config import ServerConfig
+from ..groups.coordinator import GroupCoordinator
+from ..replicas.partitions import Partitions
+from ..timers.loop_timers import LoopTimers
+from ..timers.slices import Slices
+from .disk_space import CAP_KEY, MIN_FREE_KEY
+from .disk_watch import DiskWatch
+from .retention_warnings import RetentionWarnings
+
+
+def watch_disks(
+    config: ServerConfig,
+    directories: Sequence[LogDirectory],
+    partitions: Partitions,
+    groups: GroupCoordinator,
+    timers: LoopTimers,
+    clock_ms: Callable[[], int],
+    slices: Slices,
+) -> DiskWatch:
+    """Watches the room in these directories from now on, and groups that are about to lose records.
+
+    ``clock_ms``: milliseconds since the epoch. ``slices``: where groups are looked at.
+    """
+    interval_ms = config.get_int("log.retention.check.interval.ms")
+    warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, slices)
+    watch = DiskWatch(
+        directories,
+        timers,
+        clock_ms,
+        min_free_bytes=config.get_int(MIN_FREE_KEY),
+        cap_bytes=config.get_int(CAP_KEY),
+        going_under_cap=warnings.going_under_cap,
+    )
+    watch.start()
+    warnings.start()
+    return watch

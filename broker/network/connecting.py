@@ -1,0 +1,43 @@
+"""Makes a broker's connections, with the limits of its configuration.
+
+Owns: which kind of connection the configuration asks for. Never: accepts one. Source: ``SocketServer``.
+"""
+
+import functools
+from collections.abc import Callable
+
+from ..config.server_config import ServerConfig
+from ..timers.patient_timers import PatientTimers
+from ..timers.slices import Slices
+from .connection import Connection, Connections, ServeFrame
+
+IDLE_CHECK_MS = 5_000
+"""How often idle and slow connections are looked for."""
+
+
+def connections_for(config: ServerConfig, now_ms: Callable[[], int]) -> Connections:
+    """The registry of a broker's connections. ``now_ms``: a monotonic clock."""
+    return Connections(
+        max_request_bytes=config.get_int("socket.request.max.bytes"),
+        max_idle_ms=config.get_int("connections.max.idle.ms"),
+        now_ms=now_ms,
+    )
+
+
+def connection_factory(
+    config: ServerConfig,
+    connections: Connections,
+    serve: ServeFrame,
+    slices: Slices,
+    now_ms: Callable[[], int],
+    timers: PatientTimers,
+) -> Callable[[str], Connection]:
+    """Makes the connections of a listener, given its name; they count bytes if queued.max.request.bytes is set."""
+    queued_max_bytes = config.get_int("queued.max.request.bytes")
+    if queued_max_bytes <= 0:
+        return functools.partial(Connection, connections, serve, slices)
+    from .queued_requests import MeteredConnection, QueuedRequests  # few brokers set the key
+
+    queue = QueuedRequests(queued_max_bytes, serve, slices, now_ms)
+    timers.every(IDLE_CHECK_MS, queue.close_slow)
+    return functools.partial(MeteredConnection, connections, queue)

@@ -1,0 +1,100 @@
+"""What a start has opened, what runs after it, and how that is stopped.
+
+Owns: the order of a stop. Never: starts anything. Invariant: a stop leaves no leader, and checkpoints and a
+clean-shutdown marker in every directory whose disk took them. Source: ``BrokerServer.shutdown``.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...storage.directory.log_directories import LogDirectories
+from ...storage.errors import StorageError
+from ..controller.broker_lifecycle import BrokerLifecycle
+from ..log_dirs.disk_watch import DiskWatch
+from ..metadata.image import Endpoint
+from ..metadata.snapshot_generator import SnapshotGenerator
+from ..network.acceptor import Acceptor
+from ..replicas.group_commit import GroupCommit
+from ..replicas.hosting import Hosting
+from ..timers.loop_timers import LoopTimers
+from ..timers.patient_timers import PatientTimers
+from ..timers.stall_watch import StallWatch
+from .background import Background
+from .broker import Broker
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedBroker:
+    """The parts of a broker that does not serve yet."""
+
+    broker: Broker
+    lifecycle: BrokerLifecycle
+    log_dirs: LogDirectories
+    hosting: Hosting
+    group_commit: GroupCommit
+    advertised: list[Endpoint]
+    """What clients are told of each listener."""
+    timers: LoopTimers
+    patient_timers: PatientTimers
+    stalls: StallWatch
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBroker:
+    """A broker that serves. ``disk_watch`` is None if the directories are served read-only."""
+
+    parts: OpenedBroker
+    acceptor: Acceptor
+    background: Background
+    snapshots: SnapshotGenerator
+    disk_watch: DiskWatch | None
+
+    @property
+    def broker(self) -> Broker:
+        """What handlers see."""
+        return self.parts.broker
+
+    @property
+    def advertised(self) -> list[Endpoint]:
+        """What clients are told of each listener."""
+        return self.parts.advertised
+
+    @property
+    def data_directories(self) -> list[Path]:
+        """Where the data is."""
+        return list(self.parts.log_dirs.paths)
+
+    async def stop(self, clock_ms: Callable[[], int]) -> list[StorageError]:
+        """Closes connections, fences, flushes, writes checkpoints and the markers of a clean stop.
+
+        ``clock_ms``: milliseconds since the epoch. Returns what directories refused; the others are closed cleanly.
+        """
+        parts, broker = self.parts, self.parts.broker
+        self.acceptor.close()
+        broker.coordinators.shutdown()
+        broker.connections.close_all()
+        # One turn of the loop lets the transports close.
+        await asyncio.sleep(0)
+        parts.timers.close()
+        parts.patient_timers.close()
+        parts.stalls.stop()
+        await self.background.finish()
+        await broker.replica_moves.finish()
+        # A change of the metadata that is under way ends as in a crash: the next start completes what its log says.
+        broker.metadata.turns.close()
+        broker.slices.close()
+        await parts.group_commit.finish()
+        await self.snapshots.finish()
+        if self.disk_watch is not None:
+            self.disk_watch.finish()
+        parts.lifecycle.stop(clock_ms())
+        refusals = []
+        for directory in parts.log_dirs.online:
+            try:
+                directory.close(parts.lifecycle.broker_epoch)
+            except StorageError as error:
+                refusals.append(error)
+        parts.log_dirs.release_metadata()
+        return refusals
