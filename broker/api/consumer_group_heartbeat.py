@@ -52,8 +52,7 @@ def handle(
             consumer_group_heartbeat(core, request, context, effects)
         except KafkaError as error:
             # Nothing of it is stored; but a classic group's members that were told to join again have been told.
-            effects.records.clear()
-            effects.appended = None
+            effects.discard_records()
             effects.response = _refused(error.error_code, error.message)
 
     coordinator.write(request.group_id, context.now_ms, decide, reply, _refused)

@@ -54,20 +54,27 @@ class OpenTransaction(NamedTuple):
 
 Record = TypeVar("Record", bound=StorableRecord)
 Continuation = Callable[[ErrorCode, Any], None]
-"""Called with the effects of what follows when the records were appended and replayed (NONE), or could not be appended
-(the error for the client)."""
+"""Called after the append, with NONE or with the error for the client, and with the effects that it may add to."""
 
 
 class Effects(Generic[Record]):
     """What one event leads to. ``now_ms`` is the event's time, milliseconds since the epoch.
 
-    ``replies``: answers to whoever waits, independent of the records. ``response``: the answer to the request itself,
-    due when the records are as durable as configured. ``appended``: what follows the append. ``atomic``: the records
-    stand in one batch or not at all; where each means something by itself (tombstones of what has expired), they may be
-    as many as they like. ``transaction``: the records are part of a client's transaction.
+    Each kind of effect is added in one way:
+
+    - ``records``: a list to append to. They are appended to the log, then replayed.
+    - ``replies``, by :meth:`reply`: responses to parked requests. They do not depend on these records.
+    - ``timers``, by :meth:`set_timer` and :meth:`cancel_timer`. They do not depend on these records either.
+    - ``then``, by :meth:`after_append`: a function that is called when the records are replayed, or if the append
+      fails. It gets new effects, for what depends on the result.
+
+    ``response`` is the response to the request itself; it is sent when the records are as durable as configured.
+    ``atomic``: all records are in one batch, or none is stored. If each record means something by itself (tombstones of
+    what has expired), it is False, and the number of records has no limit. ``transaction``: the records are part of a
+    client's transaction.
     """
 
-    __slots__ = ("appended", "atomic", "now_ms", "records", "replies", "response", "timers", "transaction")
+    __slots__ = ("atomic", "now_ms", "records", "replies", "response", "then", "timers", "transaction")
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
@@ -76,23 +83,27 @@ class Effects(Generic[Record]):
         self.replies: list[tuple[Token, Any]] = []
         self.timers: list[SetTimer | CancelTimer] = []
         self.response: Any = None
-        self.appended: Continuation | None = None
+        self.then: Continuation | None = None
         self.transaction: OpenTransaction | None = None
 
-    def append(self, records: list[Record], appended: Continuation) -> None:
-        """Asks for records, with what follows; one event has one such append."""
-        assert self.appended is None, "one event appends once"
-        self.records += records
-        self.appended = appended
+    def after_append(self, continuation: Continuation) -> None:
+        """Calls ``continuation`` after the append, or at once if there are no records. At most one for an event."""
+        assert self.then is None, "an event has one continuation"
+        self.then = continuation
+
+    def discard_records(self) -> None:
+        """Drops the records and the continuation. Replies and timers stay."""
+        self.records.clear()
+        self.then = None
 
     def reply(self, token: Token, response: Any) -> None:
         """Answers the request that ``token`` names."""
         self.replies.append((token, response))
 
-    def set_timer(self, key: TimerKey, delay_ms: int, event: Any) -> None:
+    def set_timer(self, timer: SetTimer) -> None:
         """Sets or replaces a timer."""
-        self.timers.append(SetTimer(key, delay_ms, event))
+        self.timers.append(timer)
 
     def cancel_timer(self, key: TimerKey) -> None:
-        """Takes a timer back."""
+        """Cancels a timer."""
         self.timers.append(CancelTimer(key))

@@ -10,7 +10,10 @@ EffectsOf = TypeVar("EffectsOf", bound=Effects[Any])
 
 
 class CoordinatorCore(Protocol[EffectsOf]):
-    """What decides for one partition, without I/O or a clock; state changes in its ``replay…`` methods alone."""
+    """What decides for one partition, without I/O or a clock.
+
+    Durable state changes in the ``replay`` methods only. docs/architecture.md lists what changes in a decision.
+    """
 
     def effects(self, now_ms: int) -> EffectsOf:
         """An empty list of effects for an event at ``now_ms``."""

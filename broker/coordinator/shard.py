@@ -15,20 +15,17 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError
-from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.compression import CompressionType
-from ..timers.timers import Timer, Timers
-from .effects import NO_PRODUCER_ID, CancelTimer, OpenTransaction, SetTimer, TimerKey, Token
+from ..timers.timers import Timers
+from .batches import batch_of, portions
+from .effects import NO_PRODUCER_ID, Token
 from .errors import client_error
 from .interfaces import CoordinatorCore, CoordinatorLog, EffectsOf
 from .loading import load_steps
+from .shard_timers import ShardTimers
 
 logger = logging.getLogger(__name__)
 
-NON_ATOMIC_BATCH_RECORDS = 1_000
-"""Tombstones in one batch: a key has at most some 600 bytes, a batch about 1 MiB (``max.message.bytes``)."""
-TIMER_RETRY_MS = 500
-"""When the event of a timer comes again whose records could not be appended (``CoordinatorTimer``, retryBackoff)."""
 SLOW_LOAD_MS = 1_000
 """How long a partition must take to load for a line in the log."""
 REPLIES_A_TURN = 64
@@ -56,18 +53,6 @@ _ACTIVE = ShardState.ACTIVE
 _NONE = ErrorCode.NONE
 
 
-class ShardTimer:
-    """A timer that the core has set: the same one for as long as it is only put off, as sessions are."""
-
-    __slots__ = ("event", "handle", "key")
-
-    handle: Timer
-
-    def __init__(self, key: TimerKey, event: Any) -> None:
-        self.key = key
-        self.event = event
-
-
 class CoordinatorShard(Generic[Core, EffectsOf]):
     """The coordinator of what belongs to one partition: groups, or transactional ids."""
 
@@ -75,12 +60,12 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         "_after_stored",
         "_clock_ms",
         "_compression",
+        "_core_timers",
         "_loading_since_ms",
         "_log",
         "_records_count",
         "_steps",
         "_timers",
-        "_timers_set",
         "_told_at_ms",
         "core",
         "name",
@@ -108,8 +93,8 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         self.state = ShardState.LOADING
         self._log = log
         self._timers = timers
+        self._core_timers = ShardTimers(timers, self._fire)
         self._clock_ms = clock_ms
-        self._timers_set: dict[TimerKey, ShardTimer] = {}
         self._steps: Iterator[int] | None = None
         self._loading_since_ms = 0
         self._told_at_ms = 0
@@ -159,7 +144,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         """Serves nothing of the partition, as Kafka (``CoordinatorState.FAILED``), until the next start or election."""
         self._steps = None
         self.state = ShardState.FAILED
-        self._cancel_timers()
+        self._core_timers.cancel_all()
         logger.error("%s cannot be loaded; what belongs to it is not served: %s", self.name, error or repr(error))
         logger.debug("why %s cannot be loaded", self.name, exc_info=error)
 
@@ -180,12 +165,7 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
             for token, answer in effects.replies:
                 token(answer)
         self.state = ShardState.UNLOADED
-        self._cancel_timers()
-
-    def _cancel_timers(self) -> None:
-        for timer in self._timers_set.values():
-            timer.handle.cancel()
-        self._timers_set.clear()
+        self._core_timers.cancel_all()
 
     # --- requests
 
@@ -267,35 +247,37 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
     def carry_out(
         self, effects: EffectsOf, reply: Reply | None = None, error_response: ErrorResponse | None = None
     ) -> ErrorCode:
-        """Carries out what was decided; the error if its records could not be appended."""
+        """Carries out what was decided. Returns the error if its records could not be appended.
+
+        Each round appends the records of one Effects. Their continuation adds to the Effects of the next round.
+        """
         if effects.timers:
-            self._set_timers(effects.timers)
-        response = effects.response
-        if not effects.records:
-            if effects.replies or response is not None or self._after_stored is not None:
-                self._release_when_durable(effects.replies, response, reply, error_response, effects)
+            self._core_timers.carry_out(effects.timers)
+        if not effects.records and effects.then is None:
+            if effects.replies or effects.response is not None or self._after_stored is not None:
+                self._release_when_durable(effects.replies, effects.response, reply, error_response, effects)
             return _NONE
         if effects.replies:
             # Independent of these records, but not of what was decided, and perhaps not stored yet, before.
             self._release_when_durable(effects.replies, None, None, None)
-        error = self._append_all(effects)
-        follow = self.core.effects(effects.now_ms)
-        if effects.appended is not None:
-            effects.appended(error, follow)
-        self._set_timers(follow.timers)
-        if error and error_response is not None and response is not None:
-            response = error_response(error)
-
-        if error:
-            self._release(follow.replies, response, reply, None)
-        else:
-            self._release_when_durable(follow.replies, response, reply, error_response, effects)
-        if follow.records:
-            followed = self.core.effects(follow.now_ms)
-            followed.records = follow.records
-            followed.appended = follow.appended
-            self.carry_out(followed)
-        return error
+        result: ErrorCode | None = None
+        while effects.records or effects.then is not None:
+            error = self._append_all(effects)
+            follow = self.core.effects(effects.now_ms)
+            if effects.then is not None:
+                effects.then(error, follow)
+            self._core_timers.carry_out(follow.timers)
+            response = effects.response
+            if error:
+                if response is not None and error_response is not None:
+                    response = error_response(error)
+                self._release(follow.replies, response, reply, None)
+            else:
+                self._release_when_durable(follow.replies, response, reply, error_response, effects)
+            if result is None:
+                result = error
+            effects, reply, error_response = follow, None, None
+        return result or _NONE
 
     def _release_when_durable(
         self,
@@ -350,68 +332,21 @@ class CoordinatorShard(Generic[Core, EffectsOf]):
         return client_error(error)
 
     def _append_all(self, effects: EffectsOf) -> ErrorCode:
-        """Appends in one batch, or in several where the records are not atomic; the first error ends it."""
-        if effects.atomic:
-            return self._append(effects.records, effects.transaction, effects.now_ms)
-        for start in range(0, len(effects.records), NON_ATOMIC_BATCH_RECORDS):
-            records = effects.records[start : start + NON_ATOMIC_BATCH_RECORDS]
-            error = self._append(records, effects.transaction, effects.now_ms)
-            if error:
-                return error
+        """Appends all batches of the records and replays each. The first error ends it."""
+        producer_id = NO_PRODUCER_ID if effects.transaction is None else effects.transaction.producer_id
+        for records in portions(effects):
+            batch = batch_of(records, effects.transaction, effects.now_ms, self._compression)
+            try:
+                offset = self._log.append(batch, effects.now_ms)
+            except KafkaError as error:
+                logger.warning("%s: not appended: %s", self.name, error)
+                return client_error(error.error_code)
+            for index, record in enumerate(records):
+                self.core.replay(record, offset + index, producer_id, effects.now_ms)
         return ErrorCode.NONE
-
-    def _append(self, records: list[Any], transaction: OpenTransaction | None, now_ms: int) -> ErrorCode:
-        producer_id = NO_PRODUCER_ID
-        if transaction is None:
-            builder = BatchBuilder(compression=self._compression)
-        else:
-            producer_id, producer_epoch = transaction
-            # The sequence is always 0 (CoordinatorRuntime): nobody checks a coordinator's.
-            builder = BatchBuilder(
-                compression=self._compression,
-                producer_id=producer_id,
-                producer_epoch=producer_epoch,
-                base_sequence=0,
-                is_transactional=True,
-            )
-        for record in records:
-            builder.append(now_ms, record.key_bytes(), record.value_bytes())
-        try:
-            offset = self._log.append(builder.build(), now_ms)
-        except KafkaError as error:
-            logger.warning("%s: not appended: %s", self.name, error)
-            return client_error(error.error_code)
-        for index, record in enumerate(records):
-            self.core.replay(record, offset + index, producer_id, now_ms)
-        return ErrorCode.NONE
-
-    def _set_timers(self, timers: list[SetTimer | CancelTimer]) -> None:
-        for wanted in timers:
-            if isinstance(wanted, SetTimer):
-                key, delay_ms, event = wanted
-                known = self._timers_set.get(key)
-                if known is not None:
-                    if self._timers.postpone(known.handle, delay_ms):
-                        known.event = event
-                        continue
-                    known.handle.cancel()
-                self._set_timer(wanted)
-            else:
-                known = self._timers_set.pop(wanted.key, None)
-                if known is not None:
-                    known.handle.cancel()
-
-    def _set_timer(self, wanted: SetTimer) -> None:
-        timer = self._timers_set[wanted.key] = ShardTimer(wanted.key, wanted.event)
-        timer.handle = self._timers.schedule(wanted.delay_ms, partial(self._timer_due, timer))
-
-    def _timer_due(self, timer: ShardTimer) -> None:
-        del self._timers_set[timer.key]
-        if self._fire(timer.event) and timer.key not in self._timers_set:
-            self._set_timer(SetTimer(timer.key, TIMER_RETRY_MS, timer.event))
 
     def _fire(self, event: Any) -> ErrorCode:
-        """The error if what the event led to could not be appended: it comes again then."""
+        """Handles the event of a timer. Returns the error if its records could not be appended."""
         if self.state is not ShardState.ACTIVE:
             return ErrorCode.NONE
         effects = self.core.effects(self._clock_ms())

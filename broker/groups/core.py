@@ -17,6 +17,7 @@ from ...protocol.messages.group_records import (
     OffsetCommitValue,
 )
 from ...protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
+from ..coordinator.effects import SetTimer
 from .classic.group import ClassicGroup
 from .classic.member import ClassicMember
 from .classic.rebalance import prepare
@@ -190,14 +191,14 @@ class GroupCore:
             group = _group_from_record(group_id, value, effects.now_ms, self.memory)
             self.groups[group_id] = group
             for member in group.members.values():
-                effects.timers.append(member.session_timer)
+                effects.set_timer(member.session_timer)
             if len(group.members) > self.config.group_max_size:
                 prepare(self.config, group, effects, "group.max.size was lowered")
         if self.consumer_groups:
             from .consumer.lifecycle import begin_sessions
 
             begin_sessions(self, effects)
-        effects.set_timer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue())
+        effects.set_timer(SetTimer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue()))
 
     def on_unloaded(self, effects: Effects) -> None:
         """The partition goes elsewhere: parked requests are told to look for their coordinator again."""
@@ -236,7 +237,7 @@ class GroupCore:
                 if not goes_on:
                     self.expiration = None
                 delay_ms = 0 if goes_on else self.config.offsets_retention_check_interval_ms
-                effects.set_timer(EXPIRATION_KEY, delay_ms, ExpirationDue())
+                effects.set_timer(SetTimer(EXPIRATION_KEY, delay_ms, ExpirationDue()))
             case _:  # of a consumer group
                 from .consumer.lifecycle import handle_timer
 

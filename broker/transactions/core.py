@@ -12,6 +12,7 @@ decision, its append and its replay are one step, so only the time in which mark
 from collections.abc import Callable
 
 from ...protocol.transaction_states import TransactionState
+from ..coordinator.effects import SetTimer
 from .config import TransactionCoordinatorConfig
 from .effects import (
     ID_EXPIRATION_KEY,
@@ -150,11 +151,11 @@ class TransactionCore:
 
     def _check_time_outs_later(self, effects: TransactionEffects) -> None:
         delay_ms = self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
-        effects.set_timer(TIMED_OUT_CHECK_KEY, delay_ms, TimedOutCheckDue())
+        effects.set_timer(SetTimer(TIMED_OUT_CHECK_KEY, delay_ms, TimedOutCheckDue()))
 
     def _expire_ids_later(self, effects: TransactionEffects) -> None:
         delay_ms = self.config.transaction_remove_expired_transaction_cleanup_interval_ms
-        effects.set_timer(ID_EXPIRATION_KEY, delay_ms, IdExpirationDue())
+        effects.set_timer(SetTimer(ID_EXPIRATION_KEY, delay_ms, IdExpirationDue()))
 
 
 def marker_order(transaction: Transaction) -> MarkerOrder:

@@ -25,5 +25,5 @@ def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects:
     if request.generation_id != group.generation_id:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
     # Heartbeats may come before the SyncGroup, in CompletingRebalance: they count like any other.
-    effects.timers.append(member.session_timer)
+    effects.set_timer(member.session_timer)
     effects.response = _JOIN_AGAIN if state is _PREPARING_REBALANCE else _GO_ON

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
-from ...coordinator.effects import Token
+from ...coordinator.effects import SetTimer, Token
 from ...dispatch.request import RequestContext
 from ...timers.log_lines import quoted
 from ..effects import Effects, MemberExpired, session_key
@@ -109,7 +109,8 @@ def _remember_new_group(
             if token is not None:
                 refuse_join(token, "", error, follow)
 
-    joining.effects.append([*replaced, empty_group_metadata_record(group)], appended)
+    joining.effects.records += [*replaced, empty_group_metadata_record(group)]
+    joining.effects.after_append(appended)
 
 
 def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> bool:
@@ -172,9 +173,11 @@ def _join_new_dynamic_member(
     # The client has to come back with its id: one whose connection broke does not stay as a member (KIP-394).
     group.add_pending(new_member_id)
     joining.effects.set_timer(
-        session_key(group.group_id, new_member_id),
-        joining.request.session_timeout_ms,
-        MemberExpired(group.group_id, new_member_id),
+        SetTimer(
+            session_key(group.group_id, new_member_id),
+            joining.request.session_timeout_ms,
+            MemberExpired(group.group_id, new_member_id),
+        ),
     )
     joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
 
@@ -269,7 +272,9 @@ def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining,
     group.add(member, joining.token)
     # It has no id to send heartbeats with, and a lost connection is not seen while the request is parked: without a
     # limit, clients that retry would fill the group with members that are nobody.
-    joining.effects.set_timer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
+    joining.effects.set_timer(
+        SetTimer(member.session_key, core.config.new_member_join_timeout_ms, member.session_timer.event)
+    )
     what = f"new member {quoted(member_id)} with instance id {quoted(joining.group_instance_id)}"
     prepare_or_complete(core.config, group, joining.effects, joining.because(what))
 
@@ -283,7 +288,7 @@ def _replace_static_member(
     replaced_leader = group.leader_id or ""
     old = group.members[old_member_id]
     member = group.replace_static_member(joining.group_instance_id, old_member_id, new_member_id)
-    joining.effects.timers.append(member.session_timer)
+    joining.effects.set_timer(member.session_timer)
     group.update_member(
         member,
         joining.protocols,
@@ -324,7 +329,7 @@ def _remember_replaced(
         if error:
             group.update_member(member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
             restored = group.replace_static_member(instance_id, member.member_id, old.member_id)
-            follow.timers.append(restored.session_timer)
+            follow.set_timer(restored.session_timer)
             response = generation_response(group, "")
             response.error_code = error
             response.leader = replaced_leader
@@ -339,4 +344,5 @@ def _remember_replaced(
         if token is not None:
             follow.reply(token, response)
 
-    joining.effects.append([group_metadata_record(group, group.assignments())], appended)
+    joining.effects.records.append(group_metadata_record(group, group.assignments()))
+    joining.effects.after_append(appended)

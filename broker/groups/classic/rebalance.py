@@ -8,7 +8,7 @@ import logging
 
 from ....protocol.errors import ErrorCode
 from ....protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
-from ...coordinator.effects import Token
+from ...coordinator.effects import SetTimer, Token
 from ..config import GroupCoordinatorConfig
 from ..effects import Effects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
 from .group import ClassicGroup
@@ -43,11 +43,11 @@ def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effect
         delay_ms = config.group_initial_rebalance_delay_ms
         remaining_ms = max(group.rebalance_timeout_ms() - delay_ms, 0)
         event = InitialJoinDue(group.group_id, delay_ms, remaining_ms)
-        effects.set_timer(join_key(group.group_id), delay_ms, event)
+        effects.set_timer(SetTimer(join_key(group.group_id), delay_ms, event))
     elif group.has_all_members_joined():
         complete_join(group, effects)
     else:
-        effects.set_timer(join_key(group.group_id), group.rebalance_timeout_ms(), JoinDue(group.group_id))
+        effects.set_timer(SetTimer(join_key(group.group_id), group.rebalance_timeout_ms(), JoinDue(group.group_id)))
 
 
 def extend_initial_join(
@@ -60,7 +60,7 @@ def extend_initial_join(
     group.new_member_added = False
     next_delay_ms = min(config.group_initial_rebalance_delay_ms, remaining_ms)
     event = InitialJoinDue(group.group_id, next_delay_ms, max(remaining_ms - delay_ms, 0))
-    effects.set_timer(join_key(group.group_id), next_delay_ms, event)
+    effects.set_timer(SetTimer(join_key(group.group_id), next_delay_ms, event))
 
 
 def complete_join_if_all_joined(group: ClassicGroup, effects: Effects) -> None:
@@ -87,7 +87,7 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
     if not group.elect_joined_leader() and group.members:
         # Only static members are left and none has joined: wait until their sessions end.
         delay_ms = max(group.rebalance_timeout_ms(), MIN_RETRY_MS)
-        effects.set_timer(join_key(group.group_id), delay_ms, JoinDue(group.group_id))
+        effects.set_timer(SetTimer(join_key(group.group_id), delay_ms, JoinDue(group.group_id)))
         return
     group.start_next_generation(effects.now_ms)
     if group.state is GroupState.EMPTY:
@@ -98,11 +98,11 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
         token = group.take_join_token(member)
         if token is not None:
             effects.reply(token, generation_response(group, member.member_id))
-        effects.timers.append(member.session_timer)
+        effects.set_timer(member.session_timer)
         member.is_new = False
         group.pending_sync_members[member.member_id] = None
     effects.set_timer(
-        sync_key(group.group_id), group.rebalance_timeout_ms(), SyncDue(group.group_id, group.generation_id)
+        SetTimer(sync_key(group.group_id), group.rebalance_timeout_ms(), SyncDue(group.group_id, group.generation_id))
     )
 
 
@@ -112,7 +112,8 @@ def _remember_empty(group: ClassicGroup, effects: Effects) -> None:
             # Safe: after a restart the old generation comes back, and its members' sessions end.
             logger.warning("group %r: its empty generation was not stored: %s", group.group_id, error.name)
 
-    effects.append([group_metadata_record(group, {})], appended)
+    effects.records.append(group_metadata_record(group, {}))
+    effects.after_append(appended)
 
 
 def generation_response(group: ClassicGroup, member_id: str, skip_assignment: bool = False) -> JoinGroupResponse:
@@ -185,7 +186,7 @@ def answer_parked_syncs(group: ClassicGroup, effects: Effects, error: ErrorCode 
         else:
             effects.reply(token, assignment_response(group, member))
         # A session that ended while the request was parked was let pass; from now on heartbeats are due again.
-        effects.timers.append(member.session_timer)
+        effects.set_timer(member.session_timer)
 
 
 def assignment_response(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:

@@ -80,4 +80,5 @@ def _store_assignment(
         answer_parked_syncs(group, follow)
         group.transition_to(GroupState.STABLE, follow.now_ms)
 
-    effects.append([group_metadata_record(group, assignments)], appended)
+    effects.records.append(group_metadata_record(group, assignments))
+    effects.after_append(appended)

@@ -18,7 +18,7 @@ from ....protocol.messages.groups import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from ...coordinator.effects import Token
+from ...coordinator.effects import SetTimer, Token
 from ...timers.log_lines import quoted
 from ..classic.group import CONSUMER_PROTOCOL_TYPE
 from ..classic.join import MEMBER_ID_REQUIRED_SINCE, Joining
@@ -161,7 +161,9 @@ def _answer_when_stored(
         else:
             _set_session(group_id, member, follow)
             event = ConsumerSyncDue(group_id, member.member_id)
-            follow.set_timer(consumer_sync_key(group_id, member.member_id), member.rebalance_timeout_ms, event)
+            follow.set_timer(
+                SetTimer(consumer_sync_key(group_id, member.member_id), member.rebalance_timeout_ms, event)
+            )
         follow.reply(
             joining.token,
             JoinGroupResponse(
@@ -172,16 +174,15 @@ def _answer_when_stored(
             ),
         )
 
-    if joining.effects.records:
-        joining.effects.append([], appended)
-    else:
-        appended(ErrorCode.NONE, joining.effects)
+    joining.effects.after_append(appended)
 
 
 def _set_session(group_id: str, member: ConsumerGroupMember, effects: Effects) -> None:
     assert member.classic is not None
     event = ConsumerSessionExpired(group_id, member.member_id)
-    effects.set_timer(consumer_session_key(group_id, member.member_id), member.classic.session_timeout_ms, event)
+    effects.set_timer(
+        SetTimer(consumer_session_key(group_id, member.member_id), member.classic.session_timeout_ms, event)
+    )
 
 
 def sync(
@@ -232,7 +233,7 @@ def _await_join(group: ConsumerGroup, member: ConsumerGroupMember, effects: Effe
         return
     group.rejoin_timeouts.add(member.member_id)
     event = ConsumerJoinDue(group.group_id, member.member_id)
-    effects.set_timer(consumer_join_key(group.group_id, member.member_id), member.rebalance_timeout_ms, event)
+    effects.set_timer(SetTimer(consumer_join_key(group.group_id, member.member_id), member.rebalance_timeout_ms, event))
 
 
 def _classic_member(

@@ -85,7 +85,7 @@ def fence(
             if not error:
                 install(follow)
 
-        effects.append([], appended)
+        effects.after_append(appended)
         return
     records = effects.records
     for member in members:
@@ -101,7 +101,7 @@ def fence(
             for member in members:
                 cancel_timers(group, member.member_id, follow)
 
-    effects.append([], gone)
+    effects.after_append(gone)
 
 
 def _deserted_regexes(group: ConsumerGroup, members: list[ConsumerGroupMember]) -> list[str]:

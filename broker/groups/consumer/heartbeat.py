@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext
 from ..classic.states import GroupState
 from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, Effects, consumer_session_key, rebalance_key
@@ -205,13 +206,13 @@ def reconcile(
 def set_session_timer(core: "HasConsumerGroups", group_id: str, member_id: str, effects: Effects) -> None:
     """Gives a member a full session."""
     event = ConsumerSessionExpired(group_id, member_id)
-    effects.set_timer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event)
+    effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event))
 
 
 def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: Effects) -> None:
     """Gives a member its rebalance timeout to leave the epoch in which it is."""
     event = ConsumerRebalanceDue(group_id, member.member_id, member.member_epoch)
-    effects.set_timer(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, event)
+    effects.set_timer(SetTimer(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, event))
 
 
 def owned_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedPartitions | None:

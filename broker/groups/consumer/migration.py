@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from ....protocol.errors import ErrorCode, KafkaError
+from ...coordinator.effects import SetTimer
 from ..classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from ..classic.member import ClassicMember
 from ..classic.rebalance import prepare, refuse_join, refuse_parked_sync
@@ -73,7 +74,9 @@ def upgraded(
     for one in group.members.values():
         assert one.classic is not None
         event = ConsumerSessionExpired(group.group_id, one.member_id)
-        effects.set_timer(consumer_session_key(group.group_id, one.member_id), one.classic.session_timeout_ms, event)
+        effects.set_timer(
+            SetTimer(consumer_session_key(group.group_id, one.member_id), one.classic.session_timeout_ms, event)
+        )
     logger.info("group %r is a consumer group from epoch %d on", group.group_id, group.group_epoch)
     return group
 
@@ -245,7 +248,7 @@ def downgrade(
             for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
                 follow.cancel_timer(key(group.group_id, member_id))
         for member in classic.members.values():
-            follow.timers.append(member.session_timer)
+            follow.set_timer(member.session_timer)
         if reason is not None:
             prepare(core.config, classic, follow, reason)
         logger.info("group %r is a classic group from generation %d on", classic.group_id, classic.generation_id)

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....protocol.errors import ErrorCode, KafkaError
+from ...coordinator.effects import SetTimer
 from ..effects import Effects, RegularExpressionsDue, regular_expressions_key
 from ..records import CoordinatorRecord
 from .group import (
@@ -124,7 +125,7 @@ def _resolve_when_due(
     if is_due and regexes:
         core.resolving_groups.add(group.group_id)
         event = RegularExpressionsDue(group.group_id, frozenset(regexes))
-        effects.set_timer(regular_expressions_key(group.group_id), 0, event)
+        effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
 
 
 def resolve_regular_expressions(core: "HasConsumerGroups", event: RegularExpressionsDue, effects: Effects) -> None:

@@ -114,7 +114,7 @@ def _validate_commit(
     if group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
         # A commit is a sign of life like a heartbeat.
         member = group.members[request.member_id]
-        effects.timers.append(member.session_timer)
+        effects.set_timer(member.session_timer)
     return None
 
 

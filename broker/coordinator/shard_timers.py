@@ -1,0 +1,72 @@
+"""The timers that the core of one partition has set.
+
+Owns: the timer behind each key, and the second try of an event whose records could not be appended. Never does:
+deciding what an event means. Source: ``CoordinatorTimer``.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...protocol.errors import ErrorCode
+from ..timers.timers import Timer, Timers
+from .effects import CancelTimer, SetTimer, TimerKey
+
+TIMER_RETRY_MS = 500
+"""When the event of a timer comes again whose records could not be appended (``CoordinatorTimer``, retryBackoff)."""
+
+
+class _SetTimer:
+    """A timer that is set. It stays the same object while it is only postponed, as session timers are."""
+
+    __slots__ = ("event", "handle", "key")
+
+    handle: Timer
+
+    def __init__(self, key: TimerKey, event: Any) -> None:
+        self.key = key
+        self.event = event
+
+
+class ShardTimers:
+    """Sets and cancels timers by their keys."""
+
+    __slots__ = ("_by_key", "_fire", "_timers")
+
+    def __init__(self, timers: Timers, fire: Callable[[Any], ErrorCode]) -> None:
+        """``fire`` handles an event; if it returns an error, it gets the event again after TIMER_RETRY_MS."""
+        self._timers = timers
+        self._fire = fire
+        self._by_key: dict[TimerKey, _SetTimer] = {}
+
+    def carry_out(self, timers: list[SetTimer | CancelTimer]) -> None:
+        """Sets and cancels timers, in order. A timer of the same key is postponed if possible, else replaced."""
+        for wanted in timers:
+            if isinstance(wanted, SetTimer):
+                key, delay_ms, event = wanted
+                known = self._by_key.get(key)
+                if known is not None:
+                    if self._timers.postpone(known.handle, delay_ms):
+                        known.event = event
+                        continue
+                    known.handle.cancel()
+                self._set(wanted)
+            else:
+                known = self._by_key.pop(wanted.key, None)
+                if known is not None:
+                    known.handle.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancels every timer."""
+        for timer in self._by_key.values():
+            timer.handle.cancel()
+        self._by_key.clear()
+
+    def _set(self, wanted: SetTimer) -> None:
+        timer = self._by_key[wanted.key] = _SetTimer(wanted.key, wanted.event)
+        timer.handle = self._timers.schedule(wanted.delay_ms, partial(self._due, timer))
+
+    def _due(self, timer: _SetTimer) -> None:
+        del self._by_key[timer.key]
+        if self._fire(timer.event) and timer.key not in self._by_key:
+            self._set(SetTimer(timer.key, TIMER_RETRY_MS, timer.event))
