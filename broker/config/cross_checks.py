@@ -5,16 +5,14 @@ Source: KafkaConfig.validateValues, LogConfig.validateValues, GroupCoordinatorCo
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .server_config import ServerConfig
+from .typed_values import TypedValues
 
 MINUTE_MS = 60 * 1000
 HOUR_MS = 60 * MINUTE_MS
 
 
-def log_retention_ms(config: "ServerConfig") -> int:
+def log_retention_ms(config: TypedValues) -> int:
     """``log.retention.ms``, else ``.minutes``, else ``.hours``, in ms; any negative value is -1, no limit."""
     value = config["log.retention.ms"]
     if value is None:
@@ -23,19 +21,19 @@ def log_retention_ms(config: "ServerConfig") -> int:
     return -1 if value < 0 else int(value)
 
 
-def log_roll_ms(config: "ServerConfig") -> int:
+def log_roll_ms(config: TypedValues) -> int:
     """``log.roll.ms``, else ``log.roll.hours``, in milliseconds."""
     value = config["log.roll.ms"]
     return config.get_int("log.roll.hours") * HOUR_MS if value is None else int(value)
 
 
-def log_roll_jitter_ms(config: "ServerConfig") -> int:
+def log_roll_jitter_ms(config: TypedValues) -> int:
     """``log.roll.jitter.ms``, else ``log.roll.jitter.hours``, in milliseconds."""
     value = config["log.roll.jitter.ms"]
     return config.get_int("log.roll.jitter.hours") * HOUR_MS if value is None else int(value)
 
 
-def log_flush_ms(config: "ServerConfig") -> int:
+def log_flush_ms(config: TypedValues) -> int:
     """``log.flush.interval.ms``, else ``log.flush.scheduler.interval.ms``, in milliseconds."""
     value = config["log.flush.interval.ms"]
     return config.get_int("log.flush.scheduler.interval.ms") if value is None else int(value)
@@ -51,7 +49,7 @@ def cordoned_entries(entries: Sequence[str], log_dirs: Sequence[str]) -> Iterato
         )
 
 
-def single_values(config: "ServerConfig") -> Iterator[str]:
+def single_values(config: TypedValues) -> Iterator[str]:
     """A sentence for each pair of values that don't go together, listeners apart."""
     if config["node.id"] != config["broker.id"]:
         yield "You must set `node.id` to the same value as `broker.id`."
@@ -66,7 +64,7 @@ def single_values(config: "ServerConfig") -> Iterator[str]:
         )
 
 
-def _logs(config: "ServerConfig") -> Iterator[str]:
+def _logs(config: TypedValues) -> Iterator[str]:
     if log_roll_ms(config) < 1:
         yield "log.roll.ms must be greater than or equal to 1"
     if log_roll_jitter_ms(config) < 0:
@@ -112,7 +110,7 @@ _BOUNDED = (
 """What of each kind of group must lie between the keys with ``min.`` and ``max.`` before it."""
 
 
-def _groups(config: "ServerConfig") -> Iterator[str]:
+def _groups(config: TypedValues) -> Iterator[str]:
     """GroupCoordinatorConfig's and ShareGroupConfig's own checks."""
     if "classic" not in config.get_list("group.coordinator.rebalance.protocols"):
         yield "Disabling the 'classic' protocol is not supported."
@@ -144,7 +142,7 @@ def _overrides(text: str) -> Iterator[str]:
             yield f"max.connections.per.ip.overrides contains invalid addresses : {address}"
 
 
-def _connections(config: "ServerConfig") -> Iterator[str]:
+def _connections(config: TypedValues) -> Iterator[str]:
     queued, largest = config.get_int("queued.max.request.bytes"), config.get_int("socket.request.max.bytes")
     if 0 < queued < largest:
         yield "queued.max.request.bytes must be larger or equal to socket.request.max.bytes"

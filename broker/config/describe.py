@@ -13,9 +13,10 @@ from .definition import KeyDefinition, client_metrics_keys, dynamic_only_keys, g
 from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .group_config import group_values
 from .security import is_security
-from .server_config import OUR_DEFAULTS, ServerConfig
+from .server_config import ServerConfig
 from .stored import READ_AT_START, broker_problem, problem
 from .topic_config import topic_values
+from .typed_values import OUR_DEFAULTS
 from .values import Value, format_value, parse_value
 
 

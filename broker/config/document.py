@@ -8,8 +8,8 @@ from pathlib import Path
 
 from .definition import server_keys
 from .effective import EFFECTIVE
-from .server_config import OUR_DEFAULTS
 from .stored import READ_AT_START
+from .typed_values import OUR_DEFAULTS
 from .validators import allowed
 
 BEGIN = "<!-- generated: keys with effect -->"

@@ -6,12 +6,9 @@ are not served; the quorum keys must name this node alone.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .listeners import Listener, duplicates, parse_listeners, parse_protocol_map, with_controller_listeners
-
-if TYPE_CHECKING:
-    from .server_config import ServerConfig
+from .typed_values import TypedValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class ListenerSettings:
     inter_broker_listener_name: str = ""
 
 
-def listener_settings(config: "ServerConfig") -> tuple[ListenerSettings, list[str]]:
+def listener_settings(config: TypedValues) -> tuple[ListenerSettings, list[str]]:
     """The listeners that a configuration describes, and what is wrong with them."""
     controllers = config.get_list("controller.listener.names")
     try:
@@ -60,7 +57,7 @@ def _sorted_out(
     )
 
 
-def _inter_broker_name(config: "ServerConfig") -> str:
+def _inter_broker_name(config: TypedValues) -> str:
     """``inter.broker.listener.name``, else the security protocol's name (KafkaConfig)."""
     name = config["inter.broker.listener.name"] or config.get_string("security.inter.broker.protocol")
     return str(name).upper()
@@ -105,7 +102,7 @@ def _advertised(
         )
 
 
-def _controller(config: "ServerConfig", bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
+def _controller(config: TypedValues, bound: Sequence[Listener], controllers: Sequence[str]) -> Iterator[str]:
     roles = config.get_list("process.roles")
     if roles and "broker" not in roles:
         yield (

@@ -8,13 +8,10 @@ SaslConfigs, BrokerSecurityConfigs, StandardAuthorizer, ServerConfigs (the polic
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from .definition import server_keys
 from .errors import ConfigError
-
-if TYPE_CHECKING:
-    from .server_config import ServerConfig
+from .typed_values import TypedValues
 
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
 AUTHORIZER_KEYS = frozenset({"super.users", ALLOW_EVERYONE})
@@ -76,7 +73,7 @@ def _default(key: str) -> str | None:
     return None if definition is None else definition.default
 
 
-def unserved_security(config: "ServerConfig") -> Iterator[str]:
+def unserved_security(config: TypedValues) -> Iterator[str]:
     """A sentence for each setting that asks for security which is not served: where it was set, and what to do."""
     for key, text in sorted(config.originals.items()):
         reason = asks_for(key, text)
@@ -84,7 +81,7 @@ def unserved_security(config: "ServerConfig") -> Iterator[str]:
             yield f"{key} is set ({config.place_of(key)}), but {reason}: {_ADVICE}"
 
 
-def refuse_unserved_security(config: "ServerConfig") -> None:
+def refuse_unserved_security(config: TypedValues) -> None:
     """Raises ConfigError with a sentence for each setting that asks for security which is not served."""
     problems = list(unserved_security(config))
     if problems:

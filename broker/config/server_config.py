@@ -6,41 +6,22 @@ Source: Kafka's AbstractKafkaConfig and KafkaConfig.
 """
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
 
 from .cross_checks import single_values
-from .definition import KeyDefinition, server_keys
+from .definition import server_keys
 from .effective import DYNAMIC_EFFECTIVE, EFFECTIVE
 from .errors import ConfigError
 from .listener_config import ListenerSettings, listener_settings
 from .listeners import Listener
 from .sources import Setting, collect
 from .stored import broker_problem
+from .typed_values import TypedValues
 from .validators import allowed, violation
 from .values import Value, parse_value
 
-OUR_DEFAULTS: Mapping[str, str] = MappingProxyType(
-    {
-        "node.id": "1",
-        "broker.id": "1",
-        "log.dir": "./data",
-        "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
-    }
-)
-"""Where our defaults differ from Kafka's: there is one broker, and /tmp is no place for data."""
 
-
-class ServerConfig:
-    """The broker's configuration by Kafka's keys: ``config["log.segment.bytes"]`` is the typed value.
-
-    Immutable. ``get_int``, ``get_boolean``, ``get_string``, ``get_list``, ``get_float`` say the type to a checker.
-    Defaults are parsed when they are first asked for.
-    """
+class ServerConfig(TypedValues):
+    """The broker's configuration by Kafka's keys, and its listeners. Immutable."""
 
     def __init__(
         self,
@@ -49,10 +30,7 @@ class ServerConfig:
         listeners: ListenerSettings,
         places: Mapping[str, str] | None = None,
     ) -> None:
-        self.originals = MappingProxyType(dict(originals))
-        """What was set, as text: key -> value."""
-        self._places = places or {}
-        self._values = values
+        super().__init__(originals, values, places)
         self._listeners = listeners
 
     @classmethod
@@ -85,46 +63,6 @@ class ServerConfig:
             raise ConfigError(problems)
         return config
 
-    def __getitem__(self, key: str) -> Any:
-        """The typed value of a key of Kafka's. Raises KeyError for an unknown key.
-
-        int, bool, float, str, tuple of str (lists) or None (null); the two required lists of Kafka (``process.roles``,
-        ``controller.listener.names``) are empty if not set.
-        """
-        try:
-            return self._values[key]
-        except KeyError:
-            value = self._values[key] = default_value(server_keys()[key])
-            return value
-
-    def get_int(self, key: str) -> int:
-        """The value of an INT, LONG or SHORT key that is not null."""
-        value = self[key]
-        assert isinstance(value, int), key
-        return value
-
-    def get_float(self, key: str) -> float:
-        """The value of a DOUBLE key that is not null."""
-        value = self[key]
-        assert isinstance(value, float), key
-        return value
-
-    def get_boolean(self, key: str) -> bool:
-        """The value of a BOOLEAN key that is not null."""
-        value = self[key]
-        assert isinstance(value, bool), key
-        return value
-
-    def get_string(self, key: str) -> str:
-        """The value of a STRING, CLASS or PASSWORD key that is not null."""
-        value = self[key]
-        assert isinstance(value, str), key
-        return value
-
-    def get_list(self, key: str) -> list[str]:
-        """The value of a LIST key; null is the empty list."""
-        return list(self[key] or ())
-
     @property
     def listeners(self) -> tuple[Listener, ...]:
         """What clients may connect to, in the order of ``listeners``; controller listeners are not among them."""
@@ -148,21 +86,6 @@ class ServerConfig:
         """The name of the listener that other brokers use."""
         return self._listeners.inter_broker_listener_name
 
-    @property
-    def node_id(self) -> int:
-        """``node.id``."""
-        return self.get_int("node.id")
-
-    @property
-    def log_dirs(self) -> tuple[str, ...]:
-        """``log.dirs``, or ``log.dir`` if that is not set."""
-        directories: tuple[str, ...] = self["log.dirs"] or self["log.dir"]
-        return directories
-
-    def place_of(self, key: str) -> str:
-        """Where a key was set, for messages, such as ``line 12``."""
-        return self._places.get(key, "a dynamic config")
-
     def keys_without_effect(self) -> list[str]:
         """The keys that were given, are Kafka's or a plugin's, and change nothing here, sorted."""
         return sorted(self.originals.keys() - EFFECTIVE.keys() - DYNAMIC_EFFECTIVE.keys())
@@ -183,14 +106,6 @@ class ServerConfig:
             originals |= good
         values, _ = _typed({key: Setting(key, text, "") for key, text in originals.items()})
         return ServerConfig(originals, values, self._listeners, self._places)
-
-
-def default_value(definition: KeyDefinition) -> Value:
-    """The typed default of a server key: ours where we have one, else Kafka's."""
-    text = OUR_DEFAULTS.get(definition.name, definition.default)
-    if text is None and not definition.has_default and definition.type == "LIST":
-        return ()
-    return parse_value(definition.name, definition.type, text)
 
 
 def _typed(settings: Mapping[str, Setting]) -> tuple[dict[str, Value], list[str]]:

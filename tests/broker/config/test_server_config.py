@@ -8,8 +8,9 @@ from odradek.broker.config.effective import EFFECTIVE
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.listeners import Listener
 from odradek.broker.config.own_keys import OWN_KEYS, OWN_PREFIX
-from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
+from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.sources import OTHER_VARIABLES, environment_name
+from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -10,7 +10,8 @@ import pytest
 from odradek.broker.config.definition import server_keys
 from odradek.broker.config.errors import ConfigError
 from odradek.broker.config.security import base_key
-from odradek.broker.config.server_config import OUR_DEFAULTS, ServerConfig
+from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.config.typed_values import OUR_DEFAULTS
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.server.broker_server import BrokerServer
 from odradek.broker.server.open_access import open_listeners

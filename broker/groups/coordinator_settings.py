@@ -1,0 +1,78 @@
+"""The configuration of the group coordinator, from the broker's keys.
+
+Pure. Owns: which keys it reads. Never: reads them later. Source: GroupCoordinatorConfig.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...protocol.internal_topics import OFFSETS_TOPIC
+from ...protocol.records.compression import CompressionType
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from ..coordinator.partitioning import partition_count
+from ..metadata.image import MetadataImage
+from .config import GroupCoordinatorConfig
+
+CONSUMER_GROUP_KEYS = (
+    "group.consumer.max.size",
+    "group.consumer.session.timeout.ms",
+    "group.consumer.min.session.timeout.ms",
+    "group.consumer.max.session.timeout.ms",
+    "group.consumer.heartbeat.interval.ms",
+    "group.consumer.min.heartbeat.interval.ms",
+    "group.consumer.max.heartbeat.interval.ms",
+    "group.consumer.assignment.interval.ms",
+    "group.consumer.min.assignment.interval.ms",
+    "group.consumer.max.assignment.interval.ms",
+    "group.consumer.regex.refresh.interval.ms",
+)
+ASSIGNORS = {
+    "uniform": "uniform",
+    "range": "range",
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+"""What group.consumer.assignors may name -> the assignor's name for clients."""
+
+
+def assignor_names(configured: Iterable[str]) -> tuple[str, ...]:
+    """The assignors that are configured, the default first. Raises ConfigError for an unknown one."""
+    unknown = [name for name in configured if name not in ASSIGNORS]
+    if unknown:
+        raise ConfigError(f"group.consumer.assignors: {unknown[0]} is no assignor here; uniform and range are")
+    return tuple(ASSIGNORS[name] for name in configured)
+
+
+def group_settings(config: ServerConfig, image: MetadataImage) -> GroupCoordinatorConfig:
+    """The configuration of the group coordinator. Raises ConfigError.
+
+    ``image`` has the partition count of a topic that exists.
+    """
+    settings: dict[str, Any] = {
+        "group_min_session_timeout_ms": config.get_int("group.min.session.timeout.ms"),
+        "group_max_session_timeout_ms": config.get_int("group.max.session.timeout.ms"),
+        "group_initial_rebalance_delay_ms": config.get_int("group.initial.rebalance.delay.ms"),
+        "group_max_size": config.get_int("group.max.size"),
+        "group_members_max_bytes": config.get_int("odradek.group.members.max.bytes"),
+        "groups_members_max_bytes": config.get_int("odradek.groups.members.max.bytes"),
+        "serves_consumer_protocol": "consumer" in config.get_list("group.coordinator.rebalance.protocols"),
+        "group_consumer_assignors": assignor_names(config.get_list("group.consumer.assignors")),
+        "group_consumer_migration_policy": config.get_string("group.consumer.migration.policy").lower(),
+        **{key.replace(".", "_"): config.get_int(key) for key in CONSUMER_GROUP_KEYS},
+        "offset_metadata_max_bytes": config.get_int("offset.metadata.max.bytes"),
+        "offsets_retention_ms": config.get_int("offsets.retention.minutes") * 60_000,
+        "offsets_retention_check_interval_ms": config.get_int("offsets.retention.check.interval.ms"),
+        "offsets_topic_compression_codec": _compression_codec(config.get_int("offsets.topic.compression.codec")),
+        "offsets_topic_num_partitions": partition_count(
+            image, OFFSETS_TOPIC, config.get_int("offsets.topic.num.partitions")
+        ),
+    }
+    return GroupCoordinatorConfig(**settings)
+
+
+def _compression_codec(number: int) -> int:
+    """Returns the number if it is a compression type's. Raises ConfigError otherwise."""
+    if number not in tuple(CompressionType):
+        raise ConfigError(f"offsets.topic.compression.codec: {number} is no compression type; 0 to 4 are")
+    return number
