@@ -59,7 +59,7 @@ def of_config(key: str) -> Callable[[BrokerServer], object]:
 
 
 def of_connections(field: str) -> Callable[[BrokerServer], object]:
-    return lambda server: getattr(server.broker.connections, field)
+    return lambda server: getattr(server.broker.connections.quotas, field)
 
 
 def cordoned(server: BrokerServer) -> object:
