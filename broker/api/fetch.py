@@ -22,7 +22,7 @@ from ...protocol.api_keys import ApiKey
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..dispatch.request import Reply, RequestContext
-from ..fetch.read import NOT_THERE, FetchLimits, FetchRead, PartitionRead, read_in_steps, read_partitions
+from ..fetch.read import UNKNOWN_PARTITION_ERRORS, FetchLimits, FetchRead, PartitionRead, read_in_steps, read_partitions
 from ..fetch.session import FetchContext, PartitionKey, SessionPartition
 from ..fetch.wait import FetchWait
 from ..server.broker import Broker
@@ -266,7 +266,7 @@ def _news(fetch: FetchContext, reads: list[PartitionRead]) -> list[PartitionRead
 
 def _in_order(reads: list[PartitionRead]) -> list[PartitionRead]:
     """Last what Kafka did not have to read for: unknown topic ids, then unknown partitions."""
-    return sorted(reads, key=lambda read: NOT_THERE.get(read.data.error_code, 0))
+    return sorted(reads, key=lambda read: UNKNOWN_PARTITION_ERRORS.get(read.data.error_code, 0))
 
 
 def _response(

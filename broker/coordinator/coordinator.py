@@ -16,10 +16,10 @@ from .shard import CoordinatorShard, Core, ErrorResponse, Reply
 
 logger = logging.getLogger(__name__)
 
-KEYS_KNOWN = 16_384
+SHARD_CACHE_MAX = 16_384
 LONGEST_KEY_KNOWN = 249
-"""Caches the shard of up to KEYS_KNOWN keys to avoid Java's hash on every request. Longer keys are not cached, which
-bounds memory."""
+"""The shards of up to SHARD_CACHE_MAX keys are cached, which saves Java's hash on every request. Longer keys are not
+cached, so memory is bounded."""
 
 LogOpener = Callable[[int], CoordinatorLog | None]
 """Partition -> its log, or None where this broker does not lead it."""
@@ -66,7 +66,7 @@ class Coordinator(Generic[Core, EffectsOf]):
         shard = self._by_key.get(key)
         if shard is None:
             shard = self.shard_at(self.partition_for(key))
-            if len(self._by_key) >= KEYS_KNOWN:
+            if len(self._by_key) >= SHARD_CACHE_MAX:
                 self._by_key.clear()
             if len(key) <= LONGEST_KEY_KNOWN:
                 self._by_key[key] = shard

@@ -21,7 +21,7 @@ READ_COMMITTED = 1
 READS_A_STEP = 16
 """Partitions that are read in one step: each takes some 5 us, or 30 us if it has records."""
 NO_RECORDS = b""
-NOT_THERE: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
+UNKNOWN_PARTITION_ERRORS: dict[int, int] = {ErrorCode.UNKNOWN_TOPIC_ID: 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 2}
 """Errors found before anything is read, and where they stand in the answer."""
 
 
@@ -116,7 +116,7 @@ def refused_read(partitions: Partitions, want: SessionPartition, error: KafkaErr
     if error.error_code == ErrorCode.CORRUPT_MESSAGE:
         partitions.name_damage(want.resolved_name, want.index, error.message)
     read = PartitionRead(want, None, failed(want.index, error.error_code))
-    if error.error_code in NOT_THERE:
+    if error.error_code in UNKNOWN_PARTITION_ERRORS:
         # Kafka answers these before it reads, with an empty list where the others have null.
         read.data.aborted_transactions = []
     return read

@@ -10,7 +10,7 @@ from ...protocol.messages.groups import HeartbeatRequest, JoinGroupRequest, Sync
 from ..coordinator.effects import Token
 from ..dispatch.request import RequestContext
 from .classic.heartbeat import heartbeat_of_member
-from .classic.join import Joining, join_classic_group
+from .classic.join import PendingJoin, join_classic_group
 from .classic.leave import MemberIdentity, leave_classic_group
 from .classic.sync import sync_classic_group
 from .core import GroupCore
@@ -22,7 +22,7 @@ def join_group(
     core: GroupCore, request: JoinGroupRequest, context: RequestContext, token: Token, effects: Effects
 ) -> None:
     """Handles a JoinGroup: answered at once, or parked under ``token``."""
-    joining = Joining(request, context, token, effects)
+    joining = PendingJoin(request, context, token, effects)
     replaced: list[CoordinatorRecord] = []
     if request.group_id not in core.groups:
         unserved = core.unserved_groups.get(request.group_id)

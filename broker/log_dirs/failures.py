@@ -14,7 +14,7 @@ from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
 from ..controller.directories import offline_records
 from ..metadata.service import MetadataService
-from ..replicas.hosting import Hosting
+from ..replicas.hosting import HostedReplicas
 from ..replicas.partition import Partition
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class DirectoryFailures:
     def __init__(
         self,
         directories: LogDirectories,
-        hosting: Hosting,
+        hosting: HostedReplicas,
         metadata: MetadataService,
         clock_ms: Callable[[], int],
         *,

@@ -16,8 +16,8 @@ from ..groups.coordinator import GroupCoordinator
 from ..groups.offsets.retention_risk import (
     GroupAtRisk,
     Removal,
-    SaidBefore,
     TopicPartition,
+    WarningThrottle,
     groups_at_risk,
     upcoming_removals,
 )
@@ -60,8 +60,8 @@ class RetentionWarnings:
         self._slices = slices
         self._looking: SlicedWork | None = None
         self._looking_under_cap: SlicedWork | None = None
-        self._said = SaidBefore()
-        self._said_under_cap = SaidBefore(PAUSE_UNDER_CAP_MS)
+        self._said = WarningThrottle()
+        self._said_under_cap = WarningThrottle(PAUSE_UNDER_CAP_MS)
 
     def start(self) -> None:
         """Looks soon, and then by the interval."""
@@ -124,11 +124,11 @@ class RetentionWarnings:
         committed: Sequence[Committed],
         removals: Mapping[TopicPartition, list[Removal]],
         starts: Mapping[TopicPartition, int],
-        said: SaidBefore,
+        said: WarningThrottle,
     ) -> None:
         now_ms = self._clock_ms()
         risks = groups_at_risk(committed, removals, starts)
-        for risk in said.news(risks, now_ms):
+        for risk in said.new(risks, now_ms):
             _say(risk, now_ms)
 
     def _upcoming(self, log: Log, now_ms: int) -> list[Removal]:

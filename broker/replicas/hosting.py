@@ -29,7 +29,7 @@ ANYWHERE = (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED)
 """Directory ids with which the metadata leaves the choice to the broker."""
 
 
-class Hosting:
+class HostedReplicas:
     """The partitions of this broker and their logs."""
 
     def __init__(

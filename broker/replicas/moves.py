@@ -20,7 +20,7 @@ from ...storage.files.file_names import FUTURE_DIRECTORY_SUFFIX, MAX_NAME_LENGTH
 from ..controller.directories import assignment_records
 from ..metadata.service import MetadataService
 from .group_commit import GroupCommit
-from .hosting import Hosting
+from .hosting import HostedReplicas
 from .partition import Partition
 from .partitions import Partitions
 
@@ -54,7 +54,7 @@ class ReplicaMoves:
     def __init__(
         self,
         directories: LogDirectories,
-        hosting: Hosting,
+        hosting: HostedReplicas,
         partitions: Partitions,
         metadata: MetadataService,
         group_commit: GroupCommit,

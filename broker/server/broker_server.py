@@ -42,7 +42,7 @@ from ..network.descriptor_limit import descriptor_shares
 from ..network.listening import BoundListener, bind
 from ..network.unread import Unread
 from ..replicas.group_commit import GroupCommit
-from ..replicas.hosting import Hosting
+from ..replicas.hosting import HostedReplicas
 from ..replicas.moves import ReplicaMoves
 from ..replicas.partitions import Partitions
 from ..timers.loop_timers import LoopTimers
@@ -175,7 +175,7 @@ class BrokerServer:
             self._undo.callback(end)
         partitions = Partitions()
         group_commit = GroupCommit(log_dirs.online, timers, clock_ms)
-        hosting = Hosting(
+        hosting = HostedReplicas(
             log_dirs,
             partitions,
             lambda topic: log_config(broker.config, metadata.image, topic),
@@ -355,7 +355,7 @@ def _abandon(log_dirs: LogDirectories) -> None:
     log_dirs.release_metadata()
 
 
-def _open_rest(hosting: Hosting, timers: LoopTimers) -> None:
+def _open_rest(hosting: HostedReplicas, timers: LoopTimers) -> None:
     """Opens logs that no request has used yet, a few partitions at a time, so that requests come in between."""
     if hosting.open_some(OPEN_AT_ONCE):
         timers.schedule(OPEN_PAUSE_MS, functools.partial(_open_rest, hosting, timers))

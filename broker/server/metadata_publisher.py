@@ -19,7 +19,7 @@ from ..controller.directories import cordoned_records
 from ..log_dirs.disk_space import CAP_KEY, segment_bytes_under
 from ..log_dirs.identity import cordoned_paths
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
-from ..replicas.hosting import Hosting
+from ..replicas.hosting import HostedReplicas
 from ..replicas.moves import THROTTLE_KEY
 from .broker import Broker
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 class BrokerMetadataPublisher:
     """The broker's part in each change of the metadata, in steps."""
 
-    def __init__(self, broker: Broker, hosting: Hosting, clock_ms: Callable[[], int]) -> None:
+    def __init__(self, broker: Broker, hosting: HostedReplicas, clock_ms: Callable[[], int]) -> None:
         """``clock_ms``: milliseconds since the epoch."""
         self._broker = broker
         self._hosting = hosting

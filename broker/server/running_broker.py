@@ -17,7 +17,7 @@ from ..metadata.image import Endpoint
 from ..metadata.snapshot_generator import SnapshotGenerator
 from ..network.acceptor import Acceptor
 from ..replicas.group_commit import GroupCommit
-from ..replicas.hosting import Hosting
+from ..replicas.hosting import HostedReplicas
 from ..timers.loop_timers import LoopTimers
 from ..timers.patient_timers import PatientTimers
 from ..timers.stall_watch import StallWatch
@@ -32,7 +32,7 @@ class OpenedBroker:
     broker: Broker
     lifecycle: BrokerLifecycle
     log_dirs: LogDirectories
-    hosting: Hosting
+    hosting: HostedReplicas
     group_commit: GroupCommit
     advertised: list[Endpoint]
     """What clients are told of each listener."""

@@ -38,7 +38,7 @@ MEMBER_ID_REQUIRED_SINCE = 4
 SKIP_ASSIGNMENT_SINCE = 9
 
 
-class Joining:
+class PendingJoin:
     """A JoinGroup on its way: the request, who sent it, and the token to answer it by."""
 
     __slots__ = ("context", "effects", "group_instance_id", "member_id", "protocols", "request", "token")
@@ -68,7 +68,7 @@ class Joining:
         refuse_join(self.token, self.member_id if member_id is None else member_id, error, self.effects)
 
 
-def join_classic_group(core: "HasClassicGroups", joining: Joining, replaced: list[CoordinatorRecord]) -> None:
+def join_classic_group(core: "HasClassicGroups", joining: PendingJoin, replaced: list[CoordinatorRecord]) -> None:
     """Handles a JoinGroup: answered at once, or parked. ``replaced``: what a new group's record takes the place of."""
     group_id = joining.request.group_id
     group = core.groups.get(group_id)
@@ -90,11 +90,11 @@ def join_classic_group(core: "HasClassicGroups", joining: Joining, replaced: lis
     else:
         _join_new_member(core, group, joining)
     if is_new_group and not joining.effects.records:
-        _remember_new_group(core, group, joining, replaced)
+        _store_new_group(core, group, joining, replaced)
 
 
-def _remember_new_group(
-    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, replaced: list[CoordinatorRecord]
+def _store_new_group(
+    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, replaced: list[CoordinatorRecord]
 ) -> None:
     def appended(error: ErrorCode, follow: Effects) -> None:
         if not error:
@@ -113,7 +113,7 @@ def _remember_new_group(
     joining.effects.after_append(appended)
 
 
-def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> bool:
+def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin) -> bool:
     """Refuses a JoinGroup whose metadata would exceed the limits of memory. A member stays as it was."""
     member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
     refusal = refusal_of(core.config, group, member_id, joining.protocols)
@@ -143,7 +143,7 @@ def _accepts(core: "HasClassicGroups", group: ClassicGroup, member_id: str) -> b
     return True
 
 
-def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> None:
+def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
         return
@@ -165,7 +165,7 @@ def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joi
 
 
 def _join_new_dynamic_member(
-    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, new_member_id: str
+    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, new_member_id: str
 ) -> None:
     if joining.context.api_version < MEMBER_ID_REQUIRED_SINCE:
         _add_member(core, group, joining, new_member_id)
@@ -182,7 +182,7 @@ def _join_new_dynamic_member(
     joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
 
 
-def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining) -> None:
+def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
@@ -206,7 +206,7 @@ def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining
     _rejoin(core, group, joining, group.members[joining.member_id])
 
 
-def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
     """A known member joins again: a rebalance only where something has changed, or the leader asks for one."""
     unchanged = member.protocols == joining.protocols
     if group.state is GroupState.PREPARING_REBALANCE:
@@ -229,7 +229,7 @@ def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, mem
 
 
 def _update_member(
-    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member: ClassicMember, what: str
+    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, member: ClassicMember, what: str
 ) -> None:
     _refuse_older_join(group, joining, member)
     group.update_member(
@@ -243,7 +243,7 @@ def _update_member(
     prepare_or_complete(core.config, group, joining.effects, reason)
 
 
-def _refuse_older_join(group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
+def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
     """A member that joins twice is answered on its last request; the older one is told to try again.
 
     Kafka forgets the older request without an answer, which leaves its connection stuck until the client gives up.
@@ -253,7 +253,7 @@ def _refuse_older_join(group: ClassicGroup, joining: Joining, member: ClassicMem
         refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, joining.effects)
 
 
-def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining, member_id: str) -> None:
+def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, member_id: str) -> None:
     request = joining.request
     member = ClassicMember(
         group.group_id,
@@ -280,7 +280,7 @@ def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: Joining,
 
 
 def _replace_static_member(
-    core: "HasClassicGroups", group: ClassicGroup, joining: Joining, old_member_id: str, new_member_id: str
+    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, old_member_id: str, new_member_id: str
 ) -> None:
     """A static member came back without its member id: it gets a new one, and what it had (KIP-345)."""
     assert joining.group_instance_id is not None
@@ -298,7 +298,7 @@ def _replace_static_member(
     )
     if group.state is GroupState.STABLE:
         if group.protocol_name == group.select_protocol():
-            _remember_replaced(group, joining, member, old, replaced_leader)
+            _store_replaced(group, joining, member, old, replaced_leader)
         else:
             what = f"static member {quoted(new_member_id)} changes the group's protocol"
             prepare_or_complete(core.config, group, joining.effects, joining.because(what))
@@ -317,8 +317,8 @@ def _fence(group: ClassicGroup, member: ClassicMember, effects: Effects) -> None
     refuse_parked_sync(member, ErrorCode.FENCED_INSTANCE_ID, effects)
 
 
-def _remember_replaced(
-    group: ClassicGroup, joining: Joining, member: ClassicMember, old: ClassicMember, replaced_leader: str
+def _store_replaced(
+    group: ClassicGroup, joining: PendingJoin, member: ClassicMember, old: ClassicMember, replaced_leader: str
 ) -> None:
     """Stores the new member id without a rebalance: the group keeps its generation and assignments."""
     instance_id = joining.group_instance_id

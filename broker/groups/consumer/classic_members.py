@@ -21,7 +21,7 @@ from ....protocol.messages.groups import (
 from ...coordinator.effects import SetTimer, Token
 from ...timers.log_lines import quoted
 from ..classic.group import CONSUMER_PROTOCOL_TYPE
-from ..classic.join import MEMBER_ID_REQUIRED_SINCE, Joining
+from ..classic.join import MEMBER_ID_REQUIRED_SINCE, PendingJoin
 from ..classic.rebalance import refuse_join
 from ..effects import (
     ConsumerJoinDue,
@@ -70,7 +70,7 @@ logger = logging.getLogger(__name__)
 DISABLED = "disabled"
 
 
-def join(core: "HasConsumerGroups", group: ConsumerGroup, joining: Joining) -> None:
+def join(core: "HasConsumerGroups", group: ConsumerGroup, joining: PendingJoin) -> None:
     """Handles a JoinGroup to a group that has members. Raises KafkaError."""
     if core.config.group_consumer_migration_policy == DISABLED:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -104,7 +104,7 @@ def join(core: "HasConsumerGroups", group: ConsumerGroup, joining: Joining) -> N
     _answer_when_stored(group, joining, updated, install)
 
 
-def _member_of(group: ConsumerGroup, joining: Joining, member_id: str, is_unknown: bool) -> ConsumerGroupMember:
+def _member_of(group: ConsumerGroup, joining: PendingJoin, member_id: str, is_unknown: bool) -> ConsumerGroupMember:
     instance_id = joining.group_instance_id
     if instance_id is None:
         return group.members.get(member_id) or ConsumerGroupMember(member_id)
@@ -146,7 +146,7 @@ def _step(
 
 
 def _answer_when_stored(
-    group: ConsumerGroup, joining: Joining, member: ConsumerGroupMember, install: Installation | None
+    group: ConsumerGroup, joining: PendingJoin, member: ConsumerGroupMember, install: Installation | None
 ) -> None:
     group_id = group.group_id
 

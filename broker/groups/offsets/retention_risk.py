@@ -94,16 +94,16 @@ def groups_at_risk(
     return found
 
 
-class SaidBefore:
-    """What was said already: each group and partition once an hour, and again when another segment is at stake."""
+class WarningThrottle:
+    """Limits the warnings: one an hour for each group and partition, and one more when another segment is at risk."""
 
     def __init__(self, pause_ms: int = 0) -> None:
-        """``pause_ms``: how long nothing is said again of another segment."""
+        """``pause_ms``: the shortest time in ms between warnings of two segments."""
         self._pause_ms = pause_ms
         self._said: dict[tuple[str, str, int], tuple[int, int]] = {}
 
-    def news(self, risks: Iterable[GroupAtRisk], now_ms: int) -> list[GroupAtRisk]:
-        """Those of the risks that are to be said now; what is no risk any more is forgotten."""
+    def new(self, risks: Iterable[GroupAtRisk], now_ms: int) -> list[GroupAtRisk]:
+        """The risks to warn of now. A group and partition that is not among ``risks`` is forgotten."""
         fresh, still = [], {}
         for risk in risks:
             key = risk.group_id, risk.topic, risk.partition

@@ -15,7 +15,7 @@ from odradek.broker.groups.offsets.retention_risk import (
     WARN_AGAIN_MS,
     GroupAtRisk,
     Removal,
-    SaidBefore,
+    WarningThrottle,
     groups_at_risk,
     upcoming_removals,
 )
@@ -86,25 +86,25 @@ def test_groups_whose_next_offset_goes_are_found() -> None:
 
 
 def test_each_is_said_once_an_hour_and_anew_for_another_segment() -> None:
-    said = SaidBefore()
+    said = WarningThrottle()
     risk = GroupAtRisk("g", "t", 0, 3, Removal(10, 5))
-    assert said.news([risk], NOW) == [risk]
-    assert said.news([risk._replace(committed_offset=4)], NOW + 1) == []
+    assert said.new([risk], NOW) == [risk]
+    assert said.new([risk._replace(committed_offset=4)], NOW + 1) == []
     later = risk._replace(removal=Removal(20, 9))
-    assert said.news([later], NOW + 2) == [later]
-    assert said.news([later], NOW + 2 + WARN_AGAIN_MS) == [later]
-    assert said.news([], NOW) == []
-    assert said.news([later], NOW) == [later]
+    assert said.new([later], NOW + 2) == [later]
+    assert said.new([later], NOW + 2 + WARN_AGAIN_MS) == [later]
+    assert said.new([], NOW) == []
+    assert said.new([later], NOW) == [later]
 
 
 def test_of_another_segment_nothing_is_said_within_the_pause() -> None:
-    said = SaidBefore(pause_ms=60_000)
+    said = WarningThrottle(pause_ms=60_000)
     risk = GroupAtRisk("g", "t", 0, 3, Removal(10, None, by_cap=True))
     other = risk._replace(removal=Removal(20, None, by_cap=True))
-    assert said.news([risk], NOW) == [risk]
-    assert said.news([other], NOW + 59_999) == []
-    assert said.news([other], NOW + 60_000) == [other]
-    assert said.news([other], NOW + 120_000) == []
+    assert said.new([risk], NOW) == [risk]
+    assert said.new([other], NOW + 59_999) == []
+    assert said.new([other], NOW + 60_000) == [other]
+    assert said.new([other], NOW + 120_000) == []
 
 
 @pytest.mark.ci
