@@ -33,6 +33,7 @@ from .records import CoordinatorRecord, decode_record, record_type_of
 from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
 
 if TYPE_CHECKING:
+    from .consumer.computation import Computation
     from .consumer.group import ConsumerGroup
 
 # What serves consumer groups is imported with the first of them: a start without any does not pay for it.
@@ -45,6 +46,7 @@ class GroupCore:
     """
 
     __slots__ = (
+        "assigning",
         "config",
         "consumer_groups",
         "expiration",
@@ -81,6 +83,8 @@ class GroupCore:
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.resolving_groups: set[str] = set()
         """Consumer groups whose regular expressions are about to be resolved."""
+        self.assigning: dict[str, Computation] = {}
+        """Target assignments of large consumer groups that are being computed."""
         self.stored_groups: dict[str, GroupMetadataValue] = {}
         self.unserved_groups: dict[str, UnservedGroup] = {}
         """Share and streams groups of a real Kafka's log."""

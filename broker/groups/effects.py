@@ -84,9 +84,22 @@ class RegularExpressionsDue(NamedTuple):
     patterns: frozenset[str]
 
 
+class TargetAssignmentDue(NamedTuple):
+    """The next steps of a large consumer group's target assignment."""
+
+    group_id: str
+
+
 ConsumerGroupTimerEvent = ConsumerSessionExpired | ConsumerRebalanceDue | ConsumerJoinDue | ConsumerSyncDue
 TimerEvent = (
-    MemberExpired | JoinDue | InitialJoinDue | SyncDue | ExpirationDue | ConsumerGroupTimerEvent | RegularExpressionsDue
+    MemberExpired
+    | JoinDue
+    | InitialJoinDue
+    | SyncDue
+    | ExpirationDue
+    | ConsumerGroupTimerEvent
+    | RegularExpressionsDue
+    | TargetAssignmentDue
 )
 
 
@@ -128,6 +141,11 @@ def consumer_sync_key(group_id: str, member_id: str) -> TimerKey:
 def regular_expressions_key(group_id: str) -> TimerKey:
     """The key of the event that resolves a group's regular expressions."""
     return ("regular-expressions", group_id)
+
+
+def target_assignment_key(group_id: str) -> TimerKey:
+    """The key of the event that computes a large group's target assignment."""
+    return ("target-assignment", group_id)
 
 
 EXPIRATION_KEY: TimerKey = ("expiration",)

@@ -133,7 +133,7 @@ def _step(
         subscription = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
     if not becomes_classic:
         target = update_target_assignment(
-            core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects.now_ms, records
+            core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects
         )
         return reconcile(core, group, updated, target, bump, owned, effects), None
     reason = None

@@ -16,6 +16,7 @@ from ..classic.states import GroupState
 from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, Effects, consumer_session_key, rebalance_key
 from ..memory import GroupMemory
 from ..records import CoordinatorRecord
+from .assignment_input import SubscribedTopicIds
 from .assignors.hash_order import partition_order, topic_map_order
 from .assignors.interface import TopicId
 from .fencing import leave
@@ -40,7 +41,7 @@ from .subscription import (
     update_regular_expression,
     update_subscription,
 )
-from .target_assignment import SubscribedTopicIds, Target, update_target_assignment
+from .target_assignment import Target, update_target_assignment
 
 if TYPE_CHECKING:
     from .needs import HasConsumerGroups
@@ -168,7 +169,7 @@ def _step(
     if bump or group.must_refresh(effects.now_ms):
         subscription = update_subscription(core, group, bump, member, updated, effects.now_ms, records)
     target = update_target_assignment(
-        core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects.now_ms, records
+        core, group, subscription.group_epoch, member, updated, subscription.homogeneous, effects
     )
     subscription_changed = names_changed or status is not RegexStatus.NO_CHANGE
     return reconcile(core, group, updated, target, subscription_changed, owned, effects)

@@ -5,10 +5,11 @@ Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpda
 
 from typing import TYPE_CHECKING
 
-from ..effects import ConsumerGroupTimerEvent, Effects, RegularExpressionsDue
+from ..effects import ConsumerGroupTimerEvent, Effects, RegularExpressionsDue, TargetAssignmentDue
 from .fencing import member_timed_out
 from .group import REFRESH_NOW
 from .heartbeat import set_rebalance_timer, set_session_timer
+from .large_assignments import go_on
 from .member import MemberState
 from .subscription import resolve_regular_expressions
 
@@ -26,11 +27,15 @@ def begin_sessions(core: "HasConsumerGroups", effects: Effects) -> None:
 
 
 def handle_timer(
-    core: "HasConsumerGroups", event: ConsumerGroupTimerEvent | RegularExpressionsDue, effects: Effects
+    core: "HasConsumerGroups",
+    event: ConsumerGroupTimerEvent | RegularExpressionsDue | TargetAssignmentDue,
+    effects: Effects,
 ) -> None:
     """A timer of a consumer group has fired."""
     if isinstance(event, RegularExpressionsDue):
         resolve_regular_expressions(core, event, effects)
+    elif isinstance(event, TargetAssignmentDue):
+        go_on(core, event, effects)
     else:
         member_timed_out(core, event, effects)
 

@@ -65,6 +65,24 @@ class GroupTopics:
         return sorted(broker.rack for broker in brokers if broker is not None and broker.rack is not None)
 
 
+class TopicsSnapshot:
+    """Ids and partition counts of some topics as they are now, for work that takes more than one turn."""
+
+    __slots__ = ("_counts", "_ids")
+
+    def __init__(self, topics: GroupTopics, names: Iterable[str]) -> None:
+        self._ids = {name: topic_id for name in names if (topic_id := topics.topic_id(name)) is not None}
+        self._counts = {topic_id: topics.partition_count(topic_id) for topic_id in self._ids.values()}
+
+    def topic_id(self, name: str) -> bytes | None:
+        """The id of the topic of a name, or None."""
+        return self._ids.get(name)
+
+    def partition_count(self, topic_id: bytes) -> int:
+        """The number of partitions of a topic, -1 if it is not one of them."""
+        return self._counts.get(topic_id, -1)
+
+
 def no_topics() -> GroupTopics:
     """Of a coordinator that knows no metadata."""
     empty = MetadataImage()

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from .....protocol.steps import Steps
+
 TopicId = bytes
 """The 16 bytes of a topic's id."""
 
@@ -58,5 +60,8 @@ class PartitionAssignorError(Exception):
     """The assignor cannot assign (``PartitionAssignorException``): the heartbeat is answered UNKNOWN_SERVER_ERROR."""
 
 
-Assignor = Callable[[GroupSpec, SubscribedTopicDescriber], GroupAssignment]
-"""Raises PartitionAssignorError."""
+Assignor = Callable[[GroupSpec, SubscribedTopicDescriber], Steps[GroupAssignment]]
+"""Computes in steps, so that a large group holds up no one. Raises PartitionAssignorError."""
+
+A_STEP = 256
+"""Members, or partitions, that one step looks at, each in some 2 us."""

@@ -7,15 +7,31 @@ of every topic (co-partitioning). Source: ``org.apache.kafka.coordinator.group.a
 
 from collections.abc import Sequence
 
-from .interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError, SubscribedTopicDescriber, TopicId
+from .....protocol.steps import Steps, run_to_end
+from .interface import (
+    A_STEP,
+    GroupAssignment,
+    GroupSpec,
+    MemberSpec,
+    PartitionAssignorError,
+    SubscribedTopicDescriber,
+    TopicId,
+)
 
 
 def assign(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignment:
     """The target assignment of all members. Raises PartitionAssignorError for a topic that does not exist."""
+    return run_to_end(assign_in_steps(spec, describer))
+
+
+def assign_in_steps(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Steps[GroupAssignment]:
+    """:func:`assign` in steps."""
     members = sorted(spec.members.items(), key=_static_first)
+    yield
     assignment: GroupAssignment = {member_id: {} for member_id, _ in members}
     shared: dict[tuple[int, int], list[frozenset[int]]] = {}  # the runs of all topics that are divided alike
-    for topic_id, subscribers in _subscribers(members, spec.is_homogeneous).items():
+    subscribers_of = yield from _subscribers(members, spec.is_homogeneous)
+    for topic_id, subscribers in subscribers_of.items():
         partition_count = describer.partition_count(topic_id)
         if partition_count == -1:
             raise PartitionAssignorError("Member is subscribed to a non-existent topic")
@@ -24,16 +40,19 @@ def assign(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignm
             shared[shape] = _runs(*shape)
         for member_id, run in zip(subscribers, shared[shape], strict=False):
             assignment[member_id][topic_id] = run
+        yield
     return assignment
 
 
-def _subscribers(members: Sequence[tuple[str, MemberSpec]], is_homogeneous: bool) -> dict[TopicId, list[str]]:
+def _subscribers(members: Sequence[tuple[str, MemberSpec]], is_homogeneous: bool) -> Steps[dict[TopicId, list[str]]]:
     """The members that subscribe to each topic, in the order of ``members``."""
     if is_homogeneous and members:
         everybody = [member_id for member_id, _ in members]
         return dict.fromkeys(members[0][1].subscribed_topic_ids, everybody)
     subscribers: dict[TopicId, list[str]] = {}
-    for member_id, member in members:
+    for number, (member_id, member) in enumerate(members):
+        if number % A_STEP == 0:
+            yield
         for topic_id in member.subscribed_topic_ids:
             subscribers.setdefault(topic_id, []).append(member_id)
     return subscribers

@@ -4,6 +4,7 @@ Owns: the choice between its two ways. Never does: state. Invariants: equal inpu
 stickiness. Source: ``org.apache.kafka.coordinator.group.assignor.UniformAssignor``.
 """
 
+from .....protocol.steps import Steps, run_to_end
 from .interface import GroupAssignment, GroupSpec, SubscribedTopicDescriber
 from .uniform_heterogeneous import assign_heterogeneous
 from .uniform_homogeneous import assign_homogeneous
@@ -11,8 +12,13 @@ from .uniform_homogeneous import assign_homogeneous
 
 def assign(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignment:
     """The target assignment of all members. Raises PartitionAssignorError for a topic that does not exist."""
+    return run_to_end(assign_in_steps(spec, describer))
+
+
+def assign_in_steps(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Steps[GroupAssignment]:
+    """:func:`assign` in steps."""
     if not spec.members:
         return {}
     if spec.is_homogeneous:
-        return assign_homogeneous(spec, describer)
-    return assign_heterogeneous(spec, describer)
+        return (yield from assign_homogeneous(spec, describer))
+    return (yield from assign_heterogeneous(spec, describer))

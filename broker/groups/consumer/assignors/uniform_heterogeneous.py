@@ -8,8 +8,17 @@ Invariants: equal input, equal output; what need not move stays. Source: Kafka's
 from collections.abc import Iterable
 from struct import Struct
 
-from .....protocol.java_hash import in_hash_map_order
-from .interface import Assignment, GroupAssignment, GroupSpec, PartitionAssignorError, SubscribedTopicDescriber, TopicId
+from .....protocol.java_hash import hash_map_order_steps
+from .....protocol.steps import Steps
+from .interface import (
+    A_STEP,
+    Assignment,
+    GroupAssignment,
+    GroupSpec,
+    PartitionAssignorError,
+    SubscribedTopicDescriber,
+    TopicId,
+)
 from .load_balancer import LoadBalancer
 
 _MAX_ROUNDS = 16
@@ -17,45 +26,64 @@ _NOBODY = -1
 _SIGNED_UUID = Struct(">2q")
 
 
-def assign_heterogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignment:
+def assign_heterogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Steps[GroupAssignment]:
     """The target assignment; empty when nobody subscribes to a topic that exists.
 
     Raises PartitionAssignorError for a topic that does not exist.
     """
-    builder = _Builder(spec, describer)
+    member_ids = yield from hash_map_order_steps(spec.members)
+    builder = _Builder(spec, member_ids)
+    yield from builder.find_subscribers(describer)
     if not builder.subscribers:
         return {}
-    builder.keep_what_is_subscribed()
-    builder.assign_remaining()
-    builder.balance()
-    return builder.assignment()
+    yield from builder.keep_what_is_subscribed()
+    yield from builder.assign_remaining()
+    yield from builder.balance()
+    return (yield from builder.assignment())
 
 
 class _Builder:
     """One computation. Members are their indexes in ``member_ids``."""
 
-    def __init__(self, spec: GroupSpec, describer: SubscribedTopicDescriber) -> None:
+    def __init__(self, spec: GroupSpec, member_ids: list[str]) -> None:
         self._spec = spec
-        self._member_ids = in_hash_map_order(spec.members)
-        self._sizes = [0] * len(self._member_ids)
+        self._member_ids = member_ids
+        self._sizes = [0] * len(member_ids)
         self.subscribers: dict[TopicId, list[int]] = {}
-        for index, member_id in enumerate(self._member_ids):
-            for topic_id in spec.members[member_id].subscribed_topic_ids:
-                self.subscribers.setdefault(topic_id, []).append(index)
         self._owners: dict[TopicId, list[int]] = {}
+        self._changed: set[int] = set()
+        """Members whose assignment is no longer the one that they had."""
+        self._until_yield = A_STEP
+
+    def _is_step(self, count: int) -> bool:
+        """Counts what was looked at; True if that is enough for a step."""
+        self._until_yield -= count
+        if self._until_yield > 0:
+            return False
+        self._until_yield = A_STEP
+        return True
+
+    def find_subscribers(self, describer: SubscribedTopicDescriber) -> Steps[None]:
+        """The subscribers of each topic. Raises PartitionAssignorError for a topic that does not exist."""
+        for index, member_id in enumerate(self._member_ids):
+            topic_ids = self._spec.members[member_id].subscribed_topic_ids
+            if self._is_step(1 + len(topic_ids) // 8):
+                yield
+            for topic_id in topic_ids:
+                self.subscribers.setdefault(topic_id, []).append(index)
         for topic_id in self.subscribers:
             count = describer.partition_count(topic_id)
             if count == -1:
                 text = "Members are subscribed to a topic which doesn't exist in the topic metadata."
                 raise PartitionAssignorError(text)
             self._owners[topic_id] = [_NOBODY] * count
-        self._changed: set[int] = set()
-        """Members whose assignment is no longer the one that they had."""
 
-    def keep_what_is_subscribed(self) -> None:
+    def keep_what_is_subscribed(self) -> Steps[None]:
         """Members keep their partitions of the topics that they still subscribe to."""
         for index, member_id in enumerate(self._member_ids):
             member = self._spec.members[member_id]
+            if self._is_step(1 + len(member.assignment)):
+                yield
             for topic_id, partitions in member.assignment.items():
                 if topic_id not in member.subscribed_topic_ids:
                     self._changed.add(index)
@@ -65,7 +93,7 @@ class _Builder:
                 for partition in partitions:
                     owners[partition] = index
 
-    def assign_remaining(self) -> None:
+    def assign_remaining(self) -> Steps[None]:
         """What nobody owns goes to the subscriber that owns least, the topics with most for each subscriber first."""
         unassigned = {
             topic_id: [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
@@ -74,10 +102,14 @@ class _Builder:
         }
         for topic_id in self._in_order(unassigned):
             balancer = LoadBalancer(self.subscribers[topic_id], self._sizes)
+            if self._is_step(len(self.subscribers[topic_id]) // 8):
+                yield
             for partition in unassigned[topic_id]:
+                if self._is_step(1):
+                    yield
                 self._assign(topic_id, partition, balancer.next_least_loaded())
 
-    def balance(self) -> None:
+    def balance(self) -> Steps[None]:
         """Moves partitions until a whole round over the topics has moved none."""
         topic_ids = self._in_order(topic_id for topic_id, members in self.subscribers.items() if len(members) >= 2)
         last_changed: TopicId | None = None
@@ -85,19 +117,26 @@ class _Builder:
             for topic_id in topic_ids:
                 if topic_id == last_changed:
                     return
-                if self._balance_topic(topic_id) or last_changed is None:
+                moved = yield from self._balance_topic(topic_id)
+                if moved or last_changed is None:
                     last_changed = topic_id
 
-    def _balance_topic(self, topic_id: TopicId) -> bool:
+    def _balance_topic(self, topic_id: TopicId) -> Steps[bool]:
         """Moves partitions of one topic from who owns most to who owns least; whether it moved any."""
         balancer = LoadBalancer(self.subscribers[topic_id], self._sizes)
+        if self._is_step(1 + len(self.subscribers[topic_id]) // 8):
+            yield
         if balancer.imbalance <= 1:
             return False
         to_give: dict[int, list[int]] = {}
         for partition, owner in enumerate(self._owners[topic_id]):
+            if self._is_step(1):
+                yield
             to_give.setdefault(owner, []).append(partition)
         moved = False
         while (giver := balancer.next_most_loaded(to_give)) is not None:
+            if self._is_step(2):
+                yield
             partition = to_give[giver].pop()
             taker = balancer.next_least_loaded()
             if balancer.is_balanced:
@@ -125,15 +164,19 @@ class _Builder:
 
         return sorted(topic_ids, key=order)
 
-    def assignment(self) -> GroupAssignment:
+    def assignment(self) -> Steps[GroupAssignment]:
         """Every member's partitions; who kept what it had shares it."""
         owned: dict[int, dict[TopicId, list[int]]] = {member: {} for member in self._changed}
         for topic_id, owners in self._owners.items():
             for partition, owner in enumerate(owners):
+                if self._is_step(1):
+                    yield
                 if owner in owned:
                     owned[owner].setdefault(topic_id, []).append(partition)
         target: GroupAssignment = {}
         for index, member_id in enumerate(self._member_ids):
+            if self._is_step(1):
+                yield
             kept: Assignment = dict(self._spec.members[member_id].assignment)
             if index in owned:
                 kept = {topic_id: frozenset(partitions) for topic_id, partitions in owned[index].items()}

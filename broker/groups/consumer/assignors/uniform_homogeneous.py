@@ -8,9 +8,11 @@ equal input, equal output; nobody gives up more than balance asks for. Source: K
 from collections.abc import Mapping
 from itertools import islice
 
-from .....protocol.java_hash import in_hash_map_order
+from .....protocol.java_hash import hash_map_order_steps
+from .....protocol.steps import Steps
 from .hash_order import partition_order, topic_map_order, topic_set_order
 from .interface import (
+    A_STEP,
     Assignment,
     GroupAssignment,
     GroupSpec,
@@ -23,21 +25,23 @@ from .interface import (
 _TopicPartition = tuple[TopicId, int]
 
 
-def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> GroupAssignment:
+def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> Steps[GroupAssignment]:
     """The target assignment; empty when nobody subscribes to a topic that exists.
 
     Raises PartitionAssignorError for a topic that does not exist.
     """
-    member_ids = in_hash_map_order(spec.members)
+    member_ids = yield from hash_map_order_steps(spec.members)
     topic_ids = spec.members[member_ids[0]].subscribed_topic_ids
     if not topic_ids:
         return {}
-    unassigned, partition_count = _unassigned_partitions(spec, topic_ids, describer)
+    unassigned, partition_count = yield from _unassigned_partitions(spec, topic_ids, describer)
     min_quota, extra_members = divmod(partition_count, len(member_ids))
 
     target: GroupAssignment = {}
     unfilled: list[tuple[str, int]] = []
     for members_left, member_id in zip(range(len(member_ids), 0, -1), member_ids, strict=True):
+        if members_left % A_STEP == 0:
+            yield
         takes_extra = extra_members > 0
         quota = min_quota + takes_extra
         kept, given_up = _revoke(spec.members[member_id].assignment, topic_ids, quota)
@@ -51,16 +55,18 @@ def assign_homogeneous(spec: GroupSpec, describer: SubscribedTopicDescriber) -> 
         if quota > 0:
             unfilled.append((member_id, quota))
         extra_members -= takes_extra
-    _give_out(unassigned, unfilled, target)
+    yield from _give_out(unassigned, unfilled, target)
     return target
 
 
 def _unassigned_partitions(
     spec: GroupSpec, topic_ids: SubscribedTopics, describer: SubscribedTopicDescriber
-) -> tuple[list[_TopicPartition], int]:
+) -> Steps[tuple[list[_TopicPartition], int]]:
     """The partitions that no member has as its target, and how many partitions there are in all."""
     owned: dict[TopicId, set[int]] = {}
-    for member in spec.members.values():
+    for number, member in enumerate(spec.members.values()):
+        if number % A_STEP == 0:
+            yield
         for topic_id, partitions in member.assignment.items():
             owned.setdefault(topic_id, set()).update(partitions)
     unassigned: list[_TopicPartition] = []
@@ -72,6 +78,7 @@ def _unassigned_partitions(
         taken = owned.get(topic_id, set())
         unassigned += [(topic_id, partition) for partition in range(count) if partition not in taken]
         total += count
+        yield
     return unassigned, total
 
 
@@ -97,10 +104,14 @@ def _revoke(
     return kept, given_up
 
 
-def _give_out(unassigned: list[_TopicPartition], unfilled: list[tuple[str, int]], target: GroupAssignment) -> None:
+def _give_out(
+    unassigned: list[_TopicPartition], unfilled: list[tuple[str, int]], target: GroupAssignment
+) -> Steps[None]:
     """Fills up the members in their order."""
     waiting = iter(unassigned)
-    for member_id, quota in unfilled:
+    for number, (member_id, quota) in enumerate(unfilled):
+        if number % A_STEP == 0:
+            yield
         more: dict[TopicId, list[int]] = {}
         for topic_id, partition in islice(waiting, quota):
             more.setdefault(topic_id, []).append(partition)

@@ -1,0 +1,92 @@
+"""What an assignor is given: the members of a group, what they subscribe to, and their target assignments.
+
+Owns: the way from a group to the input of its assignor. Never does: assigning. Source: ``TargetAssignmentBuilder``.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ....protocol.steps import Steps
+from .assignors.interface import A_STEP, Assignment, Assignor, MemberSpec, SubscribedTopics, TopicId
+from .group import NO_ASSIGNMENT, ConsumerGroup
+from .member import ConsumerGroupMember
+from .topics import GroupTopics, TopicsSnapshot
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+
+class SubscribedTopicIds:
+    """Finds the ids of what members subscribe to, once for members that subscribe to the same."""
+
+    def __init__(self, group: ConsumerGroup, topics: GroupTopics | TopicsSnapshot) -> None:
+        self._group = group
+        self._topics = topics
+        self._known: dict[tuple[frozenset[str], str | None], SubscribedTopics] = {}
+
+    def of(self, member: ConsumerGroupMember) -> SubscribedTopics:
+        """Of all that it names and that its regular expression matches, what exists; nothing is matched unresolved."""
+        subscription = member.subscribed_topic_names, member.subscribed_topic_regex
+        known = self._known.get(subscription)
+        if known is None:
+            names, regex = subscription
+            resolved = self._group.resolved.get(regex) if regex else None
+            if resolved is not None:
+                names |= resolved.topics
+            ids = (self._topics.topic_id(name) for name in names)
+            known = self._known[subscription] = frozenset(topic_id for topic_id in ids if topic_id is not None)
+        return known
+
+
+def member_specs(
+    members: Mapping[str, ConsumerGroupMember],
+    targets: Mapping[str, Assignment],
+    subscribed: SubscribedTopicIds,
+    topics: GroupTopics | TopicsSnapshot,
+) -> Steps[dict[str, MemberSpec]]:
+    """What an assignor is given of members and their target assignments."""
+    specs: dict[str, MemberSpec] = {}
+    taken: dict[TopicId, set[int]] = {}
+    for number, (member_id, member) in enumerate(members.items()):
+        if number % A_STEP == 0:
+            yield
+        target = targets.get(member_id)
+        specs[member_id] = MemberSpec(
+            subscribed.of(member),
+            member.instance_id,
+            member.rack_id,
+            NO_ASSIGNMENT if target is None else _possible(target, taken, topics),
+        )
+    return specs
+
+
+def _possible(
+    target: Mapping[TopicId, frozenset[int]], taken: dict[TopicId, set[int]], topics: GroupTopics | TopicsSnapshot
+) -> Mapping[TopicId, frozenset[int]]:
+    """The target without partitions that do not exist or that another member has, which ``taken`` collects.
+
+    A log may hold such a target, and the assignors rely on the opposite: they would leave partitions without an owner.
+    """
+    impossible: dict[TopicId, set[int]] = {}
+    for topic_id, partitions in target.items():
+        count = topics.partition_count(topic_id)
+        others = taken.setdefault(topic_id, set())
+        wrong = others & partitions
+        if count >= 0 and partitions and (min(partitions) < 0 or max(partitions) >= count):
+            wrong |= {partition for partition in partitions if not 0 <= partition < count}
+        others |= partitions
+        if wrong:
+            impossible[topic_id] = wrong
+    if not impossible:
+        return target
+    return {topic_id: partitions - impossible.get(topic_id, set()) for topic_id, partitions in target.items()}
+
+
+def assignor_of(core: "HasConsumerGroups", name: str) -> Assignor:
+    """The assignor of a name, in steps."""
+    # A member of a stored group may name one that is not configured any more.
+    if name not in core.config.group_consumer_assignors:
+        name = core.config.group_consumer_assignors[0]
+    assign: Assignor = import_module(f".assignors.{name}", __package__).assign_in_steps
+    return assign

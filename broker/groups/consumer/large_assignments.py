@@ -1,0 +1,126 @@
+"""Target assignments of large groups: computed in steps, between the requests of other clients.
+
+Owns: the computations that are under way, one for each group at most. Never does: small groups, whose heartbeat
+computes the target assignment itself (:mod:`.target_assignment`). Until a computation ends, heartbeats are answered
+with the epoch and the target assignment that the group has. Invariant: its result is stored for the epoch for which it
+was computed, also if the group's epoch has risen since: else a group that members keep joining would never get one.
+Members that have left by then are skipped, and members that came later wait for the next one. Source: KIP-1263.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from ....protocol.steps import Steps
+from ..effects import Effects, TargetAssignmentDue, target_assignment_key
+from ..records import CoordinatorRecord
+from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
+from .assignors.interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError
+from .computation import Computation
+from .group import NO_ASSIGNMENT, ConsumerGroup, is_homogeneous
+from .member import ConsumerGroupMember
+from .records import target_epoch_record, target_record
+from .topics import TopicsSnapshot
+
+if TYPE_CHECKING:
+    from .needs import HasConsumerGroups
+
+logger = logging.getLogger(__name__)
+
+INLINE_SIZE = 2_000
+"""Subscriptions plus partitions of a group up to which a heartbeat computes the target assignment itself: some 5 ms."""
+STEPS_A_TURN = 2
+LOST_AFTER_MS = 10_000
+"""When a computation that has not begun is asked for again: the decision that asked for it has failed."""
+
+
+def is_large(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
+    """Whether a group with this member is above INLINE_SIZE: members times topics, plus partitions."""
+    names = group.subscribed_topics.keys() | updated.subscribed_topic_names
+    size = (len(group.members) + 1) * len(names)
+    for name in names:
+        if size > INLINE_SIZE:
+            return True
+        topic_id = core.topics.topic_id(name)
+        size += 0 if topic_id is None else core.topics.partition_count(topic_id)
+    return size > INLINE_SIZE
+
+
+def is_under_way(core: "HasConsumerGroups", group_id: str, now_ms: int) -> bool:
+    """Whether a target assignment of the group is being computed, or is about to be."""
+    computation = core.assigning.get(group_id)
+    if computation is None:
+        return False
+    return computation.steps is not None or now_ms < computation.asked_ms + LOST_AFTER_MS
+
+
+def ask_for(core: "HasConsumerGroups", group_id: str, effects: Effects) -> None:
+    """Begins a computation with the next turn, when the records of this event have been replayed."""
+    core.assigning[group_id] = Computation(effects.now_ms)
+    effects.set_timer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id))
+
+
+def go_on(core: "HasConsumerGroups", event: TargetAssignmentDue, effects: Effects) -> None:
+    """Takes the next steps; after the last one, the records of the new target assignment are stored in one batch."""
+    computation = core.assigning.get(event.group_id)
+    if computation is None:
+        return
+    group = core.consumer_groups.get(event.group_id)
+    if computation.steps is None and group is not None:
+        computation.group = group
+        computation.steps = _records_in_steps(core, group, effects)
+    if group is None or computation.steps is None or computation.group is not group:
+        del core.assigning[event.group_id]
+        return
+    try:
+        for _ in range(STEPS_A_TURN):
+            next(computation.steps)
+    except StopIteration as end:
+        del core.assigning[event.group_id]
+        effects.records += end.value
+    except PartitionAssignorError as error:
+        del core.assigning[event.group_id]
+        logger.error("group %r: no target assignment: %s", event.group_id, error)
+    else:
+        effects.set_timer(target_assignment_key(event.group_id), 0, event)
+
+
+def _records_in_steps(
+    core: "HasConsumerGroups", group: ConsumerGroup, effects: Effects
+) -> Steps[list[CoordinatorRecord]]:
+    """Everything that the computation needs is taken when it begins. Raises PartitionAssignorError."""
+    group_epoch = group.group_epoch
+    if group.assignment_epoch >= group_epoch:
+        return []
+    nobody = ConsumerGroupMember("")
+    name = group.preferred_assignor(nobody, nobody) or core.config.group_consumer_assignors[0]
+    homogeneous = is_homogeneous(group.subscribed_regexes, group.subscribed_topics, len(group.members))
+    topics = TopicsSnapshot(core.topics, group.subscribed_topics)
+    members, targets = dict(group.members), dict(group.target_assignment)
+    yield
+    specs = yield from member_specs(members, targets, SubscribedTopicIds(group, topics), topics)
+    assignment = yield from assignor_of(core, name)(GroupSpec(specs, homogeneous), topics)
+    yield
+    if group.assignment_epoch >= group_epoch:
+        return []
+    logger.info("group %r: target assignment of epoch %d by %r, in steps", group.group_id, group_epoch, name)
+    records = _changes(group, specs, assignment)
+    # The time at which it was asked for counts, as for a small group: the interval between assignments begins there.
+    records.append(target_epoch_record(group.group_id, group_epoch, effects.now_ms))
+    return records
+
+
+def _changes(
+    group: ConsumerGroup, specs: dict[str, MemberSpec], assignment: GroupAssignment
+) -> list[CoordinatorRecord]:
+    """The new targets of the members that are still there; one that replaced a static member gets that one's."""
+    records: list[CoordinatorRecord] = []
+    for computed_id, spec in specs.items():
+        member_id = computed_id
+        if member_id not in group.members and spec.instance_id is not None:
+            member_id = group.static_members.get(spec.instance_id, "")
+        if member_id not in group.members:
+            continue
+        target = assignment.get(computed_id, NO_ASSIGNMENT)
+        if group.target_assignment.get(member_id) != target:
+            records.append(target_record(group.group_id, member_id, target))
+    return records
