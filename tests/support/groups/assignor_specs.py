@@ -7,21 +7,24 @@ go and grow. What was assigned is what the next round starts from, so that stick
 import base64
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from odradek.broker.groups.consumer.assignors import range as range_assignor
 from odradek.broker.groups.consumer.assignors import uniform
 from odradek.broker.groups.consumer.assignors.interface import (
-    Assignor,
     GroupAssignment,
     GroupSpec,
     MemberSpec,
     PartitionAssignorError,
+    SubscribedTopicDescriber,
 )
 
-ASSIGNORS: dict[str, Assignor] = {"uniform": uniform.assign, "range": range_assignor.assign}
+ASSIGNORS: dict[str, Callable[[GroupSpec, SubscribedTopicDescriber], GroupAssignment]] = {
+    "uniform": uniform.assign,
+    "range": range_assignor.assign,
+}
 
 
 class Topics(dict[bytes, int]):
