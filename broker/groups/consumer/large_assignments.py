@@ -11,6 +11,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from ....protocol.steps import Steps
+from ...coordinator.effects import SetTimer
 from ..effects import Effects, TargetAssignmentDue, target_assignment_key
 from ..records import CoordinatorRecord
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
@@ -56,7 +57,7 @@ def is_under_way(core: "HasConsumerGroups", group_id: str, now_ms: int) -> bool:
 def ask_for(core: "HasConsumerGroups", group_id: str, effects: Effects) -> None:
     """Begins a computation with the next turn, when the records of this event have been replayed."""
     core.assigning[group_id] = Computation(effects.now_ms)
-    effects.set_timer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id))
+    effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
 
 def go_on(core: "HasConsumerGroups", event: TargetAssignmentDue, effects: Effects) -> None:
@@ -81,7 +82,7 @@ def go_on(core: "HasConsumerGroups", event: TargetAssignmentDue, effects: Effect
         del core.assigning[event.group_id]
         logger.error("group %r: no target assignment: %s", event.group_id, error)
     else:
-        effects.set_timer(target_assignment_key(event.group_id), 0, event)
+        effects.set_timer(SetTimer(target_assignment_key(event.group_id), 0, event))
 
 
 def _records_in_steps(
