@@ -16,7 +16,7 @@ from ..groups.consumer.describe import DescribedGroup, describe_consumer_group
 from ..metadata.features import GROUP_VERSION
 from ..server.broker import Broker
 from .describe_groups import authorized
-from .look_ups import look_up_all
+from .gather_in_order import gather_in_order
 
 API_KEY = ApiKey.CONSUMER_GROUP_DESCRIBE
 
@@ -32,7 +32,7 @@ def handle(
     def look_up(group_id: str, done: Callable[[DescribedGroup], None]) -> Iterator[object] | None:
         return _describe(broker, group_id, authorized(done) if request.include_authorized_operations else done)
 
-    return look_up_all(
+    return gather_in_order(
         request.group_ids, look_up, lambda described: reply(ConsumerGroupDescribeResponse(groups=described))
     )
 

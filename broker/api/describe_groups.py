@@ -16,7 +16,7 @@ from ...protocol.messages.groups import DescribeGroupsRequest, DescribeGroupsRes
 from ..dispatch.request import RequestContext
 from ..groups.describe import DescribedGroup, describe_group
 from ..server.broker import Broker
-from .look_ups import look_up_all
+from .gather_in_order import gather_in_order
 
 if TYPE_CHECKING:
     from ..groups.consumer.describe import DescribedGroup as DescribedConsumerGroup
@@ -41,7 +41,7 @@ def handle(
         finish = authorized(done) if request.include_authorized_operations else done
         return _describe(broker, group_id, context.api_version, finish)
 
-    return look_up_all(request.groups, look_up, lambda described: reply(DescribeGroupsResponse(groups=described)))
+    return gather_in_order(request.groups, look_up, lambda described: reply(DescribeGroupsResponse(groups=described)))
 
 
 def authorized(done: Callable[[Group], None]) -> Callable[[Group], None]:

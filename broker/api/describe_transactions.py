@@ -15,7 +15,7 @@ from ...protocol.messages.transactions import DescribeTransactionsRequest, Descr
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
 from ..transactions.describe import describe
-from .look_ups import look_up_all
+from .gather_in_order import gather_in_order
 
 API_KEY = ApiKey.DESCRIBE_TRANSACTIONS
 
@@ -29,7 +29,7 @@ def handle(
     reply: Callable[[DescribeTransactionsResponse], None],
 ) -> Iterator[object] | None:
     """Answers when every id was looked up."""
-    return look_up_all(
+    return gather_in_order(
         list(dict.fromkeys(request.transactional_ids)),
         partial(_look_up, broker),
         lambda found: reply(DescribeTransactionsResponse(transaction_states=found)),

@@ -15,7 +15,7 @@ from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorR
 from ..coordinator.partitioning import partition_for
 from ..dispatch.request import RequestContext
 from ..server.broker import Broker
-from .look_ups import look_up_all
+from .gather_in_order import gather_in_order
 
 API_KEY = ApiKey.FIND_COORDINATOR
 GROUP = 0
@@ -38,7 +38,7 @@ def handle(
         def look_up(key: str, done: Callable[[Coordinator], None]) -> None:
             done(_find(broker, request.key_type, key, context))
 
-        return look_up_all(
+        return gather_in_order(
             request.coordinator_keys, look_up, lambda found: reply(FindCoordinatorResponse(coordinators=found))
         )
     coordinator = _find(broker, request.key_type, request.key, context)

@@ -28,7 +28,7 @@ from ..groups.offsets.fetch import (
 from ..groups.offsets.store import ZERO_UUID
 from ..metadata.image import MetadataImage
 from ..server.broker import Broker
-from .look_ups import look_up_all
+from .gather_in_order import gather_in_order
 
 API_KEY = ApiKey.OFFSET_FETCH
 TOP_LEVEL_ERROR_SINCE = 2
@@ -55,7 +55,7 @@ def handle(
     def look_up(at: int, done: Callable[[FetchedGroup], None]) -> Iterator[object]:
         return _fetch_group(broker, groups[at], version, request.require_stable, done)
 
-    return look_up_all(keys, look_up, lambda fetched: reply(_response(fetched, groups, version)))
+    return gather_in_order(keys, look_up, lambda fetched: reply(_response(fetched, groups, version)))
 
 
 def _is_part(group: OffsetFetchRequest.OffsetFetchRequestGroup) -> bool:

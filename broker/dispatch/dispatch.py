@@ -57,7 +57,7 @@ class RequestInService(RequestContext):
         owns_frame: bool,
         in_slices: bool,
     ) -> None:
-        self._connection: Connection | _Unheard | None = connection
+        self._connection: Connection | ClosedReply | None = connection
         self._route = route
         self._correlation_id = correlation_id
         self.api_key = route.api_key
@@ -92,7 +92,7 @@ class RequestInService(RequestContext):
         connection = self._connection
         assert connection is not None, "a request was answered twice"
         self._connection = None
-        if not isinstance(connection, _Unheard):
+        if not isinstance(connection, ClosedReply):
             connection.run(self._encode_steps(connection, response), partial(self._not_encoded, connection), self)
 
     def _encode_steps(self, connection: Connection, response: Any) -> Iterator[object]:
@@ -107,7 +107,7 @@ class RequestInService(RequestContext):
         """Takes further steps of a request whose handler has returned; they end with the connection."""
         self.in_slices = True
         connection = self._connection
-        if connection is not None and not isinstance(connection, _Unheard) and not connection.is_closing:
+        if connection is not None and not isinstance(connection, ClosedReply) and not connection.is_closing:
             connection.run(steps, partial(_failed, connection, self, request), self)
 
     @property
@@ -143,23 +143,23 @@ class RequestInService(RequestContext):
             self.refuse(f"serving it failed ({code.name}), and it wants no answer")
         else:
             self(response)
-        self._connection = _UNHEARD
+        self._connection = _CLOSED_REPLY
 
 
-class _Unheard:
-    """In place of a connection whose request was answered with an error: what comes later goes nowhere."""
+class ClosedReply:
+    """Takes the place of the connection once a request has failed, and drops what its handler sends later."""
 
     __slots__ = ()
     is_closing = True
 
     def answered(self, parts: list[Part] | None) -> None:
-        """Nobody is told."""
+        """Drops the answer."""
 
     def refuse(self, reason: str) -> None:
-        """Nobody is told."""
+        """Drops the reason."""
 
 
-_UNHEARD = _Unheard()
+_CLOSED_REPLY = ClosedReply()
 
 
 class Dispatcher:
@@ -180,8 +180,8 @@ class Dispatcher:
         last = self._last
         return None if last is None else seen(last)
 
-    def serve_otherwise(self, handlers: Mapping[int, Handler]) -> None:
-        """Serves these APIs by other handlers than their modules'; before the first request."""
+    def override_handlers(self, handlers: Mapping[int, Handler]) -> None:
+        """Serves these APIs by other handlers than those of their modules. Called before the first request."""
         self._instead.update(handlers)
 
     def dispatch(self, connection: Connection, frame: memoryview, owned: bool) -> None:

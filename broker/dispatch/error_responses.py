@@ -17,7 +17,7 @@ ITSELF = ""
 """Where what is asked for is a name or a number, not a structure."""
 
 
-class Each(NamedTuple):
+class ItemErrors(NamedTuple):
     """An answer in the list ``answered`` for each item of ``asked``, a list of the request (of a list, with a dot).
 
     ``names``: attributes of the answer -> of the item. ``error``: the answer's attribute for it. ``until``: the last
@@ -27,7 +27,7 @@ class Each(NamedTuple):
     asked: str
     answered: str
     names: Mapping[str, str]
-    inner: "Each | None" = None
+    inner: "ItemErrors | None" = None
     values: Mapping[str, Any] = {}
     error: str = "error_code"
     until: int = FOREVER
@@ -40,25 +40,25 @@ def _same(*names: str) -> dict[str, str]:
 
 _PARTITION = _same("partition_index")
 _NUMBER = {"partition_index": ITSELF}
-_RESOURCES = Each("resources", "responses", _same("resource_name", "resource_type"))
-_BY_PARTITION = Each("topics", "topics", _same("name"), Each("partitions", "partitions", _PARTITION))
+_RESOURCES = ItemErrors("resources", "responses", _same("resource_name", "resource_type"))
+_BY_PARTITION = ItemErrors("topics", "topics", _same("name"), ItemErrors("partitions", "partitions", _PARTITION))
 _NOWHERE = {"node_id": -1, "port": -1}
 
-RESULTS: dict[int, tuple[Each, ...]] = {
+RESULTS: dict[int, tuple[ItemErrors, ...]] = {
     ApiKey.PRODUCE: (
-        Each(
+        ItemErrors(
             "topic_data",
             "responses",
             _same("name", "topic_id"),
-            Each("partition_data", "partition_responses", _same("index"), values={"base_offset": -1}),
+            ItemErrors("partition_data", "partition_responses", _same("index"), values={"base_offset": -1}),
         ),
     ),
     ApiKey.FETCH: (
-        Each(
+        ItemErrors(
             "topics",
             "responses",
             _same("topic", "topic_id"),
-            Each(
+            ItemErrors(
                 "partitions",
                 "partitions",
                 {"partition_index": "partition"},
@@ -68,86 +68,88 @@ RESULTS: dict[int, tuple[Each, ...]] = {
         ),
     ),
     ApiKey.LIST_OFFSETS: (_BY_PARTITION,),
-    ApiKey.METADATA: (Each("topics", "topics", _same("name", "topic_id"), nameless=""),),
+    ApiKey.METADATA: (ItemErrors("topics", "topics", _same("name", "topic_id"), nameless=""),),
     ApiKey.OFFSET_COMMIT: (_BY_PARTITION._replace(names=_same("name", "topic_id")),),
     ApiKey.TXN_OFFSET_COMMIT: (_BY_PARTITION,),
     ApiKey.OFFSET_FETCH: (
-        Each(
+        ItemErrors(
             "topics",
             "topics",
             _same("name"),
-            Each("partition_indexes", "partitions", _NUMBER, values={"committed_offset": -1}),
+            ItemErrors("partition_indexes", "partitions", _NUMBER, values={"committed_offset": -1}),
             until=1,
         ),
-        Each("groups", "groups", _same("group_id")),
+        ItemErrors("groups", "groups", _same("group_id")),
     ),
-    ApiKey.FIND_COORDINATOR: (Each("coordinator_keys", "coordinators", {"key": ITSELF}, values=_NOWHERE),),
-    ApiKey.DESCRIBE_GROUPS: (Each("groups", "groups", {"group_id": ITSELF}),),
-    ApiKey.CREATE_TOPICS: (Each("topics", "topics", _same("name")),),
+    ApiKey.FIND_COORDINATOR: (ItemErrors("coordinator_keys", "coordinators", {"key": ITSELF}, values=_NOWHERE),),
+    ApiKey.DESCRIBE_GROUPS: (ItemErrors("groups", "groups", {"group_id": ITSELF}),),
+    ApiKey.CREATE_TOPICS: (ItemErrors("topics", "topics", _same("name")),),
     ApiKey.DELETE_TOPICS: (
-        Each("topic_names", "responses", {"name": ITSELF}),
-        Each("topics", "responses", _same("name", "topic_id")),
+        ItemErrors("topic_names", "responses", {"name": ITSELF}),
+        ItemErrors("topics", "responses", _same("name", "topic_id")),
     ),
     ApiKey.DELETE_RECORDS: (
-        Each(
+        ItemErrors(
             "topics",
             "topics",
             _same("name"),
-            Each("partitions", "partitions", _PARTITION, values={"low_watermark": -1}),
+            ItemErrors("partitions", "partitions", _PARTITION, values={"low_watermark": -1}),
         ),
     ),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (
-        Each("topics", "topics", _same("topic"), Each("partitions", "partitions", _same("partition"))),
+        ItemErrors("topics", "topics", _same("topic"), ItemErrors("partitions", "partitions", _same("partition"))),
     ),
     ApiKey.ADD_PARTITIONS_TO_TXN: (
-        Each(
+        ItemErrors(
             "v3_and_below_topics",
             "results_by_topic_v3_and_below",
             _same("name"),
-            Each("partitions", "results_by_partition", _NUMBER, error="partition_error_code"),
+            ItemErrors("partitions", "results_by_partition", _NUMBER, error="partition_error_code"),
         ),
     ),
     ApiKey.WRITE_TXN_MARKERS: (
-        Each(
+        ItemErrors(
             "markers",
             "markers",
             _same("producer_id"),
-            Each("topics", "topics", _same("name"), Each("partition_indexes", "partitions", _NUMBER)),
+            ItemErrors("topics", "topics", _same("name"), ItemErrors("partition_indexes", "partitions", _NUMBER)),
         ),
     ),
     ApiKey.DESCRIBE_CONFIGS: (_RESOURCES._replace(answered="results"),),
     ApiKey.ALTER_CONFIGS: (_RESOURCES,),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: (_RESOURCES,),
     ApiKey.ALTER_REPLICA_LOG_DIRS: (
-        Each("dirs.topics", "results", {"topic_name": "name"}, Each("partitions", "partitions", _NUMBER)),
+        ItemErrors("dirs.topics", "results", {"topic_name": "name"}, ItemErrors("partitions", "partitions", _NUMBER)),
     ),
-    ApiKey.CREATE_PARTITIONS: (Each("topics", "results", _same("name")),),
-    ApiKey.DELETE_GROUPS: (Each("groups_names", "results", {"group_id": ITSELF}),),
+    ApiKey.CREATE_PARTITIONS: (ItemErrors("topics", "results", _same("name")),),
+    ApiKey.DELETE_GROUPS: (ItemErrors("groups_names", "results", {"group_id": ITSELF}),),
     ApiKey.ELECT_LEADERS: (
-        Each(
+        ItemErrors(
             "topic_partitions",
             "replica_election_results",
             _same("topic"),
-            Each("partitions", "partition_result", {"partition_id": ITSELF}),
+            ItemErrors("partitions", "partition_result", {"partition_id": ITSELF}),
         ),
     ),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: (
-        Each("topics", "responses", _same("name"), Each("partitions", "partitions", _PARTITION)),
+        ItemErrors("topics", "responses", _same("name"), ItemErrors("partitions", "partitions", _PARTITION)),
     ),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: (
-        Each("topics", "topics", _same("name"), Each("partition_indexes", "partitions", _NUMBER)),
+        ItemErrors("topics", "topics", _same("name"), ItemErrors("partition_indexes", "partitions", _NUMBER)),
     ),
     ApiKey.DESCRIBE_PRODUCERS: (
-        Each("topics", "topics", _same("name"), Each("partition_indexes", "partitions", _NUMBER)),
+        ItemErrors("topics", "topics", _same("name"), ItemErrors("partition_indexes", "partitions", _NUMBER)),
     ),
-    ApiKey.DESCRIBE_TRANSACTIONS: (Each("transactional_ids", "transaction_states", {"transactional_id": ITSELF}),),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (Each("topics", "topics", _same("name")),),
-    ApiKey.CREATE_ACLS: (Each("creations", "results", {}),),
-    ApiKey.DELETE_ACLS: (Each("filters", "filter_results", {}),),
-    ApiKey.SHARE_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
-    ApiKey.STREAMS_GROUP_DESCRIBE: (Each("group_ids", "groups", {"group_id": ITSELF}),),
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (Each("groups", "groups", _same("group_id")),),
+    ApiKey.DESCRIBE_TRANSACTIONS: (
+        ItemErrors("transactional_ids", "transaction_states", {"transactional_id": ITSELF}),
+    ),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (ItemErrors("topics", "topics", _same("name")),),
+    ApiKey.CREATE_ACLS: (ItemErrors("creations", "results", {}),),
+    ApiKey.DELETE_ACLS: (ItemErrors("filters", "filter_results", {}),),
+    ApiKey.SHARE_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (ItemErrors("group_ids", "groups", {"group_id": ITSELF}),),
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (ItemErrors("groups", "groups", _same("group_id")),),
 }
 """What else than an error of its own a response has."""
 
@@ -178,21 +180,21 @@ def error_response(api_key: int, version: int, request: Any, error: ErrorCode) -
         return None
     kind: type[Message] = api(api_key).response_class()
     response: Any = kind()
-    made = _Made(kind, version, message(kind.NAME).layout(version).structures, error, api_key in WITH_MESSAGE)
-    made.fill(response, kind.NAME, "error_code", VALUES.get(api_key, {}))
+    built = BuiltResponse(kind, version, message(kind.NAME).layout(version).structures, error, api_key in WITH_MESSAGE)
+    built.fill(response, kind.NAME, "error_code", VALUES.get(api_key, {}))
     if api_key == ApiKey.FETCH:
         response.session_id = request.session_id
     elif api_key == ApiKey.JOIN_GROUP:
         response.protocol_name = None if version >= 7 else ""
-    for each in RESULTS.get(api_key, ()):
-        if version <= each.until:
-            made.answer(each, request, response, kind.NAME)
+    for items in RESULTS.get(api_key, ()):
+        if version <= items.until:
+            built.answer(items, request, response, kind.NAME)
     answered: Message = response
     return answered
 
 
-class _Made(NamedTuple):
-    """A response on its way."""
+class BuiltResponse(NamedTuple):
+    """A response while it is filled: its layout, and the error for every item."""
 
     kind: type[Message]
     version: int
@@ -207,21 +209,21 @@ class _Made(NamedTuple):
             if field.attribute in told:
                 setattr(into, field.attribute, told[field.attribute])
 
-    def answer(self, each: Each, asked: Any, into: Structure, structure: str) -> None:
+    def answer(self, items: ItemErrors, asked: Any, into: Structure, structure: str) -> None:
         """Adds an answer for each item that was asked for, where the version has such a list."""
         fields = self.structures[structure].plain_fields(self.version)
-        element = next((field.element for field in fields if field.attribute == each.answered), None)
+        element = next((field.element for field in fields if field.attribute == items.answered), None)
         if element is None:
             return
-        for item in _items(asked, each.asked):
+        for item in _items(asked, items.asked):
             answer: Structure = getattr(self.kind, element)()
-            named = {name: item if of == ITSELF else getattr(item, of) for name, of in each.names.items()}
-            if each.nameless is not None and named["name"] is None:
-                named["name"] = each.nameless
-            self.fill(answer, element, each.error, {**each.values, **named})
-            if each.inner is not None:
-                self.answer(each.inner, item, answer, element)
-            getattr(into, each.answered).append(answer)
+            named = {name: item if of == ITSELF else getattr(item, of) for name, of in items.names.items()}
+            if items.nameless is not None and named["name"] is None:
+                named["name"] = items.nameless
+            self.fill(answer, element, items.error, {**items.values, **named})
+            if items.inner is not None:
+                self.answer(items.inner, item, answer, element)
+            getattr(into, items.answered).append(answer)
 
 
 def _items(asked: Any, path: str) -> Iterator[Any]:

@@ -36,8 +36,8 @@ class _MoveEndedError(Exception):
     """The move is no longer wanted."""
 
 
-class _UnderWay:
-    """A move and its task; `stop` is set when it is to end."""
+class ActiveMove:
+    """A move and its task. `stop` is set to end it."""
 
     __slots__ = ("discards", "move", "stop", "task")
 
@@ -71,7 +71,7 @@ class ReplicaMoves:
         self._group_commit = group_commit
         self._clock_ms = clock_ms
         self._max_bytes_per_second = max_bytes_per_second
-        self._moves: dict[TopicPartition, _UnderWay] = {}
+        self._moves: dict[TopicPartition, ActiveMove] = {}
         self._tasks: dict[asyncio.Task[None], TopicPartition] = {}
         """Those of moves that were given up are here until their last chunk is written."""
         self._turns = asyncio.Semaphore(threads or len(directories.paths))
@@ -89,9 +89,9 @@ class ReplicaMoves:
         if partition.refusal is not None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"Partition {topic}-{index} is offline")
         key = topic, index
-        under_way = self._moves.get(key)
-        if under_way is not None:
-            if under_way.move.target is target:
+        active = self._moves.get(key)
+        if active is not None:
+            if active.move.target is target:
                 return
             self._give_up(key)
         partition.log  # noqa: B018 - is made where nobody has used it yet
@@ -131,15 +131,15 @@ class ReplicaMoves:
         key = partition.topic, partition.index
         move = ReplicaMove.begin(key, source, target, self._hosting.config_of(partition.topic), self._clock_ms())
         logger.info("%s-%d: moving from %s to %s", *key, source.path, target.path)
-        under_way = self._moves[key] = _UnderWay(move)
-        under_way.task = asyncio.get_running_loop().create_task(self._carry_out(partition, under_way))
-        self._tasks[under_way.task] = key
-        under_way.task.add_done_callback(lambda task: self._tasks.pop(task, None))
+        active = self._moves[key] = ActiveMove(move)
+        active.task = asyncio.get_running_loop().create_task(self._carry_out(partition, active))
+        self._tasks[active.task] = key
+        active.task.add_done_callback(lambda task: self._tasks.pop(task, None))
 
     def _give_up(self, key: TopicPartition) -> None:
-        under_way = self._moves.pop(key)
-        under_way.discards = True
-        under_way.stop.set()
+        active = self._moves.pop(key)
+        active.discards = True
+        active.stop.set()
 
     def topic_deleted(self, topic: str) -> None:
         """Ends the moves of a topic that goes."""
@@ -148,35 +148,35 @@ class ReplicaMoves:
 
     async def finish(self) -> None:
         """Copies no more; the next start goes on."""
-        for under_way in self._moves.values():
-            under_way.stop.set()
+        for active in self._moves.values():
+            active.stop.set()
         if self._tasks:
             await asyncio.wait(list(self._tasks))
 
-    async def _carry_out(self, partition: Partition, under_way: _UnderWay) -> None:
-        move, key = under_way.move, under_way.move.key
+    async def _carry_out(self, partition: Partition, active: ActiveMove) -> None:
+        move, key = active.move, active.move.key
         try:
             async with self._turns:
-                await self._copy(partition, under_way)
+                await self._copy(partition, active)
             return
         except _MoveEndedError:
             logger.info("%s-%d: no longer moving to %s", *key, move.target.path)
         except KafkaError as error:
-            under_way.discards = True
+            active.discards = True
             logger.error("%s-%d could not be moved to %s: %s", *key, move.target.path, error)
-        if under_way.discards:
-            if self._moves.get(key) is under_way:
+        if active.discards:
+            if self._moves.get(key) is active:
                 del self._moves[key]
             try:
                 move.cancel(self._clock_ms())
             except KafkaError as error:
                 logger.error("%s-%d: what was copied to %s could not be removed: %s", *key, move.target.path, error)
 
-    async def _copy(self, partition: Partition, under_way: _UnderWay) -> None:
+    async def _copy(self, partition: Partition, active: ActiveMove) -> None:
         loop = asyncio.get_running_loop()
-        move = under_way.move
+        move = active.move
         while True:
-            await self._copy_what_is_there(under_way)
+            await self._copy_what_is_there(active)
             if move.future.unflushed_records:
                 # Through the directory, so that a failed sync is the end of the right one.
                 flushes = move.target.prepare_flushes([move.future])
@@ -188,7 +188,7 @@ class ReplicaMoves:
             if move.lag > TAIL_OFFSETS:
                 continue
             exchanged: asyncio.Future[bool] = loop.create_future()
-            exchange = partial(self._exchange, partition, under_way, exchanged)
+            exchange = partial(self._exchange, partition, active, exchanged)
             self._metadata.turns.take(partial(partition.between_appends, exchange))
             try:
                 if await exchanged:
@@ -196,10 +196,10 @@ class ReplicaMoves:
             finally:
                 self._metadata.turns.give_back()
 
-    async def _copy_what_is_there(self, under_way: _UnderWay) -> None:
+    async def _copy_what_is_there(self, active: ActiveMove) -> None:
         loop = asyncio.get_running_loop()
-        move = under_way.move
-        while not under_way.stop.is_set():
+        move = active.move
+        while not active.stop.is_set():
             chunk = move.next_chunk()
             if chunk is None:
                 return
@@ -208,14 +208,14 @@ class ReplicaMoves:
             wait_s = copied / max(self._max_bytes_per_second(), 1) - (loop.time() - began)
             if wait_s > 0:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(under_way.stop.wait(), wait_s)
+                    await asyncio.wait_for(active.stop.wait(), wait_s)
         raise _MoveEndedError
 
-    def _exchange(self, partition: Partition, under_way: _UnderWay, done: "asyncio.Future[bool]") -> None:
+    def _exchange(self, partition: Partition, active: ActiveMove, done: "asyncio.Future[bool]") -> None:
         """The last step, while nothing is appended; the future gets False where there is too much to copy yet."""
-        move = under_way.move
+        move = active.move
         try:
-            if under_way.stop.is_set() or move.lag > TAIL_OFFSETS:
+            if active.stop.is_set() or move.lag > TAIL_OFFSETS:
                 done.set_result(False)
                 return
             move.catch_up(self._clock_ms())

@@ -283,7 +283,7 @@ class BrokerServer:
         disk_watch = None
         if self._read_only is not None:
             metadata.refusal = self._read_only.refusal
-            dispatcher.serve_otherwise(self._read_only.handlers())
+            dispatcher.override_handlers(self._read_only.handlers())
         metadata.run = broker.slices.start
         if self._read_only is None:
             disk_watch = watch_disks(

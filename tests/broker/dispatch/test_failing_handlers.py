@@ -51,7 +51,7 @@ def heartbeat(handle: Callable[[Answer], None]) -> Answers:
     """What a Heartbeat comes to that is served by ``handle``."""
     connection = Answers()
     dispatcher = Dispatcher(None, lambda: 0.0, ServerConfig.load(None, [], {}))
-    dispatcher.serve_otherwise({ApiKey.HEARTBEAT: lambda broker, request, context, reply: handle(reply)})
+    dispatcher.override_handlers({ApiKey.HEARTBEAT: lambda broker, request, context, reply: handle(reply)})
     frame = encode_request(HeartbeatRequest("readers", 1, "one"), VERSION, 1, "thread")[4:]
     dispatcher.dispatch(cast(Connection, connection), memoryview(frame), True)
     return connection
@@ -149,7 +149,7 @@ def test_a_request_without_an_answer_ends_the_connection() -> None:
     def handle(broker: Any, request: ProduceRequest, context: Any, reply: Answer) -> None:
         raise ZeroDivisionError("of ours")
 
-    dispatcher.serve_otherwise({ApiKey.PRODUCE: handle})
+    dispatcher.override_handlers({ApiKey.PRODUCE: handle})
     frame = encode_request(ProduceRequest(None, 0, 1_000, []), 9, 1, "thread")[4:]
     dispatcher.dispatch(cast(Connection, connection), memoryview(frame), True)
     assert connection.refusals == ["serving it failed (UNKNOWN_SERVER_ERROR), and it wants no answer"]

@@ -47,7 +47,7 @@ class ConnectionAlone:
 def serve(count: int, handler: Any) -> tuple[Dispatcher, ConnectionAlone]:
     """Has a request of ``count`` names served by a handler."""
     dispatcher = Dispatcher(None, time.monotonic, ServerConfig.load(None, [], {}))
-    dispatcher.serve_otherwise({ApiKey.DESCRIBE_GROUPS: handler})
+    dispatcher.override_handlers({ApiKey.DESCRIBE_GROUPS: handler})
     names = [f"group-{number:06}" for number in range(count)]
     frame = memoryview(encode_request(DescribeGroupsRequest(names), 5, 7, "someone"))[4:]
     assert (len(frame) >= LARGE_FRAME_BYTES) == (count > 1)

@@ -1,4 +1,4 @@
-"""Looks several things up that may be with different shards, and answers once, in the order in which they were asked.
+"""Looks up several keys, which different shards may have, and answers once, in the order of the request.
 
 Owns: the results that have come so far. Never does: looking up. Invariants: the answer comes exactly once; equal keys
 are looked up once and share their result, so that a name repeated a thousand times costs no more than one.
@@ -15,7 +15,7 @@ FEW = 8
 """Up to this many keys are looked up at once, without slices."""
 
 
-def look_up_all(
+def gather_in_order(
     keys: Sequence[Key],
     look_up: Callable[[Key, Callable[[Result], None]], Iterator[object] | None],
     answer: Callable[[list[Result]], None],
