@@ -27,7 +27,7 @@ from ..groups.offsets.transactional_commit import (
 )
 from ..metadata.image import MetadataImage
 from ..server.broker import Broker
-from ..transactions.membership import Errors, Membership, Support
+from ..transactions.membership import Errors, Support, TransactionMembership
 from .portions import are_few, portions
 from .topic_results import MergedTopics, merge_topics
 
@@ -117,7 +117,7 @@ def _commit(
         abortable_error_since=ABORTABLE_ERROR_SINCE,
         adds_implicitly_since=ADDS_IMPLICITLY_SINCE,
     )
-    membership = Membership(broker.transaction_coordinator, request.transactional_id, producer, support)
+    membership = TransactionMembership(broker.transaction_coordinator, request.transactional_id, producer, support)
     membership.ensure(frozenset({(OFFSETS_TOPIC, index)}), context.now_ms, added)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from prometheus_client.exposition import choose_encoder
 
-from .pieces import Source, encoded
+from .pieces import MetricsSource, encoded
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ MAX_WAIT_S = 10.0
 class MetricsEndpoint:
     """Listens from `start` to `stop`."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: MetricsSource) -> None:
         """``source`` is asked for its metrics at each request."""
         self._source = source
         self._turn = asyncio.Lock()

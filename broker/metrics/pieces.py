@@ -14,7 +14,7 @@ SAMPLES_A_PIECE = 64
 """Reading and encoding them takes some 0.5 ms."""
 
 
-class Source(Protocol):
+class MetricsSource(Protocol):
     """What has metrics."""
 
     def pieces(self) -> Iterator[Metric]:
@@ -52,7 +52,7 @@ class _Piece(Collector):
         return () if self._metric is None else (self._metric,)
 
 
-def encoded(source: Source, encode: Callable[[Collector], bytes]) -> Iterator[bytes]:
+def encoded(source: MetricsSource, encode: Callable[[Collector], bytes]) -> Iterator[bytes]:
     """The bytes of an exposition, piece by piece. ``encode``: an encoder of prometheus_client."""
     end = encode(_Piece(None))  # "# EOF" of OpenMetrics
     last: str | None = None

@@ -18,7 +18,7 @@ CHUNK_BYTES = 256 * 1024
 """How much of a region is read at a time when the socket is full."""
 
 
-class FileRegion(Protocol):
+class SendableRegion(Protocol):
     """Bytes of an open file: what storage answers for a large read."""
 
     @property
@@ -37,7 +37,7 @@ class FileRegion(Protocol):
 
 
 BYTES = (bytes, bytearray, memoryview)
-Part: TypeAlias = bytes | bytearray | memoryview | FileRegion
+Part: TypeAlias = bytes | bytearray | memoryview | SendableRegion
 
 
 class ResponseWriter:
@@ -124,7 +124,7 @@ class ResponseWriter:
             part = memoryview(part)[sent:]
         self._transport.write(bytes(part))
 
-    def _send_region(self, region: FileRegion) -> bool:
+    def _send_region(self, region: SendableRegion) -> bool:
         """Sends what the socket takes of a region; True when it has wholly left."""
         length = len(region)
         while self._region_sent < length:

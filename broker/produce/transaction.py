@@ -10,7 +10,7 @@ from ...protocol.records.batch import BatchHeader
 from ..dispatch.request import RequestContext
 from ..replicas.partition import Partition
 from ..transactions.coordinator import TransactionCoordinator
-from ..transactions.membership import Errors, Membership, Support
+from ..transactions.membership import Errors, Support, TransactionMembership
 from ..transactions.transaction import TopicPartition
 
 ABORTABLE_ERROR_SINCE = 11
@@ -73,7 +73,7 @@ def join(
     def answer(errors: Errors) -> None:
         then({partition: _refusal(error) for partition, error in errors.items()})
 
-    Membership(coordinator, transactional_id, producer, support).ensure(missing, context.now_ms, answer)
+    TransactionMembership(coordinator, transactional_id, producer, support).ensure(missing, context.now_ms, answer)
 
 
 def _refusal(error: ErrorCode) -> KafkaError:

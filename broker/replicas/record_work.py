@@ -26,7 +26,7 @@ MAX_BEGUN = 4
 """Pieces of work that share the thread; others wait until one of them is done."""
 
 
-class Piece:
+class RecordTask:
     """One piece of work, and what follows it."""
 
     __slots__ = ("is_wanted", "owner", "steps", "then")
@@ -45,8 +45,8 @@ class RecordWork:
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
-        self._begun: deque[Piece] = deque()
-        self._waiting: dict[object, deque[Piece]] = {}
+        self._begun: deque[RecordTask] = deque()
+        self._waiting: dict[object, deque[RecordTask]] = {}
         """What has not begun, by owner; the owner that has waited longest is first."""
         self._is_running = False
         self._is_new_next = True
@@ -69,7 +69,7 @@ class RecordWork:
         ``owner``: whose turn it is, such as a connection's id; its pieces of work follow each other. ``is_wanted`` is
         asked before each slice: once it says no, the work is given up and ``then`` is not called.
         """
-        self._waiting.setdefault(owner, deque()).append(Piece(owner, steps, then, is_wanted))
+        self._waiting.setdefault(owner, deque()).append(RecordTask(owner, steps, then, is_wanted))
         self._go_on()
 
     def _go_on(self) -> None:
@@ -85,7 +85,7 @@ class RecordWork:
         self._is_running = True
         self._pool.submit(_slice, piece.steps, asyncio.get_running_loop(), lambda *ended: self._sliced(piece, *ended))
 
-    def _next(self) -> Piece | None:
+    def _next(self) -> RecordTask | None:
         """The piece whose turn it is. New pieces and those that have begun take turns, if another may begin."""
         if self._is_new_next or not self._begun:
             self._is_new_next = False
@@ -94,7 +94,7 @@ class RecordWork:
         self._is_new_next = True
         return self._begun.popleft() if self._begun else None
 
-    def _next_new(self) -> Piece | None:
+    def _next_new(self) -> RecordTask | None:
         """The first piece of the owner that has waited longest, of those without a piece that has begun."""
         busy = {piece.owner for piece in self._begun}
         for owner, pieces in self._waiting.items():
@@ -106,7 +106,7 @@ class RecordWork:
                 return piece
         return None
 
-    def _sliced(self, piece: Piece, is_done: bool, result: object, error: BaseException | None) -> None:
+    def _sliced(self, piece: RecordTask, is_done: bool, result: object, error: BaseException | None) -> None:
         """On the event loop, after a slice."""
         self._is_running = False
         if not is_done:

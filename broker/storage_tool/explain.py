@@ -27,7 +27,7 @@ from ..log_dirs.disk_space import CAP_KEY, MIN_FREE_KEY, free_space_marks, in_wo
 from ..metadata.log_reader import MetadataLogError
 from ..metadata.replay import MetadataCorruption
 from .configuration import all_directories, load_configuration
-from .explanation import Explanation, OpenTransaction, PartitionOnDisk, SegmentOnDisk, explain_partition
+from .explanation import ExplainedTransaction, Explanation, PartitionOnDisk, SegmentOnDisk, explain_partition
 from .offline import OfflineDirectories
 from .running_broker import directories_of
 
@@ -174,7 +174,7 @@ def facts_of(log: Log, directory: LogDirectory, topic: str, partition: int, now_
         log.log_end_offset,
         log.last_stable_offset,
         [
-            OpenTransaction(producer.producer_id, producer.transaction_first_offset, producer.last_timestamp)
+            ExplainedTransaction(producer.producer_id, producer.transaction_first_offset, producer.last_timestamp)
             for producer in log.producer_state.producers.values()
             if producer.transaction_first_offset is not None
         ],

@@ -27,7 +27,7 @@ class SegmentOnDisk(NamedTuple):
     waited_ms: int = 0
 
 
-class OpenTransaction(NamedTuple):
+class ExplainedTransaction(NamedTuple):
     """A transaction that was neither committed nor aborted."""
 
     producer_id: int
@@ -44,7 +44,7 @@ class PartitionOnDisk(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
-    transactions: Sequence[OpenTransaction] = ()
+    transactions: Sequence[ExplainedTransaction] = ()
     deleted_files: int = 0
     deleted_bytes: int = 0
     cleaned_up_to: int = 0

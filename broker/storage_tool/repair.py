@@ -18,7 +18,7 @@ from ...protocol.errors import KafkaError
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.check.command import run
 from ...storage.check.directory_check import partition_tasks
-from ...storage.check.findings import Severity
+from ...storage.check.findings import CheckSeverity
 from ...storage.check.partition_check import check_partition
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.errors import StorageError
@@ -180,7 +180,7 @@ def _damaged_small_files(path: Path) -> Iterator[Path]:
         seen = set()
         for problem in check_partition(task).problems:
             file = Path(problem.file)
-            is_damaged = problem.severity is Severity.ERROR or file.suffix == SNAPSHOT_SUFFIX
+            is_damaged = problem.severity is CheckSeverity.ERROR or file.suffix == SNAPSHOT_SUFFIX
             if is_damaged and file.suffix in REBUILT and file not in seen:
                 seen.add(file)
                 yield file

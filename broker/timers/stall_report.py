@@ -11,7 +11,7 @@ BUSY_SHARE = 0.5
 """A stall in which the thread used at least this share of the time was spent computing."""
 
 
-class Place(NamedTuple):
+class StackFrame(NamedTuple):
     """One frame of a stack: the file's path, the line, the function's qualified name."""
 
     path: str
@@ -62,7 +62,7 @@ class Stall(NamedTuple):
     """The processor time that the event loop's thread used."""
     suspended_ms: int
     """How long the machine was suspended."""
-    stack: tuple[Place, ...]
+    stack: tuple[StackFrame, ...]
     """What the thread ran in the midst of the stall, outermost first; empty if it was not seen."""
     request: RequestSeen | None
     """The last request that had begun by then."""
@@ -70,12 +70,12 @@ class Stall(NamedTuple):
     """The request that the running slice served; None if no slice ran, or one that served no request."""
 
 
-def is_in_dispatch(stack: tuple[Place, ...]) -> bool:
+def is_in_dispatch(stack: tuple[StackFrame, ...]) -> bool:
     """Whether a request was being handled."""
     return any(place.function == "Dispatcher.dispatch" for place in stack)
 
 
-def is_in_slice(stack: tuple[Place, ...]) -> bool:
+def is_in_slice(stack: tuple[StackFrame, ...]) -> bool:
     """Whether a slice of longer work ran (:mod:`.slices`)."""
     return any(place.function == "SlicedWork.advance" for place in stack)
 

@@ -14,7 +14,7 @@ from inspect import CO_COROUTINE
 from types import CodeType, FrameType
 
 from .patience import TICK_MS
-from .stall_report import Place, RequestSeen, Stall, words
+from .stall_report import RequestSeen, StackFrame, Stall, words
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class StallWatch:
         self._beat_s = 0.0
         self._cpu_s = 0.0
         self._suspended_ms = 0
-        self._seen: tuple[tuple[Place, ...], RequestSeen | None, RequestSeen | None] = ((), None, None)
+        self._seen: tuple[tuple[StackFrame, ...], RequestSeen | None, RequestSeen | None] = ((), None, None)
         """What the thread has seen since the last beat."""
 
     def start(
@@ -115,13 +115,13 @@ def runs_a_loop(code: CodeType) -> bool:
     return "/asyncio/" in code.co_filename and code.co_name in RUNNERS
 
 
-def stack_of(frame: FrameType | None, runner: CodeType | None) -> tuple[Place, ...]:
+def stack_of(frame: FrameType | None, runner: CodeType | None) -> tuple[StackFrame, ...]:
     """The stack of a thread, outermost first, without what runs the event loop; empty if the loop sleeps."""
-    places: list[Place] = []
+    places: list[StackFrame] = []
     while frame is not None and len(places) < DEPTH:
         code = frame.f_code
         if code is runner or runs_a_loop(code):
             break
-        places.append(Place(code.co_filename, frame.f_lineno, code.co_qualname))
+        places.append(StackFrame(code.co_filename, frame.f_lineno, code.co_qualname))
         frame = frame.f_back
     return tuple(reversed(places))

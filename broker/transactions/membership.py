@@ -35,7 +35,7 @@ class Support(Enum):
         return cls.ABORTABLE_ERROR if api_version >= abortable_error_since else cls.OLD_ERRORS
 
 
-class Membership:
+class TransactionMembership:
     """Asks the coordinator about the partitions that one request writes to in one producer's transaction."""
 
     __slots__ = ("_coordinator", "_producer", "_support", "_transactional_id")

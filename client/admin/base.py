@@ -10,8 +10,8 @@ from typing import NamedTuple, Self, TypeVar
 from ...protocol.messages.metadata import DescribeClusterRequest, DescribeClusterResponse
 from ...protocol.messages.structure import Message
 from ..cluster.cluster import Cluster
-from ..cluster.connection import Connection
-from ..cluster.metadata import Broker
+from ..cluster.connection import BrokerConnection
+from ..cluster.metadata import BrokerAddress
 from ..errors import BrokerConnectionError, broker_error
 
 Response = TypeVar("Response", bound=Message)
@@ -22,7 +22,7 @@ class ClusterDescription(NamedTuple):
 
     cluster_id: str | None
     controller_id: int
-    brokers: list[Broker]
+    brokers: list[BrokerAddress]
 
 
 class AdminBase:
@@ -88,10 +88,10 @@ class AdminBase:
             connection = await self._cluster.controller()
         return await connection.call(request, response_type, timeout_ms=self._timeout_ms)
 
-    async def _node_or_any(self, node_id: int | None) -> Connection:
+    async def _node_or_any(self, node_id: int | None) -> BrokerConnection:
         return await (self._cluster.any_connection() if node_id is None else self._cluster.connection(node_id))
 
-    def _node_of(self, connection: Connection) -> int:
+    def _node_of(self, connection: BrokerConnection) -> int:
         """The node id of the broker behind a connection, -1 where the metadata has none at that address."""
         at = (connection.host, connection.port)
         return next((b.node_id for b in self._cluster.metadata.brokers.values() if (b.host, b.port) == at), -1)
@@ -102,5 +102,5 @@ class AdminBase:
         response = await connection.call(DescribeClusterRequest(), DescribeClusterResponse)
         if response.error_code:
             raise broker_error(response.error_code, "DescribeCluster", response.error_message)
-        brokers = [Broker(b.broker_id, b.host, b.port, b.rack) for b in response.brokers]
+        brokers = [BrokerAddress(b.broker_id, b.host, b.port, b.rack) for b in response.brokers]
         return ClusterDescription(response.cluster_id, response.controller_id, brokers)

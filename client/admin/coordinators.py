@@ -13,7 +13,7 @@ from typing import TypeVar
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
 from ..cluster.cluster import Cluster
-from ..cluster.connection import Connection
+from ..cluster.connection import BrokerConnection
 from ..cluster.coordinator import COORDINATOR_MOVED, SEVERAL_KEYS_SINCE
 from ..errors import BrokerConnectionError, broker_error
 from .results import all_or_raise
@@ -31,7 +31,7 @@ async def ask_coordinators(
     cluster: Cluster,
     key_type: int,
     keys: Iterable[str],
-    ask: Callable[[Connection, Sequence[str]], Awaitable[Answers[Value]]],
+    ask: Callable[[BrokerConnection, Sequence[str]], Awaitable[Answers[Value]]],
     *,
     timeout_ms: float,
 ) -> dict[str, Value]:
@@ -66,7 +66,7 @@ async def ask_coordinators(
 
 
 async def ask_all_brokers(
-    cluster: Cluster, ask: Callable[[Connection], Awaitable[Value]], *, timeout_ms: float
+    cluster: Cluster, ask: Callable[[BrokerConnection], Awaitable[Value]], *, timeout_ms: float
 ) -> dict[int, Value]:
     """What every broker answers about what it coordinates, by node id.
 
@@ -95,7 +95,7 @@ async def _ask_once(
     cluster: Cluster,
     key_type: int,
     keys: Sequence[str],
-    ask: Callable[[Connection, Sequence[str]], Awaitable[Answers[Value]]],
+    ask: Callable[[BrokerConnection, Sequence[str]], Awaitable[Answers[Value]]],
     coordinators: dict[str, int],
     answers: dict[str, Value | KafkaError],
 ) -> dict[str, KafkaError | BrokerConnectionError]:

@@ -18,8 +18,8 @@ from ...protocol.messages.groups import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
-from ..cluster.connection import Connection
-from ..cluster.coordinator import Coordinator
+from ..cluster.connection import BrokerConnection
+from ..cluster.coordinator import CoordinatorConnection
 from ..errors import AdminError, UnsupportedVersionError, broker_error
 from ..group.committed_offsets import commit_offsets, fetch_committed
 from ..types import OffsetAndMetadata, TopicPartition, partitions_by_topic
@@ -40,14 +40,14 @@ __all__ = ["GroupAdmin", "GroupDescription", "GroupListing", "MemberDescription"
 class GroupAdmin(AdminBase):
     """Calls about groups; part of Admin."""
 
-    def _coordinator(self, group_id: str) -> Coordinator:
-        return Coordinator(self._cluster, group_id, timeout_ms=self._timeout_ms)
+    def _coordinator(self, group_id: str) -> CoordinatorConnection:
+        return CoordinatorConnection(self._cluster, group_id, timeout_ms=self._timeout_ms)
 
     async def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> list[GroupListing]:
         """All groups, or those in the states and of the types (classic, consumer, share …), sorted by id."""
         request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
 
-        async def ask(connection: Connection) -> ListGroupsResponse:
+        async def ask(connection: BrokerConnection) -> ListGroupsResponse:
             response = await connection.call(request, ListGroupsResponse)
             if response.error_code:
                 raise broker_error(response.error_code, "ListGroups")
@@ -69,7 +69,7 @@ class GroupAdmin(AdminBase):
         return await ask_coordinators(self._cluster, GROUP_KEY, group_ids, self._describe, timeout_ms=self._timeout_ms)
 
     async def _describe(
-        self, connection: Connection, group_ids: Sequence[str]
+        self, connection: BrokerConnection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
         """Groups of one coordinator: requested first as consumer groups, then the others as classic groups."""
         described = await self._describe_consumer(connection, group_ids)
@@ -88,7 +88,7 @@ class GroupAdmin(AdminBase):
         return described
 
     async def _describe_consumer(
-        self, connection: Connection, group_ids: Sequence[str]
+        self, connection: BrokerConnection, group_ids: Sequence[str]
     ) -> dict[str, GroupDescription | KafkaError]:
         """The groups of the consumer protocol among those named; the others are left out."""
         from ...protocol.messages.consumer_groups import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
@@ -114,7 +114,7 @@ class GroupAdmin(AdminBase):
     async def delete_groups(self, group_ids: Iterable[str]) -> dict[str, None]:
         """Deletes groups with their offsets. Raises AdminError: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND."""
 
-        async def delete(connection: Connection, part: Sequence[str]) -> dict[str, KafkaError | None]:
+        async def delete(connection: BrokerConnection, part: Sequence[str]) -> dict[str, KafkaError | None]:
             response = await connection.call(DeleteGroupsRequest(groups_names=list(part)), DeleteGroupsResponse)
             return {
                 result.group_id: broker_error(result.error_code, f"group '{result.group_id}'")
@@ -163,7 +163,9 @@ class GroupAdmin(AdminBase):
             ],
         )
 
-        async def delete(connection: Connection, _: Sequence[str]) -> dict[str, OffsetDeleteResponse | KafkaError]:
+        async def delete(
+            connection: BrokerConnection, _: Sequence[str]
+        ) -> dict[str, OffsetDeleteResponse | KafkaError]:
             response = await connection.call(request, OffsetDeleteResponse)
             if response.error_code:
                 return {group_id: broker_error(response.error_code, f"group '{group_id}'")}

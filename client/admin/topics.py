@@ -16,7 +16,7 @@ from ...protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from ..cluster.connection import Connection
+from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import TopicMetadata, described_topics_of, topics_of
 from .base import AdminBase
 from .results import all_or_raise, split
@@ -105,7 +105,7 @@ class TopicAdmin(AdminBase):
         return next((topic for topic in await self._cluster.list_topics() if topic.topic_id == topic_id), None)
 
     async def _describe_topic_partitions(
-        self, connection: Connection, names: list[str], partitions_a_response: int
+        self, connection: BrokerConnection, names: list[str], partitions_a_response: int
     ) -> list[TopicMetadata]:
         """Page by page: the broker bounds each answer and says where to go on."""
         topics: dict[str, TopicMetadata] = {}

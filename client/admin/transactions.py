@@ -23,7 +23,7 @@ from ...protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from ..cluster.connection import Connection
+from ..cluster.connection import BrokerConnection
 from ..errors import AdminError, BrokerConnectionError, UnsupportedVersionError, broker_error
 from ..types import TopicPartition, partitions_by_topic
 from .base import AdminBase
@@ -93,7 +93,7 @@ class TransactionAdmin(AdminBase):
             transactional_id_pattern=transactional_id_pattern or None,
         )
 
-        async def ask(connection: Connection) -> ListTransactionsResponse:
+        async def ask(connection: BrokerConnection) -> ListTransactionsResponse:
             _check_filters(request, connection.version_for(ListTransactionsRequest))
             response = await connection.call(request, ListTransactionsResponse)
             if response.error_code:
@@ -111,7 +111,7 @@ class TransactionAdmin(AdminBase):
         """State, producer and partitions of transactional ids. Raises AdminError: TRANSACTIONAL_ID_NOT_FOUND …"""
 
         async def describe(
-            connection: Connection, ids: Sequence[str]
+            connection: BrokerConnection, ids: Sequence[str]
         ) -> dict[str, TransactionDescription | KafkaError]:
             request = DescribeTransactionsRequest(transactional_ids=list(ids))
             response = await connection.call(request, DescribeTransactionsResponse)
@@ -221,7 +221,7 @@ class TransactionAdmin(AdminBase):
         It registers an unused id, as in Kafka. Raises KafkaError.
         """
 
-        async def fence(connection: Connection, ids: Sequence[str]) -> dict[str, KafkaError | None]:
+        async def fence(connection: BrokerConnection, ids: Sequence[str]) -> dict[str, KafkaError | None]:
             outcome: dict[str, KafkaError | None] = {}
             for one in ids:
                 request = InitProducerIdRequest(

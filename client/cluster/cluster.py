@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from ...protocol.errors import ErrorCode
 from ...protocol.messages.metadata import MetadataRequest, MetadataResponse
 from ..errors import ClientError, ClosedError, ConfigurationError, NoBrokersAvailableError, broker_error
-from .connection import Connection, address_of, parse_address
-from .metadata import Broker, ClusterMetadata, TopicMetadata, topics_of
+from .connection import BrokerConnection, address_of, parse_address
+from .metadata import BrokerAddress, ClusterMetadata, TopicMetadata, topics_of
 
 _BOOTSTRAP = -1
 ALLOW_AUTO_CREATION_SINCE = 4
@@ -52,8 +52,8 @@ class Cluster:
         self._retry_backoff_ms = retry_backoff_ms
         self._retry_backoff_max_ms = retry_backoff_max_ms
         self._metadata_max_age_ms = metadata_max_age_ms
-        self._connections: dict[tuple[int, str], Connection] = {}
-        self._opening: dict[tuple[int, str], asyncio.Task[Connection]] = {}
+        self._connections: dict[tuple[int, str], BrokerConnection] = {}
+        self._opening: dict[tuple[int, str], asyncio.Task[BrokerConnection]] = {}
         self._refreshed_at = float("-inf")
         self._refresh_lock = asyncio.Lock()
         self._chance = random.Random()
@@ -92,19 +92,19 @@ class Cluster:
 
     # Connections
 
-    async def connection(self, node_id: int, purpose: str = "") -> Connection:
+    async def connection(self, node_id: int, purpose: str = "") -> BrokerConnection:
         """The open connection to a broker for a purpose. Raises BrokerConnectionError, KafkaError."""
         broker = self.metadata.brokers.get(node_id)
         if broker is None:
             raise broker_error(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not in the cluster's metadata")
         return await self._connection((node_id, purpose), broker.host, broker.port)
 
-    def open_connection(self, node_id: int, purpose: str = "") -> Connection | None:
+    def open_connection(self, node_id: int, purpose: str = "") -> BrokerConnection | None:
         """The connection when it is open already."""
         connection = self._connections.get((node_id, purpose))
         return connection if connection is not None and connection.is_open else None
 
-    async def _connection(self, key: tuple[int, str], host: str, port: int) -> Connection:
+    async def _connection(self, key: tuple[int, str], host: str, port: int) -> BrokerConnection:
         if self._closed:
             raise ClosedError("the client is closed")
         connection = self._connections.get(key)
@@ -117,8 +117,8 @@ class Cluster:
             task.add_done_callback(lambda _: self._opening.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _open(self, key: tuple[int, str], host: str, port: int) -> Connection:
-        connection = await Connection.open(
+    async def _open(self, key: tuple[int, str], host: str, port: int) -> BrokerConnection:
+        connection = await BrokerConnection.open(
             host,
             port,
             client_id=self._client_id,
@@ -131,7 +131,7 @@ class Cluster:
         self._connections[key] = connection
         return connection
 
-    async def any_connection(self) -> Connection:
+    async def any_connection(self) -> BrokerConnection:
         """A connection to any broker: an open one, a known broker, else a bootstrap server.
 
         Raises NoBrokersAvailableError with the reason for each address that was tried.
@@ -234,7 +234,7 @@ class Cluster:
             await asyncio.sleep(delay_s)
             attempts += 1
 
-    async def controller(self) -> Connection:
+    async def controller(self) -> BrokerConnection:
         """A connection to the broker that Metadata names as controller, else to any (KRaft brokers forward)."""
         controller_id = self.metadata.controller_id
         if controller_id in self.metadata.brokers:
@@ -243,4 +243,4 @@ class Cluster:
 
     def learn_broker(self, node_id: int, host: str, port: int) -> None:
         """A broker that another answer than Metadata named (FindCoordinator); Metadata's word stays the last."""
-        self.metadata.brokers.setdefault(node_id, Broker(node_id, host, port))
+        self.metadata.brokers.setdefault(node_id, BrokerAddress(node_id, host, port))

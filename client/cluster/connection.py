@@ -19,8 +19,8 @@ from .exchange import Exchange, PendingRequest
 Response = TypeVar("Response", bound=Message)
 
 
-class Connection(asyncio.Protocol):
-    """One open connection with negotiated versions. Get it with ``Connection.open``."""
+class BrokerConnection(asyncio.Protocol):
+    """One open connection with negotiated versions. Get it with ``BrokerConnection.open``."""
 
     def __init__(self, host: str, port: int, client_id: str | None, request_timeout_ms: float) -> None:
         self.host = host
@@ -41,7 +41,7 @@ class Connection(asyncio.Protocol):
         client_id: str | None = "odradek",
         request_timeout_ms: float = 30_000,
         connection_timeout_ms: float = 10_000,
-    ) -> "Connection":
+    ) -> "BrokerConnection":
         """Connects and asks for the broker's versions. Raises BrokerConnectionError, RequestTimedOutError."""
         loop = asyncio.get_running_loop()
         address = address_of(host, port)

@@ -9,7 +9,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
 from ..errors import BrokerConnectionError, broker_error
 from .cluster import Cluster
-from .connection import Connection
+from .connection import BrokerConnection
 
 GROUP_KEY_TYPE = 0
 TRANSACTION_KEY_TYPE = 1
@@ -19,7 +19,7 @@ COORDINATOR_MOVED = frozenset(
 )
 
 
-class Coordinator:
+class CoordinatorConnection:
     """Finds and keeps the connection to the coordinator of a key: a group's id, or a transactional id."""
 
     def __init__(
@@ -37,13 +37,13 @@ class Coordinator:
         self._key_type = key_type
         self._purpose = purpose
         self._timeout_ms = timeout_ms
-        self._connection: Connection | None = None
+        self._connection: BrokerConnection | None = None
 
     def forget(self) -> None:
         """The coordinator moved or its connection broke: look again before the next request."""
         self._connection = None
 
-    async def connection(self) -> Connection:
+    async def connection(self) -> BrokerConnection:
         """The connection, looked for until ``timeout_ms`` is over. Raises KafkaError, BrokerConnectionError."""
         if self._connection is not None and self._connection.is_open:
             return self._connection

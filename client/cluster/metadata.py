@@ -13,7 +13,7 @@ from ...protocol.messages.metadata import DescribeTopicPartitionsResponse, Metad
 ZERO_TOPIC_ID = bytes(16)
 
 
-class Broker(NamedTuple):
+class BrokerAddress(NamedTuple):
     """A broker's address as the cluster advertises it."""
 
     node_id: int
@@ -58,7 +58,7 @@ class ClusterMetadata:
 
     cluster_id: str | None = None
     controller_id: int = -1
-    brokers: dict[int, Broker] = field(default_factory=dict)
+    brokers: dict[int, BrokerAddress] = field(default_factory=dict)
     topics: dict[str, TopicMetadata] = field(default_factory=dict)
     topic_names: dict[bytes, str] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ class ClusterMetadata:
         if response.cluster_id is not None:
             self.cluster_id = response.cluster_id
         self.controller_id = response.controller_id
-        self.brokers = {b.node_id: Broker(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
+        self.brokers = {b.node_id: BrokerAddress(b.node_id, b.host, b.port, b.rack) for b in response.brokers}
         for name in list(self.topics) if asked is None else asked:
             self._forget(name)
         for topic in topics_of(response):

@@ -216,7 +216,7 @@ async def consume_until_done(consumer: Consumer, options: ConsumeOptions) -> int
     printed = 0
     try:
         async with consumer:
-            reader = Reader(consumer, options)
+            reader = PartitionReader(consumer, options)
             if consumer.has_group:
                 consumer.subscribe(await reader.topics())
             else:
@@ -255,7 +255,7 @@ def printed_form(record: ConsumerRecord, options: ConsumeOptions) -> bytes:
         return b""
 
 
-class Reader:
+class PartitionReader:
     """Reads the partitions that the options name, each up to its end."""
 
     def __init__(self, consumer: Consumer, options: ConsumeOptions) -> None:

@@ -18,7 +18,7 @@ from ..group.config import group_config
 from ..group.group import Group, to_commit
 from ..group.handover import Handover, RebalanceListener
 from ..group.offset_commits import CommitCallback
-from ..group.subscription import Subscription
+from ..group.subscription import SubscriptionState
 from ..types import ConsumerRecord, GroupMetadata, OffsetAndMetadata, TopicPartition
 from .consumer_base import ConsumerBase
 from .epoch_validation import EpochValidation
@@ -110,7 +110,7 @@ class Consumer(ConsumerBase):
 
     def _set_up(self, cluster: Cluster, fetch_config: FetchConfig, timeout_ms: float) -> None:
         """The parts that hold state, empty."""
-        subscription = Subscription()
+        subscription = SubscriptionState()
         isolation_level = fetch_config.isolation_level
         positions = Positions(
             cluster,

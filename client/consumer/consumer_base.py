@@ -10,7 +10,7 @@ from ...protocol.errors import ErrorCode, KafkaError
 from ..cluster.cluster import Cluster
 from ..cluster.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, list_offsets
 from ..errors import ConfigurationError, NoOffsetForPartitionError
-from ..group.subscription import Subscription
+from ..group.subscription import SubscriptionState
 from ..types import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from .positions import FetchCommitted, Positions
 
@@ -21,7 +21,7 @@ class ConsumerBase:
     def __init__(
         self,
         cluster: Cluster,
-        subscription: Subscription,
+        subscription: SubscriptionState,
         positions: Positions,
         *,
         isolation_level: int,

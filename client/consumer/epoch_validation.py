@@ -13,7 +13,7 @@ from ...protocol.errors import ErrorCode
 from ...protocol.messages.offsets import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from ..cluster.cluster import Cluster
 from ..errors import ClientError, LogTruncationError, broker_error
-from ..group.subscription import PartitionState, Subscription
+from ..group.subscription import PartitionState, SubscriptionState
 from ..types import OffsetAndMetadata, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ ASK_AGAIN = frozenset(
 class EpochValidation:
     """Validates the positions of one consumer."""
 
-    def __init__(self, cluster: Cluster, subscription: Subscription, *, has_reset: bool) -> None:
+    def __init__(self, cluster: Cluster, subscription: SubscriptionState, *, has_reset: bool) -> None:
         """``has_reset`` False: a truncation is an error."""
         self._cluster = cluster
         self._subscription = subscription

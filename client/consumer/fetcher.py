@@ -17,7 +17,7 @@ from ...protocol.messages.fetch import FetchRequest, FetchResponse
 from ..cluster.cluster import Cluster
 from ..cluster.metadata import ZERO_TOPIC_ID
 from ..errors import ClientError, NoOffsetForPartitionError, broker_error
-from ..group.subscription import PartitionState, Subscription
+from ..group.subscription import PartitionState, SubscriptionState
 from ..types import ConsumerRecord, TopicPartition
 from .fetched import FetchedPartition
 from .offset_reset import OffsetReset
@@ -58,7 +58,7 @@ class Fetcher:
     """Fetches for the assigned partitions that have a position and no records waiting."""
 
     def __init__(
-        self, cluster: Cluster, subscription: Subscription, config: FetchConfig, arrived: Callable[[], None]
+        self, cluster: Cluster, subscription: SubscriptionState, config: FetchConfig, arrived: Callable[[], None]
     ) -> None:
         """``arrived`` is called when records or an error came."""
         self._cluster = cluster

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..cluster.cluster import Cluster
 from ..cluster.list_offsets import LATEST_TIMESTAMP, list_offsets
 from ..errors import NoOffsetForPartitionError
-from ..group.subscription import Subscription
+from ..group.subscription import SubscriptionState
 from ..types import OffsetAndMetadata, TopicPartition
 from .offset_reset import OffsetReset
 
@@ -24,7 +24,7 @@ class Positions:
     def __init__(
         self,
         cluster: Cluster,
-        subscription: Subscription,
+        subscription: SubscriptionState,
         *,
         offset_reset: OffsetReset,
         isolation_level: int,

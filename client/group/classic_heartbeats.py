@@ -12,7 +12,7 @@ from typing import Protocol
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
+from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import ClientError, broker_error
 from ..types import Identity
 from .config import GroupConfig
@@ -43,7 +43,9 @@ class Heartbeating(Protocol):
 class ClassicHeartbeats:
     """One task while the member has an assignment."""
 
-    def __init__(self, cluster: Cluster, coordinator: Coordinator, config: GroupConfig, member: Heartbeating) -> None:
+    def __init__(
+        self, cluster: Cluster, coordinator: CoordinatorConnection, config: GroupConfig, member: Heartbeating
+    ) -> None:
         self._cluster = cluster
         self._coordinator = coordinator
         self._config = config

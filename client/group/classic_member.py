@@ -21,7 +21,7 @@ from ...protocol.messages.groups import (
     SyncGroupResponse,
 )
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
+from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import ClientError, broker_error
 from ..types import Identity, TopicPartition
 from .classic_heartbeats import ClassicHeartbeats
@@ -45,11 +45,11 @@ class Joined(NamedTuple):
     strategy: str
 
 
-class ClassicMember:
+class ClassicMembership:
     """One member of a group."""
 
     def __init__(
-        self, cluster: Cluster, coordinator: Coordinator, config: GroupConfig, changed: Callable[[], None]
+        self, cluster: Cluster, coordinator: CoordinatorConnection, config: GroupConfig, changed: Callable[[], None]
     ) -> None:
         """``changed`` is called when there is something to do for ``advance``."""
         self._cluster = cluster

@@ -17,7 +17,7 @@ from ...protocol.messages.groups import (
     OffsetFetchResponse,
 )
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
+from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import BrokerConnectionError, broker_error
 from ..types import Identity, OffsetAndMetadata, TopicPartition, partitions_by_topic
 
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 async def commit_offsets(
     cluster: Cluster,
-    coordinator: Coordinator,
+    coordinator: CoordinatorConnection,
     group_id: str,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
@@ -78,7 +78,7 @@ async def commit_offsets(
 
 async def fetch_committed(
     cluster: Cluster,
-    coordinator: Coordinator,
+    coordinator: CoordinatorConnection,
     group_id: str,
     partitions: Sequence[TopicPartition] | None,
     *,
@@ -146,7 +146,7 @@ def _committed_of(group_id: str, response: OffsetFetchResponse) -> dict[TopicPar
 
 
 async def _with_retries(
-    cluster: Cluster, coordinator: Coordinator, once: Callable[[], Awaitable[Result]], timeout_ms: float
+    cluster: Cluster, coordinator: CoordinatorConnection, once: Callable[[], Awaitable[Result]], timeout_ms: float
 ) -> Result:
     deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
     attempts = 0

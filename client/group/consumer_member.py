@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import COORDINATOR_MOVED, Coordinator
+from ..cluster.coordinator import COORDINATOR_MOVED, CoordinatorConnection
 from ..errors import ClientError, UnsupportedVersionError, broker_error
 from ..types import Identity, TopicPartition
 from .config import GroupConfig
@@ -36,7 +36,7 @@ class ConsumerMember:
     """One member of a group."""
 
     def __init__(
-        self, cluster: Cluster, coordinator: Coordinator, config: GroupConfig, changed: Callable[[], None]
+        self, cluster: Cluster, coordinator: CoordinatorConnection, config: GroupConfig, changed: Callable[[], None]
     ) -> None:
         """``changed`` is called when there is something to do for ``advance``."""
         self._cluster = cluster

@@ -8,7 +8,7 @@ go over another connection than the membership, so that a parked JoinGroup holds
 from collections.abc import Callable, Mapping, Sequence
 
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import Coordinator
+from ..cluster.coordinator import CoordinatorConnection
 from ..types import GroupMetadata, Identity, OffsetAndMetadata, TopicPartition
 from .committed_offsets import fetch_committed
 from .config import GroupConfig
@@ -32,7 +32,7 @@ class Group:
         self._cluster = cluster
         self._config = config
         self._timeout_ms = timeout_ms
-        self._coordinator = Coordinator(cluster, config.group_id)
+        self._coordinator = CoordinatorConnection(cluster, config.group_id)
         self.member = _membership(cluster, config, changed)
         self.commits = OffsetCommits(
             cluster,
@@ -66,14 +66,14 @@ class Group:
 
 
 def _membership(cluster: Cluster, config: GroupConfig, changed: Callable[[], None]) -> Membership:
-    coordinator = Coordinator(cluster, config.group_id, purpose=f"group {config.group_id}")
+    coordinator = CoordinatorConnection(cluster, config.group_id, purpose=f"group {config.group_id}")
     if config.uses_consumer_protocol:
         from .consumer_member import ConsumerMember
 
         return ConsumerMember(cluster, coordinator, config, changed)
-    from .classic_member import ClassicMember
+    from .classic_member import ClassicMembership
 
-    return ClassicMember(cluster, coordinator, config, changed)
+    return ClassicMembership(cluster, coordinator, config, changed)
 
 
 def to_commit(

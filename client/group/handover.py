@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from ..cluster.cluster import Cluster
 from ..types import TopicPartition
-from .subscription import Subscription
+from .subscription import SubscriptionState
 
 
 class RebalanceListener:
@@ -32,7 +32,9 @@ class RebalanceListener:
 class Handover:
     """Hands the partitions of one consumer over."""
 
-    def __init__(self, cluster: Cluster, subscription: Subscription, commit: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, cluster: Cluster, subscription: SubscriptionState, commit: Callable[[], Awaitable[None]]
+    ) -> None:
         """``commit`` commits what was consumed, if that is automatic; it does not raise."""
         self._subscription = subscription
         self._cluster = cluster

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import Coordinator
+from ..cluster.coordinator import CoordinatorConnection
 from ..errors import ClientError, RetriableCommitError
 from ..types import Identity, OffsetAndMetadata, TopicPartition
 from .committed_offsets import commit_offsets
@@ -29,7 +29,7 @@ class OffsetCommits:
     def __init__(
         self,
         cluster: Cluster,
-        coordinator: Coordinator,
+        coordinator: CoordinatorConnection,
         group_id: str,
         membership: Membership,
         *,

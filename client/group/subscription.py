@@ -42,7 +42,7 @@ class PartitionState:
         return True
 
 
-class Subscription:
+class SubscriptionState:
     """Either topics of a group or partitions that the user assigned, never both."""
 
     def __init__(self) -> None:

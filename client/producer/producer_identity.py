@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from ..cluster.cluster import Cluster
-from ..cluster.connection import Connection
+from ..cluster.connection import BrokerConnection
 from ..errors import broker_error
 from ..types import TopicPartition
 
@@ -24,7 +24,7 @@ class ProducerId(NamedTuple):
 
 
 async def init_producer_id(
-    connection: Connection,
+    connection: BrokerConnection,
     transactional_id: str | None = None,
     *,
     transaction_timeout_ms: int = NO_TRANSACTION_TIMEOUT_MS,

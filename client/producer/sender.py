@@ -17,7 +17,7 @@ from ...protocol.records.builder import encode_batch
 from ...protocol.records.compression import CompressionType
 from ...protocol.records.record import Record
 from ..cluster.cluster import Cluster
-from ..cluster.connection import Connection
+from ..cluster.connection import BrokerConnection
 from ..cluster.metadata import ZERO_TOPIC_ID
 from ..errors import (
     BrokerConnectionError,
@@ -170,7 +170,12 @@ class Sender:
         return min(delays) if delays else None
 
     def _send_to_node(
-        self, node_id: int, connection: Connection, partitions: list[TopicPartition], now_ms: float, flushing: bool
+        self,
+        node_id: int,
+        connection: BrokerConnection,
+        partitions: list[TopicPartition],
+        now_ms: float,
+        flushing: bool,
     ) -> None:
         """One request after the other: in each at most one batch of a partition, and ``max_request_size`` bytes."""
         while self._in_flight[node_id] < self._config.max_in_flight:
@@ -204,7 +209,7 @@ class Sender:
             )
         return batch.encoded
 
-    def _send(self, node_id: int, connection: Connection, batches: list[ProducerBatch]) -> None:
+    def _send(self, node_id: int, connection: BrokerConnection, batches: list[ProducerBatch]) -> None:
         topics: dict[str, list[ProduceRequest.PartitionProduceData]] = defaultdict(list)
         for batch in batches:
             data = ProduceRequest.PartitionProduceData(index=batch.partition.partition, records=batch.encoded)

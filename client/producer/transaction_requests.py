@@ -20,7 +20,7 @@ from ...protocol.messages.transactions import (
     TxnOffsetCommitResponse,
 )
 from ..cluster.cluster import Cluster
-from ..cluster.coordinator import COORDINATOR_MOVED, TRANSACTION_KEY_TYPE, Coordinator
+from ..cluster.coordinator import COORDINATOR_MOVED, TRANSACTION_KEY_TYPE, CoordinatorConnection
 from ..errors import BrokerConnectionError, RequestTimedOutError, TransactionTimeoutError, broker_error
 from ..types import GroupMetadata, OffsetAndMetadata, TopicPartition, partitions_by_topic
 from .producer_identity import ProducerId
@@ -41,10 +41,10 @@ class TransactionRequests:
         self._cluster = cluster
         self._transactional_id = transactional_id
         self._max_block_ms = max_block_ms
-        self.coordinator = Coordinator(
+        self.coordinator = CoordinatorConnection(
             cluster, transactional_id, key_type=TRANSACTION_KEY_TYPE, timeout_ms=max_block_ms
         )
-        self._group_coordinators: dict[str, Coordinator] = {}
+        self._group_coordinators: dict[str, CoordinatorConnection] = {}
 
     async def serves_v2(self) -> bool:
         """Whether the cluster's finalized transaction.version is at least 2. Raises KafkaError, ClientError."""
@@ -124,7 +124,7 @@ class TransactionRequests:
             ],
         )
         coordinator = self._group_coordinators.setdefault(
-            group.group_id, Coordinator(self._cluster, group.group_id, timeout_ms=self._max_block_ms)
+            group.group_id, CoordinatorConnection(self._cluster, group.group_id, timeout_ms=self._max_block_ms)
         )
 
         async def once() -> None:
@@ -161,7 +161,7 @@ class TransactionRequests:
         return await self.with_retries("EndTxn", once)
 
     async def with_retries(
-        self, what: str, once: Callable[[], Awaitable[Result]], coordinator: Coordinator | None = None
+        self, what: str, once: Callable[[], Awaitable[Result]], coordinator: CoordinatorConnection | None = None
     ) -> Result:
         """Asks until there is an answer that lasts. Raises KafkaError, TransactionTimeoutError, ClientError."""
         asked = coordinator or self.coordinator

@@ -14,7 +14,7 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import TopicPartition
 from ...storage.files.meta_properties import META_PROPERTIES, MetaProperties, read_meta_properties
 from ...storage.files.regular_files import fault_text
-from ..directories.cluster_metadata import ClusterMetadata
+from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.file_access import PathFiles, is_gone, is_unreadable
 from ..directories.log_directories import find_partitions
 from ..directories.metadata_reader import read_cluster_metadata
@@ -34,7 +34,7 @@ class Assignment:
     topics: Sequence[str] | None
     seen: Collection[TopicPartition]
 
-    def findings(self, metadata: ClusterMetadata, paths: Mapping[TopicPartition, Path]) -> list[Finding]:
+    def findings(self, metadata: DirectoryMetadata, paths: Mapping[TopicPartition, Path]) -> list[Finding]:
         """What contradicts the metadata; `paths` are the partitions that are here. Raises OSError."""
         if not metadata.is_known or metadata.damage:
             return []
@@ -56,7 +56,7 @@ class Assignment:
         return [*found, *self._missing(metadata, mine, paths)]
 
     def _missing(
-        self, metadata: ClusterMetadata, mine: MetaProperties | None, paths: Mapping[TopicPartition, Path]
+        self, metadata: DirectoryMetadata, mine: MetaProperties | None, paths: Mapping[TopicPartition, Path]
     ) -> list[Finding]:
         """Partitions that should be here and that a checkpoint has seen here: a directory may be made on first use."""
         if mine is None or not mine.directory_id:
@@ -77,7 +77,7 @@ class Assignment:
 
 
 def _misplaced(
-    metadata: ClusterMetadata, mine: MetaProperties | None, name: str, partition: int
+    metadata: DirectoryMetadata, mine: MetaProperties | None, name: str, partition: int
 ) -> tuple[tuple[str, str, int], str]:
     """The finding's name, topic and partition, and its detail; no detail if the partition belongs here."""
     topic = metadata.topics.get(name)

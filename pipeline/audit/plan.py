@@ -18,7 +18,7 @@ from ...storage.files.file_names import (
     parse_partition_directory,
 )
 from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE, META_PROPERTIES
-from ..directories.cluster_metadata import ClusterMetadata
+from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.file_access import list_directory, modified_ms
 from ..directories.log_directories import find_partitions, refuse_missing
 from ..directories.metadata_reader import read_cluster_metadata
@@ -53,7 +53,7 @@ class Plan:
 
     tasks: list[AuditTask]
     findings: list[Finding]
-    metadata: ClusterMetadata
+    metadata: DirectoryMetadata
     doubtful: list[tuple[Assignment, list[Finding]]] = field(default_factory=list)
     """Of directories that a broker has: to be confirmed when the logs have been read."""
 
@@ -88,7 +88,7 @@ def last_use_ms(directory: Path) -> int:
 class _Directory:
     """One log directory while it is planned."""
 
-    def __init__(self, directory: Path, metadata: ClusterMetadata, options: AuditOptions, plan: Plan) -> None:
+    def __init__(self, directory: Path, metadata: DirectoryMetadata, options: AuditOptions, plan: Plan) -> None:
         self.directory = directory
         self.metadata = metadata
         self.options = options

@@ -8,7 +8,7 @@ ServerTopicConfigSynonyms.
 from dataclasses import dataclass
 
 from ...protocol.internal_topics import ALWAYS_COMPACTED
-from ..directories.cluster_metadata import ClusterMetadata
+from ..directories.cluster_metadata import DirectoryMetadata
 
 _SYNONYMS = {
     "cleanup.policy": "log.cleanup.policy",
@@ -39,7 +39,7 @@ class TopicPolicy:
     index_interval_bytes: int = 4096
 
 
-def topic_policy(topic: str, metadata: ClusterMetadata) -> TopicPolicy:
+def topic_policy(topic: str, metadata: DirectoryMetadata) -> TopicPolicy:
     """The policy of a topic; a value that is not a number is ignored."""
     texts = {key: metadata.broker_configs[name] for key, name in _SYNONYMS.items() if name in metadata.broker_configs}
     texts |= metadata.topic_configs.get(topic, {})

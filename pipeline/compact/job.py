@@ -14,7 +14,7 @@ from ...storage.files.files import Files
 from ..directories.log_directories import LogDirectoryError
 from ..engine.engines import SPARK, finished_tasks, run_tasks
 from ..engine.job import Job
-from .partition_job import PartitionOutcome, PartitionTask, compact_partition
+from .partition_job import CompactionTask, PartitionOutcome, compact_partition
 from .plan import CompactionOrder, CompactionPlan, CompactionProgress, plan_compaction
 from .reach import why_out_of_reach
 
@@ -73,7 +73,7 @@ def _outcomes(
         unreachable = sorted({reason for reason in _probe(order, plan) if reason})
         if unreachable:
             raise LogDirectoryError(unreachable[0])
-    job: Job[PartitionTask, PartitionOutcome] = Job(
+    job: Job[CompactionTask, PartitionOutcome] = Job(
         plan.tasks,
         compact_on_executor if order.engine == SPARK else compact_partition,
         NAME,
@@ -90,7 +90,7 @@ def _probe(order: CompactionOrder, plan: CompactionPlan) -> Iterator[str]:
     return run_tasks(SPARK, directories, why_out_of_reach, f"{NAME}: can executors see the directory?")
 
 
-def compact_on_executor(task: PartitionTask) -> PartitionOutcome:
+def compact_on_executor(task: CompactionTask) -> PartitionOutcome:
     """As `compact_partition`, in another process than that which holds the lock, and only where that is held.
 
     A task that Spark tries again finishes first what its forerunner had begun.

@@ -34,7 +34,7 @@ NEEDS_ROOM = "nothing was changed: a dry run writes what would stay to the direc
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionTask:
+class CompactionTask:
     """What to compact, and what the checkpoints say of it. Times are ms since 1970."""
 
     topic: str
@@ -82,7 +82,7 @@ class PartitionOutcome:
         self.cleaned_up_to = result.cleaned_up_to
 
 
-def compact_partition(task: PartitionTask, files: Files | None = None) -> PartitionOutcome:
+def compact_partition(task: CompactionTask, files: Files | None = None) -> PartitionOutcome:
     """Does the task; damage, missing files and a disk that fails end in a refusal with the partition as it was.
 
     Or, where the disk failed within an exchange of segments, as the next run or broker finishes it.
@@ -102,7 +102,7 @@ def compact_partition(task: PartitionTask, files: Files | None = None) -> Partit
     return outcome
 
 
-def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: PartitionOutcome) -> None:
+def _clean_until_unchanged(task: CompactionTask, files: Files, outcome: PartitionOutcome) -> None:
     cleaned_up_to = task.cleaned_up_to
     pace = _pace(task.bytes_per_second)
     steps = fastest_steps()
@@ -135,7 +135,7 @@ def _clean_until_unchanged(task: PartitionTask, files: Files, outcome: Partition
 
 
 def _split(
-    task: PartitionTask, files: Files, facts: PartitionFacts, error: SegmentOffsetOverflowError, pace: Pace
+    task: CompactionTask, files: Files, facts: PartitionFacts, error: SegmentOffsetOverflowError, pace: Pace
 ) -> None:
     """Splits the segment that holds an offset too far behind its base, as Kafka's cleaner does where it meets one."""
     segment = [one for one in facts.segments if one.base_offset <= error.offset][-1]
@@ -155,7 +155,7 @@ def _pace(bytes_per_second: float) -> Pace:
     return Pace(bytes_per_second, time.monotonic, wait)
 
 
-def _range(task: PartitionTask, facts: PartitionFacts, cleaned_up_to: int | None) -> CleanableRange:
+def _range(task: CompactionTask, facts: PartitionFacts, cleaned_up_to: int | None) -> CleanableRange:
     stable = facts.log_end_offset
     if facts.first_unstable_offset is not None:
         stable = min(stable, facts.first_unstable_offset)

@@ -21,11 +21,11 @@ from ...storage.files.file_names import parse_partition_directory
 from ...storage.files.files import Files
 from ...storage.files.meta_properties import read_meta_properties
 from ...storage.log.log_config import LogConfig
-from ..directories.cluster_metadata import ClusterMetadata
+from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.log_directories import LogDirectoryError, PartitionDirectory, find_partitions
 from ..directories.metadata_reader import read_cluster_metadata
 from ..engine.engines import LOCAL
-from .partition_job import DEFAULT_MAP_BYTES, PartitionOutcome, PartitionTask
+from .partition_job import DEFAULT_MAP_BYTES, CompactionTask, PartitionOutcome
 from .topic_config import ConfigValueError, compaction_config
 
 
@@ -62,7 +62,7 @@ class CompactionOrder:
 class CompactionPlan:
     """The partitions to do, with the bytes of each, and those that can't be."""
 
-    tasks: list[PartitionTask]
+    tasks: list[CompactionTask]
     sizes: list[int]
     refused: list[PartitionOutcome]
 
@@ -123,7 +123,7 @@ def _broker_id(files: Files, directory: Path) -> str | None:
 
 
 def _configs(
-    order: CompactionOrder, metadata: ClusterMetadata, broker_id: str | None, topics: Iterable[str]
+    order: CompactionOrder, metadata: DirectoryMetadata, broker_id: str | None, topics: Iterable[str]
 ) -> tuple[dict[str, LogConfig], dict[str, str]]:
     """(configuration of each topic that is to be compacted, why not of those that should be and can't)."""
     configs: dict[str, LogConfig] = {}
@@ -155,16 +155,16 @@ def _configs(
 def _tasks(
     order: CompactionOrder,
     files: Files,
-    metadata: ClusterMetadata,
+    metadata: DirectoryMetadata,
     configs: Mapping[str, LogConfig],
     partitions: Iterable[PartitionDirectory],
-) -> Iterator[PartitionTask]:
+) -> Iterator[CompactionTask]:
     cleaned = read_offset_checkpoint(files, order.directory / CLEANER_OFFSET_CHECKPOINT)
     starts = read_offset_checkpoint(files, order.directory / LOG_START_OFFSET_CHECKPOINT)
     watermarks = read_offset_checkpoint(files, order.directory / REPLICATION_OFFSET_CHECKPOINT)
     for found in partitions:
         key = (found.topic, found.partition)
-        yield PartitionTask(
+        yield CompactionTask(
             found.topic,
             found.partition,
             found.path,
@@ -179,7 +179,7 @@ def _tasks(
         )
 
 
-def _high_watermark(checkpointed: int | None, metadata: ClusterMetadata, found: PartitionDirectory) -> int | None:
+def _high_watermark(checkpointed: int | None, metadata: DirectoryMetadata, found: PartitionDirectory) -> int | None:
     """The checkpoint's; without one the log's end (None) where this is the only replica, else nothing is known (0)."""
     if checkpointed is not None:
         return checkpointed

@@ -34,7 +34,7 @@ class MetadataDamage(NamedTuple):
 
 
 @dataclass(slots=True)
-class ClusterMetadata:
+class DirectoryMetadata:
     """Topics by name; configs set for topics, for all brokers, and for one broker by its id, by Kafka's keys."""
 
     topics: dict[str, TopicFacts] = field(default_factory=dict)

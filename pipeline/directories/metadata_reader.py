@@ -9,14 +9,14 @@ from pathlib import Path
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
-from .cluster_metadata import ClusterMetadata
+from .cluster_metadata import DirectoryMetadata
 from .file_access import is_gone, list_directory
 
 _LISTINGS = 3
 _SNAPSHOT_SUFFIX = ".checkpoint"
 
 
-def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
+def read_cluster_metadata(log_directory: Path) -> DirectoryMetadata:
     """What the metadata in a log directory says; as far as it can be read. Raises OSError.
 
     A running broker deletes old segments and snapshots: then the directory is listed again.
@@ -30,8 +30,8 @@ def read_cluster_metadata(log_directory: Path) -> ClusterMetadata:
     return _read(log_directory)
 
 
-def _read(log_directory: Path) -> ClusterMetadata:
-    metadata = ClusterMetadata()
+def _read(log_directory: Path) -> DirectoryMetadata:
+    metadata = DirectoryMetadata()
     directory = log_directory / f"{METADATA_TOPIC}-0"
     if not directory.is_dir():
         return metadata

@@ -23,7 +23,7 @@ from ...storage.errors import CorruptCheckpointError
 from ...storage.files.checkpoints import read_epoch_checkpoint
 from ...storage.files.file_names import LEADER_EPOCH_CHECKPOINT
 from ...storage.files.regular_files import fault_text
-from .cluster_metadata import ClusterMetadata, MetadataDamage, TopicFacts
+from .cluster_metadata import DirectoryMetadata, MetadataDamage, TopicFacts
 from .file_access import PathFiles, is_gone, is_unreadable, read_file
 
 _CLASSES = {
@@ -39,7 +39,7 @@ class MetadataReplay:
     `is_clean`: the broker was stopped cleanly, so that the log ends with a whole batch.
     """
 
-    def __init__(self, metadata: ClusterMetadata, directory: Path, *, is_clean: bool) -> None:
+    def __init__(self, metadata: DirectoryMetadata, directory: Path, *, is_clean: bool) -> None:
         self._metadata = metadata
         self._directory = directory
         self._is_clean = is_clean

@@ -36,7 +36,7 @@ from ..engine.engines import LOCAL, run_tasks
 from .errors import ImportRefusedError
 from .inputs import InputPart, input_parts
 from .partition_files import WrittenPartition
-from .partition_task import PartitionTask, write_partition
+from .partition_task import ImportTask, write_partition
 from .spill import SpilledRows, SpillTask, spill
 
 """What lies in them is the state of a cluster, not rows."""
@@ -215,16 +215,14 @@ def _refuse_names(topics: Mapping[str, object]) -> None:
             )
 
 
-def _tasks(
-    order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRows]]], unique: str
-) -> list[PartitionTask]:
+def _tasks(order: ImportOrder, topics: Mapping[str, Mapping[int, list[SpilledRows]]], unique: str) -> list[ImportTask]:
     tasks = []
     for topic, partitions in sorted(topics.items()):
         topic_id = random_topic_id()
         for partition, spilled in sorted(partitions.items()):
             name = renamed_directory_name(topic, partition, unique, DELETE_DIRECTORY_SUFFIX)
             tasks.append(
-                PartitionTask(
+                ImportTask(
                     topic,
                     partition,
                     order.directory / name,

@@ -10,7 +10,7 @@ from .spill import SpilledRows, read_spilled
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionTask:
+class ImportTask:
     """A partition to be written into `directory`. Sizes are bytes."""
 
     topic: str
@@ -24,7 +24,7 @@ class PartitionTask:
     batch_bytes: int
 
 
-def write_partition(task: PartitionTask) -> WrittenPartition:
+def write_partition(task: ImportTask) -> WrittenPartition:
     """Writes it, durably; what was written. Raises ImportRefusedError, OSError."""
     written = WrittenPartition(task.topic, task.partition)
     output = PartitionFiles(task.directory, written, task.segment_bytes)

@@ -14,7 +14,7 @@ import numpy
 from ..decode.spans import Bytes, Int64s
 from ..decode.zigzag import number_size, put_number
 from ..engine.compiled import compiled, inlined
-from .row_buffers import Fields, Rows
+from .row_buffers import BinaryColumn, Rows
 
 MAX_OFFSET_DELTA = 0x7FFFFFFF
 MOST_BYTES_OF_NUMBERS = 1 + 5 + 10 + 5 + 5 + 5 + 5
@@ -99,7 +99,7 @@ def _encode(
     return count, position
 
 
-def _bytes_in(fields: Fields) -> int:
+def _bytes_in(fields: BinaryColumn) -> int:
     return int(numpy.maximum(fields.lengths, 0).sum())
 
 

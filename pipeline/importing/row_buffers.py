@@ -26,7 +26,7 @@ ROW_SCHEMA = pa.schema(
 """Records of one partition: timestamp in ms since 1970 (-1 for none), timestampType 0 CreateTime, 1 LogAppendTime."""
 
 
-class Fields(NamedTuple):
+class BinaryColumn(NamedTuple):
     """A binary column: where each value begins in `data`, and its bytes (-1: null)."""
 
     starts: Int64s
@@ -40,26 +40,26 @@ class Rows(NamedTuple):
     offsets: Int64s
     timestamps: Int64s
     types: Int64s
-    keys: Fields
-    values: Fields
+    keys: BinaryColumn
+    values: BinaryColumn
     header_bounds: Int64s
-    header_keys: Fields
-    header_values: Fields
+    header_keys: BinaryColumn
+    header_values: BinaryColumn
 
 
-def fields_of(array: Any) -> Fields:
+def fields_of(array: Any) -> BinaryColumn:
     """The values of a binary or string array (not of the large types)."""
     _, offsets_buffer, data_buffer = array.buffers()
     if not len(array):
         empty = numpy.zeros(0, numpy.int64)
-        return Fields(empty, empty, _read_only(numpy.zeros(0, numpy.uint8)))
+        return BinaryColumn(empty, empty, _read_only(numpy.zeros(0, numpy.uint8)))
     first = array.offset
     offsets = numpy.frombuffer(offsets_buffer, numpy.int32)[first : first + len(array) + 1].astype(numpy.int64)
     lengths = numpy.diff(offsets)
     if array.null_count:
         lengths[array.is_null().to_numpy(zero_copy_only=False)] = -1
     data = numpy.zeros(0, numpy.uint8) if data_buffer is None else numpy.frombuffer(data_buffer, numpy.uint8)
-    return Fields(offsets[:-1], lengths, _read_only(data))
+    return BinaryColumn(offsets[:-1], lengths, _read_only(data))
 
 
 def _read_only(array: Numbers) -> Numbers:

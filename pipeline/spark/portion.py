@@ -8,7 +8,7 @@ from pyspark.sql.datasource import InputPartition
 
 
 @dataclass
-class Portion(InputPartition):
+class ReadPortion(InputPartition):
     """Splits, tables' tasks or what was lost: read one after the other."""
 
     items: tuple[object, ...]
@@ -16,7 +16,7 @@ class Portion(InputPartition):
 
 def portions(groups: Iterable[tuple[object, ...]]) -> list[InputPartition]:
     """One for each group; a list, which is what Spark's planner takes."""
-    return [Portion(group) for group in groups]
+    return [ReadPortion(group) for group in groups]
 
 
 def items_of(partition: InputPartition | None) -> Iterator[object]:
@@ -25,7 +25,7 @@ def items_of(partition: InputPartition | None) -> Iterator[object]:
     PySpark looks for garbage behind every task. What numba, Arrow and numpy brought with the first item stays as long
     as the worker, and looking through it took 70 ms each time, as long as reading 100 MB: from then on it is left out.
     """
-    for item in partition.items if isinstance(partition, Portion) else ():
+    for item in partition.items if isinstance(partition, ReadPortion) else ():
         yield item
         if gc.get_freeze_count() == 0:
             gc.collect()

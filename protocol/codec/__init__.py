@@ -16,7 +16,7 @@ from ..messages.structure import Message
 from ..table import MessageSpec, message
 from .decode import decode_source
 from .encode import encode_parts_source, encode_source
-from .source import Source, has_records
+from .source import FunctionSource, has_records
 
 __all__ = [
     "Message",
@@ -158,7 +158,7 @@ def _spec(cls: type[Message], version: int) -> MessageSpec:
     return spec
 
 
-def _compile(source: Source) -> Any:
+def _compile(source: FunctionSource) -> Any:
     """The function that the source defines."""
     text = source.text()
     file_name = f"<odradek {source.function}>"

@@ -14,17 +14,17 @@ from ..errors import ProtocolError
 from ..messages.structure import Message
 from ..table import FieldSpec, MessageSpec, StructureSpec
 from . import runtime
-from .source import FORMATS, Source, least_size
+from .source import FORMATS, FunctionSource, least_size
 from .steps import begin_steps, count_step
 
 
-def count_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
+def count_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
     """The generator ``count_<message>_v<version>(buffer, position, most)``; returns ``(elements, end)``."""
     return _CounterSource(spec, cls, version, "count").make()
 
 
-class _CounterSource(Source):
-    def make(self) -> Source:
+class _CounterSource(FunctionSource):
+    def make(self) -> FunctionSource:
         for name, value in (("struct_error", error), ("ProtocolError", ProtocolError)):
             self.name(name, value)
         self.line(f"def {self.function}(buffer, position, most):")

@@ -12,15 +12,15 @@ from struct import error
 from ..messages.structure import Message
 from ..table import FieldSpec, MessageSpec, StructureSpec
 from . import runtime
-from .source import FORMATS, Source, default_source, has_records, least_size
+from .source import FORMATS, FunctionSource, default_source, has_records, least_size
 
 
-def decode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
+def decode_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
     """The function ``decode_<message>_v<version>(buffer, position) -> (message, end)``."""
     return DecoderSource(spec, cls, version).make()
 
 
-class DecoderSource(Source):
+class DecoderSource(FunctionSource):
     """The source of a decoder while it grows; :mod:`.steps` makes a generator of it."""
 
     def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str = "decode") -> None:
@@ -28,7 +28,7 @@ class DecoderSource(Source):
         self._run: list[tuple[str, int, str]] = []
         """Fields of fixed size not unpacked yet: format, size, where the value goes."""
 
-    def make(self) -> Source:
+    def make(self) -> FunctionSource:
         """Writes the function."""
         root = self.layout.structures[self.spec.name]
         for name, value in (("new", object.__new__), ("utf_8_decode", utf_8_decode), ("struct_error", error)):

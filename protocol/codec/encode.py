@@ -11,20 +11,20 @@ from ..errors import ProtocolError
 from ..messages.structure import Message
 from ..table import FieldSpec, MessageSpec, StructureSpec
 from . import runtime
-from .source import FORMATS, Source, default_source
+from .source import FORMATS, FunctionSource, default_source
 
 
-def encode_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
+def encode_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
     """The function ``encode_<message>_v<version>(message) -> bytes``."""
     return EncoderSource(spec, cls, version, parts=False).make()
 
 
-def encode_parts_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
+def encode_parts_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
     """The function ``encode_parts_<message>_v<version>(message) -> list``: records are parts of their own."""
     return EncoderSource(spec, cls, version, parts=True).make()
 
 
-class EncoderSource(Source):
+class EncoderSource(FunctionSource):
     """The source of an encoder while it grows; :mod:`.steps` makes a generator of it."""
 
     def __init__(
@@ -37,7 +37,7 @@ class EncoderSource(Source):
         """Pending output: format and value of a field of fixed size, or None and an expression of bytes."""
         self._variables = 0
 
-    def make(self) -> Source:
+    def make(self) -> FunctionSource:
         """Writes the function."""
         for name, value in (("struct_error", error), ("ProtocolError", ProtocolError), ("VARINTS", runtime.VARINTS)):
             self.name(name, value)

@@ -22,7 +22,7 @@ FORMATS: Final = {
 """Types of fixed size: their ``struct`` format and size in bytes."""
 
 
-class Source:
+class FunctionSource:
     """Source text of one function for one version of a message, and the names that it needs."""
 
     def __init__(self, spec: MessageSpec, cls: type[Message], version: int, verb: str) -> None:
@@ -83,7 +83,7 @@ class Source:
         return self.flexible
 
 
-def least_size(source: Source, field: FieldSpec) -> int:
+def least_size(source: FunctionSource, field: FieldSpec) -> int:
     """The fewest bytes that an element of the array ``field`` can have; 1 where it could have none at all.
 
     Kafka refuses a count above the bytes left whatever the element, which bounds elements without bytes too.
@@ -91,7 +91,7 @@ def least_size(source: Source, field: FieldSpec) -> int:
     return max(1, _least(source, field.element, source.compact(field)))
 
 
-def _least(source: Source, kind: str, compact: bool) -> int:
+def _least(source: FunctionSource, kind: str, compact: bool) -> int:
     if kind in FORMATS:
         return FORMATS[kind][1]
     if kind in ("string", "bytes", "records"):
@@ -108,7 +108,7 @@ def _least(source: Source, kind: str, compact: bool) -> int:
     return total
 
 
-def default_source(source: Source, field: FieldSpec) -> str:
+def default_source(source: FunctionSource, field: FieldSpec) -> str:
     """The field's default as an expression: a new value each time it is evaluated."""
     if field.default is None:
         return "None"

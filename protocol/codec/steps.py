@@ -12,18 +12,18 @@ from ..messages.structure import Message
 from ..table import FieldSpec, MessageSpec
 from .decode import DecoderSource
 from .encode import EncoderSource
-from .source import FORMATS, Source
+from .source import FORMATS, FunctionSource
 
 STEP_ELEMENTS = 64
 NUMBERS_A_STEP = 4096
 
 
-def decode_steps_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
+def decode_steps_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
     """The generator ``decode_steps_<message>_v<version>(buffer, position)``, which returns ``(message, end)``."""
     return _StepDecoderSource(spec, cls, version, "decode_steps").make()
 
 
-def encode_steps_source(spec: MessageSpec, cls: type[Message], version: int) -> Source:
+def encode_steps_source(spec: MessageSpec, cls: type[Message], version: int) -> FunctionSource:
     """The generator ``encode_steps_<message>_v<version>(message)``, which returns the parts, records among them."""
     return _StepEncoderSource(spec, cls, version, parts=True, verb="encode_steps").make()
 
@@ -82,14 +82,14 @@ class _StepEncoderSource(EncoderSource):
         self.line("    yield")
 
 
-def begin_steps(source: Source) -> None:
+def begin_steps(source: FunctionSource) -> None:
     """Begins to count; the unreachable ``yield`` makes a generator of a function without arrays too."""
     source.line(f"left = {STEP_ELEMENTS}")
     source.line("if end < 0:")
     source.line("    yield")
 
 
-def count_step(source: Source) -> None:
+def count_step(source: FunctionSource) -> None:
     """Counts an element, and ends a step with every STEP_ELEMENTS-th."""
     source.line("left -= 1")
     source.line("if not left:")

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from .findings import Checked, Problem
-    from .partition_check import PartitionTask
+    from .partition_check import CheckTask
 
 EXIT_DAMAGE = 1
 SMALL_BYTES = 32 << 20
@@ -38,9 +38,9 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     """Checks the directories. Returns the exit code."""
     from ..directory.lock_holder import lock_holder
     from .directory_check import check_root, partition_tasks
-    from .findings import Severity
+    from .findings import CheckSeverity
 
-    tasks: list[PartitionTask] = []
+    tasks: list[CheckTask] = []
     problems: list[Problem] = []
     for directory in directories:
         if not directory.is_dir():
@@ -53,13 +53,13 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     for problem in problems:
         say(problem)
     files = size = 0
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    errors = sum(problem.severity is CheckSeverity.ERROR for problem in problems)
     progress = _Progress(len(tasks))
     for checked in _checked(tasks, jobs):
         progress.clear()
         for problem in checked.problems:
             say(problem)
-            errors += problem.severity is Severity.ERROR
+            errors += problem.severity is CheckSeverity.ERROR
         files, size = files + checked.files, size + checked.size
         progress.one_more(size)
     progress.clear()
@@ -73,7 +73,7 @@ def command(directories: tuple[Path, ...], topics: tuple[str, ...], deep: bool, 
     return EXIT_DAMAGE if errors else 0
 
 
-def _checked(tasks: "list[PartitionTask]", jobs: int) -> "Iterator[Checked]":
+def _checked(tasks: "list[CheckTask]", jobs: int) -> "Iterator[Checked]":
     """Each partition's outcome, as soon as it is known."""
     from .partition_check import check_partition
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..directory.lock_holder import lock_holder
 from ..dump import decoders
-from ..dump.events import Finding as DumpFinding
+from ..dump.events import DumpFinding as DumpFinding
 from ..dump.log_dump import BOOTSTRAP_SNAPSHOT, LogOptions, dump_log
 from ..errors import CorruptCheckpointError
 from ..files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT, read_root_checkpoints
@@ -20,8 +20,8 @@ from ..files.file_names import (
 )
 from ..files.files import Files
 from ..files.meta_properties import META_PROPERTIES, read_clean_shutdown, read_meta_properties
-from .findings import Problem, Severity
-from .partition_check import PartitionTask
+from .findings import CheckSeverity, Problem
+from .partition_check import CheckTask
 
 
 def check_root(directory: Path) -> list[Problem]:
@@ -31,16 +31,16 @@ def check_root(directory: Path) -> list[Problem]:
     try:
         if read_meta_properties(files, directory) is None:
             what = "missing: the directory was never formatted, or this is no log directory"
-            problems.append(Problem(Severity.ERROR, str(directory / META_PROPERTIES), None, what))
+            problems.append(Problem(CheckSeverity.ERROR, str(directory / META_PROPERTIES), None, what))
     except CorruptCheckpointError as damage:
-        problems.append(Problem(Severity.ERROR, str(directory / META_PROPERTIES), None, str(damage)))
+        problems.append(Problem(CheckSeverity.ERROR, str(directory / META_PROPERTIES), None, str(damage)))
     for name, fault in read_root_checkpoints(files, directory).damage.items():
         what = f"{fault}; a broker takes its offsets as 0"
-        problems.append(Problem(Severity.ERROR, str(directory / name), None, what))
+        problems.append(Problem(CheckSeverity.ERROR, str(directory / name), None, what))
     bootstrap = directory / BOOTSTRAP_SNAPSHOT
     if bootstrap.exists():
         problems += [
-            Problem(Severity.ERROR, str(bootstrap), event.position, event.what)
+            Problem(CheckSeverity.ERROR, str(bootstrap), event.position, event.what)
             for event in dump_log(bootstrap, LogOptions(True, decoders.metadata_record))
             if isinstance(event, DumpFinding) and event.is_corrupt
         ]
@@ -57,10 +57,10 @@ def _odd_directories(directory: Path) -> Iterator[Problem]:
     for entry in Files().list(directory):
         for suffix, what in meanings.items():
             if entry.name.endswith(suffix) and entry.is_dir():
-                yield Problem(Severity.NOTE, entry.path, None, what)
+                yield Problem(CheckSeverity.NOTE, entry.path, None, what)
 
 
-def partition_tasks(directory: Path, *, is_deep: bool) -> list[PartitionTask]:
+def partition_tasks(directory: Path, *, is_deep: bool) -> list[CheckTask]:
     """The partitions of a directory, the largest first. Raises OSError."""
     files = Files()
     is_running = lock_holder(directory) is not None
@@ -74,7 +74,7 @@ def partition_tasks(directory: Path, *, is_deep: bool) -> list[PartitionTask]:
         if key is None or not entry.is_dir() or entry.name.rpartition("-")[2] != str(key[1]):
             continue
         tasks.append(
-            PartitionTask(
+            CheckTask(
                 directory / entry.name,
                 key[0],
                 is_clean,
@@ -87,5 +87,5 @@ def partition_tasks(directory: Path, *, is_deep: bool) -> list[PartitionTask]:
     return sorted(tasks, key=_size, reverse=True)
 
 
-def _size(task: PartitionTask) -> int:
+def _size(task: CheckTask) -> int:
     return sum(entry.stat().st_size for entry in Files().list(task.directory) if entry.is_file())

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 
-class Severity(StrEnum):
+class CheckSeverity(StrEnum):
     """How bad a finding is."""
 
     ERROR = "error"
@@ -21,7 +21,7 @@ class Severity(StrEnum):
 class Problem(NamedTuple):
     """One finding. `position`: the byte in the file, None where no single one is to blame."""
 
-    severity: Severity
+    severity: CheckSeverity
     file: str
     position: int | None
     what: str

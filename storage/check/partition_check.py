@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...protocol.internal_topics import METADATA_TOPIC
 from ..dump import decoders, index_dump
 from ..dump.events import BatchLine, Event
-from ..dump.events import Finding as DumpFinding
+from ..dump.events import DumpFinding as DumpFinding
 from ..dump.log_dump import LogOptions, dump_log
 from ..errors import CorruptCheckpointError
 from ..files.checkpoints import read_epoch_checkpoint
@@ -34,7 +34,7 @@ from ..files.file_names import (
 from ..files.files import Files
 from ..files.meta_properties import read_partition_metadata
 from ..files.regular_files import fault_text, kind_of
-from .findings import Checked, Problem, Severity
+from .findings import Checked, CheckSeverity, Problem
 
 HALF_DONE = {
     CLEANED_SUFFIX: "the cleaner was writing it; the next start removes it",
@@ -45,7 +45,7 @@ HALF_DONE = {
 KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint")
 
 
-class PartitionTask(NamedTuple):
+class CheckTask(NamedTuple):
     """A partition to check. `is_clean`: the last stop was; `is_running`: a broker has the directory now."""
 
     directory: Path
@@ -57,7 +57,7 @@ class PartitionTask(NamedTuple):
     log_start_offset: int = 0
 
 
-def check_partition(task: PartitionTask) -> Checked:
+def check_partition(task: CheckTask) -> Checked:
     """Checks every file of a partition's directory. Raises OSError for the directory itself only."""
     check = _PartitionCheck(task)
     check.run()
@@ -67,7 +67,7 @@ def check_partition(task: PartitionTask) -> Checked:
 class _PartitionCheck:
     """What is carried from file to file."""
 
-    def __init__(self, task: PartitionTask) -> None:
+    def __init__(self, task: CheckTask) -> None:
         self.task = task
         self.files = Files()
         self.problems: list[Problem] = []
@@ -82,7 +82,7 @@ class _PartitionCheck:
             status = entry.stat(follow_symlinks=False)
             if kind := kind_of(status.st_mode):
                 what = f"{kind} in the place of a file: it is not opened"
-                self._add(Severity.ERROR, self.task.directory / entry.name, None, what)
+                self._add(CheckSeverity.ERROR, self.task.directory / entry.name, None, what)
             else:
                 sizes[entry.name] = status.st_size
         self.files_count, self.size = len(sizes), sum(sizes.values())
@@ -93,26 +93,26 @@ class _PartitionCheck:
         for name in sorted(sizes):
             path = self.task.directory / name
             if name.endswith(SNAPSHOT_SUFFIX):
-                self._take(index_dump.dump_producer_snapshot(path), Severity.NOTE)
+                self._take(index_dump.dump_producer_snapshot(path), CheckSeverity.NOTE)
             elif KRAFT_SNAPSHOT.fullmatch(name):
-                self._take(dump_log(path, LogOptions(True, decoders.metadata_record)), Severity.ERROR)
+                self._take(dump_log(path, LogOptions(True, decoders.metadata_record)), CheckSeverity.ERROR)
         self._check_small_files()
         self._check_ends(logs)
 
-    def _add(self, severity: Severity, path: Path, position: int | None, what: str) -> None:
+    def _add(self, severity: CheckSeverity, path: Path, position: int | None, what: str) -> None:
         self.problems.append(Problem(severity, str(path), position, what))
 
-    def _take(self, events: Iterator[Event], severity: Severity) -> None:
+    def _take(self, events: Iterator[Event], severity: CheckSeverity) -> None:
         """The findings among a dump's events; one that is no damage is a note."""
         try:
             for event in events:
                 if isinstance(event, DumpFinding):
-                    worth = severity if event.is_corrupt else Severity.NOTE
+                    worth = severity if event.is_corrupt else CheckSeverity.NOTE
                     self._add(worth, event.path, event.position, event.what)
         except FileNotFoundError:
             return  # retention or the cleaner of a running broker took it away
         except OSError as error:
-            self._add(Severity.ERROR, Path(error.filename or self.task.directory), None, fault_text(error))
+            self._add(CheckSeverity.ERROR, Path(error.filename or self.task.directory), None, fault_text(error))
 
     # Segments --------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class _PartitionCheck:
         path = task.directory / name
         if base_offset < self.end_offset:
             what = f"it begins at offset {base_offset}, the segment in front of it ends before {self.end_offset}"
-            self._add(Severity.ERROR, path, 0, what)
+            self._add(CheckSeverity.ERROR, path, 0, what)
         is_metadata = task.topic == METADATA_TOPIC
         decode = decoders.metadata_record if is_metadata else None
         try:
@@ -135,8 +135,8 @@ class _PartitionCheck:
         except FileNotFoundError:
             return  # retention or the cleaner of a running broker took it away
         except OSError as error:
-            self._add(Severity.ERROR, path, None, fault_text(error))
-        severity = Severity.IN_FLUX if is_active and task.is_running else Severity.ERROR
+            self._add(CheckSeverity.ERROR, path, None, fault_text(error))
+        severity = CheckSeverity.IN_FLUX if is_active and task.is_running else CheckSeverity.ERROR
         options = index_dump.IndexOptions(verify_only=True)
         for suffix, dump in (
             (OFFSET_INDEX_SUFFIX, lambda file: index_dump.dump_offset_index(file, options)),
@@ -147,18 +147,20 @@ class _PartitionCheck:
             if index.name in sizes:
                 self._take(dump(index), severity)
             elif suffix != TRANSACTION_INDEX_SUFFIX:
-                self._add(Severity.NOTE, index, None, "missing; the next use of the segment rebuilds it from the log")
+                self._add(
+                    CheckSeverity.NOTE, index, None, "missing; the next use of the segment rebuilds it from the log"
+                )
 
     def _add_damage(self, finding: DumpFinding, *, is_active: bool) -> None:
         """Damage in a log: at the end of the active segment it is what an unclean stop leaves, or being written."""
         ends_file = is_active and ("are left" in finding.what or "zeros" in finding.what)
         if ends_file and self.task.is_running:
-            self._add(Severity.IN_FLUX, finding.path, finding.position, f"{finding.what}: it may be being written")
+            self._add(CheckSeverity.IN_FLUX, finding.path, finding.position, f"{finding.what}: it may be being written")
         elif ends_file and not self.task.is_clean:
             what = f"{finding.what}: a torn end, as a kill leaves it; the next start cuts it off"
-            self._add(Severity.NOTE, finding.path, finding.position, what)
+            self._add(CheckSeverity.NOTE, finding.path, finding.position, what)
         else:
-            self._add(Severity.ERROR, finding.path, finding.position, finding.what)
+            self._add(CheckSeverity.ERROR, finding.path, finding.position, finding.what)
 
     # What is beside them -----------------------------------------------------------
 
@@ -167,46 +169,46 @@ class _PartitionCheck:
             path = self.task.directory / name
             for suffix, what in HALF_DONE.items():
                 if name.endswith(suffix):
-                    self._add(Severity.NOTE, path, None, what)
+                    self._add(CheckSeverity.NOTE, path, None, what)
             base_offset = base_offset_of(name)
             if (
                 base_offset is not None
                 and name.endswith((OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
                 and f"{base_offset:020d}{LOG_SUFFIX}" not in sizes
             ):
-                self._add(Severity.NOTE, path, None, "an index without its log; the next start removes it")
+                self._add(CheckSeverity.NOTE, path, None, "an index without its log; the next start removes it")
 
     def _check_small_files(self) -> None:
         directory = self.task.directory
         try:
             read_partition_metadata(self.files, directory)
         except CorruptCheckpointError as damage:
-            self._add(Severity.ERROR, directory / PARTITION_METADATA, None, str(damage))
+            self._add(CheckSeverity.ERROR, directory / PARTITION_METADATA, None, str(damage))
         except OSError as error:
-            self._add(Severity.ERROR, directory / PARTITION_METADATA, None, fault_text(error))
+            self._add(CheckSeverity.ERROR, directory / PARTITION_METADATA, None, fault_text(error))
         path = directory / LEADER_EPOCH_CHECKPOINT
         try:
             entries = read_epoch_checkpoint(self.files, path)
         except CorruptCheckpointError as damage:
-            self._add(Severity.ERROR, path, None, f"{damage}; a start rebuilds it from the log")
+            self._add(CheckSeverity.ERROR, path, None, f"{damage}; a start rebuilds it from the log")
             return
         except OSError as error:
-            self._add(Severity.ERROR, path, None, fault_text(error))
+            self._add(CheckSeverity.ERROR, path, None, fault_text(error))
             return
         for (epoch, start), (later, later_start) in pairwise(entries):
             if later <= epoch or later_start < start:
                 what = f"epochs and offsets that rise expected, {epoch} {start} is followed by {later} {later_start}"
-                self._add(Severity.ERROR, path, None, what)
+                self._add(CheckSeverity.ERROR, path, None, what)
 
     def _check_ends(self, logs: list[str]) -> None:
         task = self.task
         if not logs:
-            self._add(Severity.NOTE, task.directory, None, "no segment; the next start makes an empty one")
+            self._add(CheckSeverity.NOTE, task.directory, None, "no segment; the next start makes an empty one")
             return
         last = base_offset_of(logs[-1])
         assert last is not None
         end_offset = max(self.end_offset, last)
-        severity = Severity.IN_FLUX if task.is_running else Severity.ERROR
+        severity = CheckSeverity.IN_FLUX if task.is_running else CheckSeverity.ERROR
         for name, offset in (("recovery point", task.recovery_point), ("log start offset", task.log_start_offset)):
             if offset > end_offset:
                 what = f"the checkpoint's {name} is {offset}, the log ends at {end_offset}: its end was lost"

@@ -33,7 +33,7 @@ def header_rows(position: int, data: bytes) -> ByteRows:
     return ByteRows(notes, data, position, "")
 
 
-class RecordRows:
+class RecordByteRows:
     """The records of one batch, one after the other."""
 
     def __init__(self, position: int, header: BatchHeader, data: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from .events import Event, Finding
+    from .events import DumpFinding, Event
     from .json_printer import JsonPrinter
     from .printer import TextPrinter
 
@@ -113,7 +113,7 @@ def command(files: tuple[str, ...], more_files: tuple[str, ...], as_json: bool, 
         raise click.UsageError("Missing required argument --files")
     chosen = next((name for name in DECODERS if options[name]), None)
     printer = _printer(as_json or output == "json", options["skip_record_metadata"], chosen)
-    corrupt: list[Finding] = []
+    corrupt: list[DumpFinding] = []
     failed = False
     for path in paths:
         try:

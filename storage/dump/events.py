@@ -76,7 +76,7 @@ class Remark(NamedTuple):
     text: str
 
 
-class Finding(NamedTuple):
+class DumpFinding(NamedTuple):
     """Something that is not as it should be."""
 
     path: Path
@@ -90,4 +90,4 @@ class Finding(NamedTuple):
     """The heading and the line under which Kafka's tool names it at the end, where it does."""
 
 
-Event = FileStart | BatchLine | RecordLine | EntryLine | ByteRows | Remark | Finding
+Event = FileStart | BatchLine | RecordLine | EntryLine | ByteRows | Remark | DumpFinding

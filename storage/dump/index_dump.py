@@ -21,8 +21,8 @@ from ..files.file_names import LOG_SUFFIX, base_offset_of
 from ..files.regular_files import read_regular
 from ..producers.producer_snapshots import decode_snapshot
 from ..segment.transaction_index import CURRENT_VERSION
-from .events import EntryLine, Event, FileStart, Finding, Remark
-from .segment_scan import Damage, LogFile
+from .events import DumpFinding, EntryLine, Event, FileStart, Remark
+from .segment_scan import DamagedBytes, LogFile
 
 MISMATCHES = "Mismatches in :{}"
 TIMESTAMP_MISMATCHES = "Found timestamp mismatch in :{}"
@@ -57,18 +57,18 @@ def dump_offset_index(path: Path, options: IndexOptions) -> Iterator[Event]:
         return
     base_offset = base_offset_of(path.name)
     if base_offset is None:
-        yield Finding(path, None, "a name that begins with the segment's base offset expected")
+        yield DumpFinding(path, None, "a name that begins with the segment's base offset expected")
         return
     if options.sanity_check:
         yield from _sanity(path, _offset_index_insane(data, base_offset), data, OFFSET_INDEX_ENTRY)
         return
     log_path = path.with_name(path.name.partition(".")[0] + LOG_SUFFIX)
     if not log_path.exists():
-        yield Finding(path, None, f"its log {log_path.name} expected beside it, to compare with")
+        yield DumpFinding(path, None, f"its log {log_path.name} expected beside it, to compare with")
     log = LogFile(log_path) if log_path.exists() else None
     try:
         for slot, entry in _used(path, data, OFFSET_INDEX_ENTRY):
-            if isinstance(entry, Finding):
+            if isinstance(entry, DumpFinding):
                 yield entry
                 continue
             offset = base_offset + entry.relative_offset
@@ -93,19 +93,19 @@ def _offset_index_insane(data: bytes, base_offset: int) -> str | None:
 
 def _compare_with_log(
     path: Path, slot: int, offset: int, position: int, log: LogFile, max_message_size: int
-) -> Iterator[Finding]:
+) -> Iterator[DumpFinding]:
     """Whether a batch begins at the position and has the offset as its last."""
     found = log.header_at(position)
-    if isinstance(found, Damage):
-        yield Finding(path, slot, f"offset {offset}: in {log.path.name} at {position} {found.expected}")
+    if isinstance(found, DamagedBytes):
+        yield DumpFinding(path, slot, f"offset {offset}: in {log.path.name} at {position} {found.expected}")
     elif found.size_in_bytes > max_message_size:
         what = f"offset {offset}: its batch has {found.size_in_bytes} bytes, more than --max-message-size: not compared"
-        yield Finding(path, slot, what, is_corrupt=False)
+        yield DumpFinding(path, slot, what, is_corrupt=False)
     elif found.last_offset != offset:
         is_corrupt = not _ends_an_append(log, position, offset)
         what = f"last offset {offset} expected of the batch at {position} of {log.path.name}, it is {found.last_offset}"
         line = f"  Index offset: {offset}, log offset: {found.last_offset}"
-        yield Finding(path, slot, what, is_corrupt, (MISMATCHES.format(path.absolute()), line))
+        yield DumpFinding(path, slot, what, is_corrupt, (MISMATCHES.format(path.absolute()), line))
 
 
 def _ends_an_append(log: LogFile, position: int, offset: int) -> bool:
@@ -115,7 +115,7 @@ def _ends_an_append(log: LogFile, position: int, offset: int) -> bool:
     """
     while True:
         found = log.header_at(position)
-        if isinstance(found, Damage) or found.last_offset > offset:
+        if isinstance(found, DamagedBytes) or found.last_offset > offset:
             return False
         if found.last_offset == offset:
             return True
@@ -128,7 +128,7 @@ def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     data = read_regular(path)
     base_offset = base_offset_of(path.name)
     if base_offset is None:
-        yield Finding(path, None, "a name that begins with the segment's base offset expected")
+        yield DumpFinding(path, None, "a name that begins with the segment's base offset expected")
         return
     if options.sanity_check:
         yield from _sanity(path, _time_index_insane(data, base_offset), data, TIME_INDEX_ENTRY)
@@ -138,11 +138,11 @@ def dump_time_index(path: Path, options: IndexOptions) -> Iterator[Event]:
     if log_path.exists():
         batches = _Batches(log_path)
     else:
-        yield Finding(path, None, f"its log {log_path.name} expected beside it, to compare with")
+        yield DumpFinding(path, None, f"its log {log_path.name} expected beside it, to compare with")
     previous = -1
     try:
         for slot, entry in _used(path, data, TIME_INDEX_ENTRY):
-            if isinstance(entry, Finding):
+            if isinstance(entry, DumpFinding):
                 yield entry
                 continue
             offset = base_offset + entry.relative_offset
@@ -187,7 +187,7 @@ class _Batches:
             if found is None:
                 self._headers, self._current = self.log.headers(), None
                 return None
-            if not isinstance(found, Damage):
+            if not isinstance(found, DamagedBytes):
                 self._current = found
         return self._current
 
@@ -211,7 +211,7 @@ class _Batches:
 
 def _compare_times(
     path: Path, slot: int, offset: int, timestamp: int, previous: int, batches: _Batches
-) -> Iterator[Finding]:
+) -> Iterator[DumpFinding]:
     """Whether the log has the timestamp at the offset, and timestamps rise."""
     found = batches.with_offset(offset)
     name = batches.log.path.name
@@ -221,21 +221,23 @@ def _compare_times(
         what = f"a batch with the last offset {offset} expected in {name}"
         what += ", there is none so late" if found is None else f", the one there ends at {last}"
         line = f"Indexed offset: {offset}, found log offset: {last}"
-        yield Finding(path, slot, what, is_corrupt, (NOT_FOUND, line))
+        yield DumpFinding(path, slot, what, is_corrupt, (NOT_FOUND, line))
         return
     try:
         largest = batches.max_timestamp(*found)
     except KafkaError as error:
-        yield Finding(path, slot, f"the records of the batch at {found[0]} of {name} can't be read: {error.args[-1]}")
+        yield DumpFinding(
+            path, slot, f"the records of the batch at {found[0]} of {name} can't be read: {error.args[-1]}"
+        )
         return
     if largest != timestamp:
         what = f"timestamp {timestamp} expected in the batch that ends at offset {offset} of {name}, it is {largest}"
         line = f"  Index timestamp: {timestamp}, log timestamp: {largest}"
-        yield Finding(path, slot, what, True, (TIMESTAMP_MISMATCHES.format(path.absolute()), line))
+        yield DumpFinding(path, slot, what, True, (TIMESTAMP_MISMATCHES.format(path.absolute()), line))
     if previous >= timestamp:
         what = f"a timestamp later than {previous} expected, found {timestamp}"
         line = f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"
-        yield Finding(path, slot, what, True, (OUT_OF_ORDER.format(path.absolute()), line))
+        yield DumpFinding(path, slot, what, True, (OUT_OF_ORDER.format(path.absolute()), line))
 
 
 def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Iterator[Event]:
@@ -247,10 +249,10 @@ def dump_transaction_index(path: Path, options: IndexOptions = DEFAULT) -> Itera
         entry = _entry(data, TRANSACTION_INDEX_ENTRY, number)
         slot = number * TRANSACTION_INDEX_ENTRY.sizeof()
         if entry.version > CURRENT_VERSION or entry.version < 0:
-            yield Finding(path, slot, f"version {CURRENT_VERSION} expected, found {entry.version}")
+            yield DumpFinding(path, slot, f"version {CURRENT_VERSION} expected, found {entry.version}")
         if entry.last_offset <= last_offset or entry.first_offset > entry.last_offset:
             what = f"a transaction that ends behind {last_offset} expected, found {entry.first_offset}"
-            yield Finding(path, slot, f"{what} to {entry.last_offset}")
+            yield DumpFinding(path, slot, f"{what} to {entry.last_offset}")
         last_offset = entry.last_offset
         fields = {
             "version": entry.version,
@@ -271,7 +273,7 @@ def dump_producer_snapshot(path: Path, options: IndexOptions = DEFAULT) -> Itera
     try:
         producers = decode_snapshot(data)
     except CorruptSnapshotError as error:
-        yield Finding(path, None, str(error))
+        yield DumpFinding(path, None, str(error))
         return
     for producer in producers:
         open_from = producer.transaction_first_offset
@@ -309,19 +311,21 @@ def _bytes(options: IndexOptions, structure: Struct, data: bytes, slot: int) -> 
 
 def _sanity(path: Path, insane: str | None, data: bytes, entry: Struct) -> Iterator[Event]:
     """The result of a broker's check at start."""
-    findings = [Finding(path, None, insane)] if insane is not None else []
+    findings = [DumpFinding(path, None, insane)] if insane is not None else []
     findings += _odd_end(path, data, entry)
     yield from findings
     if not findings:
         yield Remark(f"{path} passed sanity check.")
 
 
-def _odd_end(path: Path, data: bytes, entry: Struct) -> list[Finding]:
+def _odd_end(path: Path, data: bytes, entry: Struct) -> list[DumpFinding]:
     """The finding for a file that ends inside an entry."""
     size = entry.sizeof()
     if len(data) % size == 0:
         return []
-    return [Finding(path, len(data) // size * size, f"a multiple of {size} bytes expected, the file has {len(data)}")]
+    return [
+        DumpFinding(path, len(data) // size * size, f"a multiple of {size} bytes expected, the file has {len(data)}")
+    ]
 
 
 def _entry(data: bytes, entry: Struct, number: int) -> Any:
@@ -338,11 +342,11 @@ def _used(path: Path, data: bytes, structure: Struct) -> Iterator[tuple[int, Any
         slot = number * size
         if entry.relative_offset == 0 and number > 0:
             if data[slot:].strip(b"\0"):
-                yield slot, Finding(path, slot, "nothing but zeros expected behind a zero entry")
+                yield slot, DumpFinding(path, slot, "nothing but zeros expected behind a zero entry")
             return
         if entry.relative_offset <= last_offset:
             what = f"a relative offset behind {last_offset} expected, found {entry.relative_offset}"
-            yield slot, Finding(path, slot, what)
+            yield slot, DumpFinding(path, slot, what)
         last_offset = entry.relative_offset
         yield slot, entry
     for finding in _odd_end(path, data, structure):

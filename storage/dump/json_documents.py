@@ -10,7 +10,7 @@ from typing import Any
 
 from .decoders import Tombstone, Typed
 from .embedded import data_document
-from .events import BatchLine, ByteRows, EntryLine, Event, FileStart, Finding, RecordLine, Remark
+from .events import BatchLine, ByteRows, DumpFinding, EntryLine, Event, FileStart, RecordLine, Remark
 from .text_lines import codec_name, sequence_of, size_of, timestamp_type
 
 
@@ -30,7 +30,7 @@ def json_document(event: Event, path: Path, *, skip_record_metadata: bool) -> di
             return {"type": "bytes", **file, "where": event.where or "file", "fields": _fields(event)}
         case Remark():
             return {"type": "remark", **file, "text": event.text}
-        case Finding():
+        case DumpFinding():
             found = {"position": event.position, "corrupt": event.is_corrupt, "what": event.what}
             return {"type": "finding", **file, **found}
 

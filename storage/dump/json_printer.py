@@ -6,7 +6,7 @@ Owns: standard output.
 import json
 from pathlib import Path
 
-from .events import Event, Finding
+from .events import DumpFinding, Event
 from .json_documents import json_document
 from .printer import LineWriter
 
@@ -18,11 +18,11 @@ class JsonPrinter:
         self._out = LineWriter()
         self._skip_record_metadata = skip_record_metadata
 
-    def print(self, event: Event, path: Path) -> Finding | None:
+    def print(self, event: Event, path: Path) -> DumpFinding | None:
         """Prints an event of a file's dump; gives it back if it is a finding."""
         found = json_document(event, path, skip_record_metadata=self._skip_record_metadata)
         self._out.write(json.dumps(found, ensure_ascii=False))
-        return event if isinstance(event, Finding) else None
+        return event if isinstance(event, DumpFinding) else None
 
     def flush(self) -> None:
         """What is waiting is written."""

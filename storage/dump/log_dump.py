@@ -17,11 +17,11 @@ from ...protocol.records.control import ControlRecordType, control_record_type, 
 from ...protocol.records.record import Record, iterate_records
 from ..files.file_names import base_offset_of
 from .decoders import Decoder, Typed
-from .events import BatchLine, Control, Event, FileStart, Finding, RecordLine, Remark
-from .segment_scan import Batch, Damage, LogFile
+from .events import BatchLine, Control, DumpFinding, Event, FileStart, RecordLine, Remark
+from .segment_scan import Batch, DamagedBytes, LogFile
 
 if TYPE_CHECKING:
-    from .byte_rows import RecordRows
+    from .byte_rows import RecordByteRows
 
 BOOTSTRAP_SNAPSHOT = "bootstrap.checkpoint"
 UNLIMITED_BYTES = 0x7FFFFFFF
@@ -76,10 +76,10 @@ def dump_log(path: Path, options: LogOptions) -> Iterator[Event]:
     with LogFile(path) as log:
         valid_bytes = 0
         for found in log.batches(options.max_bytes):
-            if isinstance(found, Damage):
+            if isinstance(found, DamagedBytes):
                 if found.is_cut and options.max_bytes < log.size:
                     return
-                yield Finding(path, found.position, found.expected)
+                yield DumpFinding(path, found.position, found.expected)
                 if found.ends_log:
                     break
             else:
@@ -90,8 +90,8 @@ def dump_log(path: Path, options: LogOptions) -> Iterator[Event]:
             yield Remark(f"Found {trailing_bytes} invalid bytes at the end of {path.name}")
 
 
-def _size(found: Batch | Damage) -> int:
-    return found.size if isinstance(found, Damage) else found.header.size_in_bytes
+def _size(found: Batch | DamagedBytes) -> int:
+    return found.size if isinstance(found, DamagedBytes) else found.header.size_in_bytes
 
 
 class _Order:
@@ -103,25 +103,25 @@ class _Order:
         self._epoch = -1
         self._last_record: int | None = None
 
-    def batch(self, position: int, header: BatchHeader) -> Iterator[Finding]:
+    def batch(self, position: int, header: BatchHeader) -> Iterator[DumpFinding]:
         """What is wrong with the place of a batch among the others."""
         if self._next_offset is not None and header.base_offset < self._next_offset:
             what = f"offset {self._next_offset} or later expected, the batch begins at {header.base_offset}"
-            yield Finding(self._path, position, what)
+            yield DumpFinding(self._path, position, what)
         if header.partition_leader_epoch < self._epoch:
             what = f"leader epoch {self._epoch} or later expected, found {header.partition_leader_epoch}"
-            yield Finding(self._path, position, what)
+            yield DumpFinding(self._path, position, what)
         self._epoch = header.partition_leader_epoch
         self._next_offset = header.next_offset
 
-    def record(self, offset: int) -> Iterator[Finding]:
+    def record(self, offset: int) -> Iterator[DumpFinding]:
         """The gap before a record, if there is one: compaction leaves them, so it is no damage."""
         last = self._last_record
         self._last_record = offset
         if last is not None and offset != last + 1:
             what = f"offset {last} is followed by {offset}"
             heading = NON_CONSECUTIVE.format(self._path.absolute())
-            yield Finding(self._path, None, what, offset <= last, (heading, f"  {last} is followed by {offset}"))
+            yield DumpFinding(self._path, None, what, offset <= last, (heading, f"  {last} is followed by {offset}"))
 
 
 def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iterator[Event]:
@@ -135,10 +135,10 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
     yield from order.batch(position, header)
     offsets = f"batch of offsets {header.base_offset} to {header.last_offset}"
     if computed != header.crc:
-        yield Finding(path, position, f"{offsets}: its bytes have CRC {computed}, its header says {header.crc}")
+        yield DumpFinding(path, position, f"{offsets}: its bytes have CRC {computed}, its header says {header.crc}")
     if not options.deep_iteration:
         return
-    rows: RecordRows | None = None
+    rows: RecordByteRows | None = None
     try:
         for record in iterate_records(data, header):
             yield from order.record(record.offset)
@@ -147,13 +147,13 @@ def _batch(path: Path, batch: Batch, options: LogOptions, order: _Order) -> Iter
                 rows = rows or _record_rows(batch)
                 yield rows.next(record, options.decoder(record) if options.decoder else None)
     except KafkaError as error:
-        yield Finding(path, position, f"{offsets}: its records can't be read: {error.args[-1]}")
+        yield DumpFinding(path, position, f"{offsets}: its records can't be read: {error.args[-1]}")
 
 
-def _record_rows(batch: Batch) -> "RecordRows":
-    from .byte_rows import RecordRows
+def _record_rows(batch: Batch) -> "RecordByteRows":
+    from .byte_rows import RecordByteRows
 
-    return RecordRows(*batch)
+    return RecordByteRows(*batch)
 
 
 def _record(path: Path, position: int, header: BatchHeader, record: Record, decoder: Decoder | None) -> Iterator[Event]:
@@ -162,12 +162,12 @@ def _record(path: Path, position: int, header: BatchHeader, record: Record, deco
             yield RecordLine(header, record, control_of(record), None)
         except (KafkaError, ProtocolError) as error:
             yield RecordLine(header, record, None, None)
-            yield Finding(path, position, f"control record at offset {record.offset}: {error.args[-1]}")
+            yield DumpFinding(path, position, f"control record at offset {record.offset}: {error.args[-1]}")
         return
     decoded = decoder(record) if decoder else None
     yield RecordLine(header, record, None, decoded)
     if decoded is not None and decoded.fault is not None:
-        yield Finding(path, position, decoded.fault, decoded.is_corrupt)
+        yield DumpFinding(path, position, decoded.fault, decoded.is_corrupt)
 
 
 def control_of(record: Record) -> Control:

@@ -8,7 +8,7 @@ import io
 import sys
 from pathlib import Path
 
-from .events import Event, Finding
+from .events import DumpFinding, Event
 from .text_lines import MessageText, coordinator_text, lines, metadata_message_text
 
 LINES_AT_ONCE = 256  # written together: a write for each line halves the speed
@@ -50,11 +50,11 @@ class TextPrinter:
         self._out = LineWriter()
         self._skip_record_metadata = skip_record_metadata
         self._message_text = _message_text(decoder)
-        self._findings: list[Finding] = []
+        self._findings: list[DumpFinding] = []
 
-    def print(self, event: Event, path: Path) -> Finding | None:
+    def print(self, event: Event, path: Path) -> DumpFinding | None:
         """Prints an event of a file's dump, or keeps it for the end; gives it back if it is a finding."""
-        if isinstance(event, Finding):
+        if isinstance(event, DumpFinding):
             self._findings.append(event)
             return event
         for line in lines(event, skip_record_metadata=self._skip_record_metadata, message_text=self._message_text):
@@ -83,7 +83,7 @@ def _message_text(decoder: str | None) -> MessageText:
     return coordinator_text
 
 
-def summary(findings: list[Finding]) -> list[str]:
+def summary(findings: list[DumpFinding]) -> list[str]:
     """The findings as lines: Kafka's headings with their lines, then what is corrupt and what is worth knowing."""
     by_heading: dict[str, list[str]] = {}
     for finding in findings:

@@ -26,7 +26,7 @@ WINDOW_SIZE = 1 << 20  # one read of the disk; 1 MiB is past where larger ones a
 SMALLEST_LENGTH = 14  # the least that a message of format 0 counts, Kafka's LegacyRecord.RECORD_OVERHEAD_V0
 
 
-class Damage(NamedTuple):
+class DamagedBytes(NamedTuple):
     """Bytes that are no batch of the format that is read here."""
 
     position: int
@@ -86,38 +86,38 @@ class LogFile:
             begin = 0
         return self._window[begin : begin + size]
 
-    def header_at(self, position: int) -> BatchHeader | Damage:
+    def header_at(self, position: int) -> BatchHeader | DamagedBytes:
         """The header of the batch at a position, or why there is none. Raises OSError."""
         return self._header_at(position, self.size)
 
-    def _header_at(self, position: int, end: int) -> BatchHeader | Damage:
+    def _header_at(self, position: int, end: int) -> BatchHeader | DamagedBytes:
         available = end - position
         if not 0 <= position < end:
-            return Damage(position, 0, f"a batch expected at {position} of {end} bytes", ends_log=True)
+            return DamagedBytes(position, 0, f"a batch expected at {position} of {end} bytes", ends_log=True)
         head = self.read(position, min(BATCH_HEADER_SIZE, available))
         if len(head) < HEADER_UP_TO_MAGIC_SIZE:
             what = f"a batch expected, {available} bytes are left, fewer than its header has"
-            return Damage(position, available, what, ends_log=True, is_cut=True)
+            return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
         length = int.from_bytes(head[8:12], "big", signed=True)
         if length < SMALLEST_LENGTH:
             what = f"a batch of at least {BATCH_HEADER_SIZE} bytes expected, its length says {length + LOG_OVERHEAD}"
             if not any(head):
                 what += " (zeros: preallocated space, or written before a crash and never synced)"
-            return Damage(position, available, what, ends_log=True)
+            return DamagedBytes(position, available, what, ends_log=True)
         size = length + LOG_OVERHEAD
         if size > available:
             what = f"a batch of {size} bytes expected, {available} are left"
-            return Damage(position, available, what, ends_log=True, is_cut=True)
+            return DamagedBytes(position, available, what, ends_log=True, is_cut=True)
         magic = head[MAGIC_POSITION]
         if magic != MAGIC:
             old = " (message format of Kafka before 0.11, not read here)" if magic in (0, 1) else ""
-            return Damage(position, size, f"magic {MAGIC} expected, found {magic}{old}", ends_log=False)
+            return DamagedBytes(position, size, f"magic {MAGIC} expected, found {magic}{old}", ends_log=False)
         if size < BATCH_HEADER_SIZE:
             what = f"a batch of at least {BATCH_HEADER_SIZE} bytes expected, its length says {size}"
-            return Damage(position, available, what, ends_log=True)
+            return DamagedBytes(position, available, what, ends_log=True)
         return BatchHeader._make(HEADER.unpack(head))
 
-    def headers(self, end: int | None = None) -> Iterator[tuple[int, BatchHeader] | Damage]:
+    def headers(self, end: int | None = None) -> Iterator[tuple[int, BatchHeader] | DamagedBytes]:
         """(position, header) of each batch up to ``end`` (None: the file's), and each damage between. Raises OSError.
 
         Ends behind a damage that `ends_log`.
@@ -126,7 +126,7 @@ class LogFile:
         position = 0
         while position < limit:
             found = self._header_at(position, limit)
-            if isinstance(found, Damage):
+            if isinstance(found, DamagedBytes):
                 yield found
                 if found.ends_log:
                     return
@@ -135,10 +135,10 @@ class LogFile:
                 yield position, found
                 position += found.size_in_bytes
 
-    def batches(self, end: int | None = None) -> Iterator[Batch | Damage]:
+    def batches(self, end: int | None = None) -> Iterator[Batch | DamagedBytes]:
         """As `headers`, with the bytes of each batch."""
         for found in self.headers(end):
-            if isinstance(found, Damage):
+            if isinstance(found, DamagedBytes):
                 yield found
             else:
                 yield self.batch_at(*found)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
-from odradek.client.cluster.connection import Connection
+from odradek.client.cluster.connection import BrokerConnection
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.records.compression import CompressionType
 from odradek.testing.in_process import InProcessBroker
@@ -80,7 +80,7 @@ Ask = Callable[[str, int, int, int], Any]
 async def fetch(kafka_broker: InProcessBroker) -> Any:
     """``fetch(topic, version, offset, max_bytes)``: what Fetch of that version answers for partition 0."""
     host, _, port = kafka_broker.bootstrap_servers.rpartition(":")
-    connection = await Connection.open(host, int(port))
+    connection = await BrokerConnection.open(host, int(port))
 
     async def ask(topic: str, version: int, offset: int = 0, max_bytes: int = 1 << 20) -> FetchResponse.PartitionData:
         wanted = FetchRequest.FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=max_bytes)

@@ -155,7 +155,7 @@ def abort(
     **common: Any,
 ) -> int:
     """``abort``."""
-    from .end import Producer, abort_at, abort_producer
+    from .end import TransactionProducer, abort_at, abort_producer
 
     if start_offset is not None:
         return _ask(common, lambda admin, as_json: abort_at(admin, (topic, partition), start_offset, as_json=as_json))
@@ -167,7 +167,7 @@ def abort(
     for name, value in (("--producer-epoch", producer_epoch), ("--coordinator-epoch", coordinator_epoch)):
         if value is None:
             raise click.UsageError(f"Missing required argument {name}")
-    producer = Producer(producer_id, producer_epoch or 0, coordinator_epoch or 0)
+    producer = TransactionProducer(producer_id, producer_epoch or 0, coordinator_epoch or 0)
     return _ask(common, lambda admin, as_json: abort_producer(admin, (topic, partition), producer, as_json=as_json))
 
 

@@ -24,7 +24,7 @@ WHAT_TO_DO = {
 }
 
 
-class Producer(NamedTuple):
+class TransactionProducer(NamedTuple):
     """The transaction's producer. A coordinator epoch below 0 (no marker was written yet) counts as 0."""
 
     producer_id: int
@@ -43,18 +43,22 @@ async def abort_at(admin: TransactionsAdmin, at: tuple[str, int], start_offset: 
         raise CommandError(
             f"Could not find any open transactions starting at offset {start_offset} on partition {partition}: {hint}"
         )
-    producer = Producer(found[0].producer_id, found[0].producer_epoch, found[0].coordinator_epoch)
+    producer = TransactionProducer(found[0].producer_id, found[0].producer_epoch, found[0].coordinator_epoch)
     await _abort(admin, partition, producer, as_json=as_json)
 
 
-async def abort_producer(admin: TransactionsAdmin, at: tuple[str, int], producer: Producer, *, as_json: bool) -> None:
+async def abort_producer(
+    admin: TransactionsAdmin, at: tuple[str, int], producer: TransactionProducer, *, as_json: bool
+) -> None:
     """``abort --producer-id --producer-epoch --coordinator-epoch``."""
     partition = TopicPartition(*at)
     await check_partition(admin, partition)
     await _abort(admin, partition, producer, as_json=as_json)
 
 
-async def _abort(admin: TransactionsAdmin, partition: TopicPartition, producer: Producer, *, as_json: bool) -> None:
+async def _abort(
+    admin: TransactionsAdmin, partition: TopicPartition, producer: TransactionProducer, *, as_json: bool
+) -> None:
     try:
         await admin.abort_transaction(
             partition,

@@ -34,7 +34,7 @@ class Scope(NamedTuple):
     older_than_ms: int
 
 
-class OpenTransaction(NamedTuple):
+class UnendedTransaction(NamedTuple):
     """A transaction without an end marker on a partition."""
 
     partition: TopicPartition
@@ -84,16 +84,16 @@ async def print_hanging(admin: TransactionsAdmin, scope: Scope, *, as_json: bool
         )
 
 
-async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[OpenTransaction]:
+async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[UnendedTransaction]:
     """The hanging transactions in the scope, by partition and offset."""
-    candidates: list[OpenTransaction] = []
+    candidates: list[UnendedTransaction] = []
     partitions = await _partitions(admin, scope)
     with Progress("partitions", len(partitions)) as progress:
         for start in range(0, len(partitions), PARTITIONS_AT_A_TIME):
             part = partitions[start : start + PARTITIONS_AT_A_TIME]
             producers = await admin.describe_producers(part, broker_id=scope.broker_id)
             candidates += [
-                OpenTransaction(partition, producer)
+                UnendedTransaction(partition, producer)
                 for partition, of_partition in producers.items()
                 for producer in of_partition
                 if producer.transaction_start_offset is not None
@@ -113,7 +113,7 @@ async def find(admin: TransactionsAdmin, scope: Scope, now_ms: int) -> list[Open
     )
 
 
-def is_hanging(transaction: OpenTransaction, owners: Mapping[int, TransactionDescription]) -> bool:
+def is_hanging(transaction: UnendedTransaction, owners: Mapping[int, TransactionDescription]) -> bool:
     """Whether no coordinator will write its marker: no transactional id has this producer, or its transaction does not
     have this partition. A coordinator lists the partitions whose markers are not written yet."""
     owner = owners.get(transaction.producer.producer_id)

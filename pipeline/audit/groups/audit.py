@@ -7,7 +7,7 @@ times, then lag and findings are pure.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...directories.cluster_metadata import ClusterMetadata
+from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .checks import group_findings
@@ -29,7 +29,7 @@ class GroupsAudit(NamedTuple):
 def audit_groups(
     reports: Sequence[PartitionReport],
     tasks: Sequence[AuditTask],
-    metadata: ClusterMetadata,
+    metadata: DirectoryMetadata,
     engine: str,
     *,
     now_ms: int | None,

@@ -10,11 +10,11 @@ from ....protocol.internal_topics import OFFSETS_TOPIC
 from ....protocol.java_hash import java_hash_code
 from ....storage.files.checkpoints import TopicPartition
 from ....storage.files.meta_properties import uuid_text
-from ...directories.cluster_metadata import ClusterMetadata
+from ...directories.cluster_metadata import DirectoryMetadata
 from ..findings import Finding
 from .burrow import Status, has_rewound
 from .expiry import MINUTE_MS
-from .facts import COMMITS_KEPT, CommittedOffset, GroupGrowth, Place
+from .facts import COMMITS_KEPT, CommitHistory, GroupGrowth, RecordPlace
 from .lag import Directories
 from .log_times import Answer, end_offset_of_epoch
 from .rows import GroupLag
@@ -42,7 +42,7 @@ _LAGGING = {
 class Judged:
     """A committed offset, its row in the lag table, and what its log answered."""
 
-    offset: CommittedOffset
+    offset: CommitHistory
     row: GroupLag
     told: Answer
 
@@ -57,7 +57,7 @@ def group_findings(
     found: Directories,
     rows: list[GroupLag],
     told: Mapping[TopicPartition, Answer],
-    metadata: ClusterMetadata,
+    metadata: DirectoryMetadata,
     retention_ms: int,
 ) -> list[Finding]:
     """All of them."""
@@ -77,7 +77,7 @@ def group_findings(
     return findings
 
 
-def commit_against_log(one: Judged, found: Directories, metadata: ClusterMetadata) -> Iterator[Finding]:
+def commit_against_log(one: Judged, found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
     """The topic, the partition, the log's bounds, its leader epochs."""
     offset, row = one.offset, one.row
     last = offset.commits[-1].offset
@@ -150,12 +150,12 @@ def pending_commits(found: Directories) -> Iterator[Finding]:
                 )
 
 
-def groups(found: Directories, metadata: ClusterMetadata) -> Iterator[Finding]:
+def groups(found: Directories, metadata: DirectoryMetadata) -> Iterator[Finding]:
     """Groups in a partition where no coordinator looks for them, members of no group."""
     topic = metadata.topics.get(OFFSETS_TOPIC)
     partitions = len(topic.brokers) if topic is not None else 0
     for facts in found.facts:
-        places: dict[str, Place] = {offset.group: offset.place for offset in facts.offsets if offset.commits}
+        places: dict[str, RecordPlace] = {offset.group: offset.place for offset in facts.offsets if offset.commits}
         places |= {state.group: state.place for state in facts.states}
         for group, place in places.items():
             expected = partition_of(group, partitions) if partitions else facts.offsets_partition
@@ -177,7 +177,7 @@ def growth(found: Directories) -> Iterator[Finding]:
     """Who fills the offsets topic."""
     for facts in found.facts:
         replica = found.tasks[OFFSETS_TOPIC, facts.offsets_partition].replica
-        place = Place(str(replica.path), -1, -1)
+        place = RecordPlace(str(replica.path), -1, -1)
         for one in facts.growth:
             if one.busiest_commits >= MANY_COMMITS and one.busiest_ms < one.busiest_commits * FREQUENT_MS:
                 apart = one.busiest_ms // one.busiest_commits
@@ -195,5 +195,5 @@ def _cause(one: GroupGrowth) -> str:
     return max(causes, key=lambda name: causes[name])
 
 
-def _in_offsets_topic(name: str, partition: int, place: Place, detail: str) -> Finding:
+def _in_offsets_topic(name: str, partition: int, place: RecordPlace, detail: str) -> Finding:
     return Finding(name, OFFSETS_TOPIC, partition, place.file, place.position, place.offset, detail)

@@ -8,7 +8,7 @@ ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition;
 from collections.abc import Mapping
 
 from ...tables.group_messages import GroupKind
-from .facts import CommittedOffset, GroupState
+from .facts import CommitHistory, LatestGroup
 
 RETENTION_CONFIG = "offsets.retention.minutes"
 DEFAULT_RETENTION_MINUTES = 10_080
@@ -20,7 +20,7 @@ def retention_ms(broker_configs: Mapping[str, str]) -> int:
     return int(broker_configs.get(RETENTION_CONFIG, DEFAULT_RETENTION_MINUTES)) * MINUTE_MS
 
 
-def expires_at(offset: CommittedOffset, state: GroupState | None, retention: int) -> int | None:
+def expires_at(offset: CommitHistory, state: LatestGroup | None, retention: int) -> int | None:
     """When a committed offset expires, ms since 1970; None while its group has members."""
     if state is not None and state.members > 0:
         return None

@@ -12,7 +12,7 @@ COMMITS_KEPT = 10
 """Commits of a group and partition that are kept, the latest ones: Burrow's default of `intervals`."""
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record lies: file, position of its batch in bytes, offset."""
 
     file: str
@@ -28,7 +28,7 @@ class Commit(NamedTuple):
 
 
 @dataclass(slots=True)
-class CommittedOffset:
+class CommitHistory:
     """What a group has committed for a partition: the latest commits, oldest first, and what the last one says.
 
     Without commits only a record later than the moment asked for is there: what was before it, the cleaner has removed.
@@ -37,7 +37,7 @@ class CommittedOffset:
     group: str
     topic: str
     partition: int
-    place: Place
+    place: RecordPlace
     commits: list[Commit]
     metadata: str = ""
     leader_epoch: int = -1
@@ -52,19 +52,19 @@ class PendingCommit:
     group: str
     topic: str
     partition: int
-    place: Place
+    place: RecordPlace
     offset: int
     timestamp: int
     producer_id: int
 
 
 @dataclass(slots=True)
-class GroupState:
+class LatestGroup:
     """A group as its latest record says; a group of a new protocol has as many members as it has records of members."""
 
     group: str
     kind: GroupKind
-    place: Place
+    place: RecordPlace
     protocol_type: str = ""
     epoch: int = -1
     members: int = 0
@@ -102,9 +102,9 @@ class GroupFacts:
     end_offset: int = 0
     last_timestamp: int = -1
     """The greatest time of a record."""
-    offsets: list[CommittedOffset] = field(default_factory=list)
+    offsets: list[CommitHistory] = field(default_factory=list)
     pending: list[PendingCommit] = field(default_factory=list)
-    states: list[GroupState] = field(default_factory=list)
-    orphans: dict[str, Place] = field(default_factory=dict)
+    states: list[LatestGroup] = field(default_factory=list)
+    orphans: dict[str, RecordPlace] = field(default_factory=dict)
     """Groups of which there are members' records but not their own."""
     growth: list[GroupGrowth] = field(default_factory=list)

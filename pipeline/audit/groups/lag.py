@@ -14,7 +14,7 @@ from ...engine.engines import run_tasks
 from ..tasks import AuditTask, PartitionReport
 from .burrow import RECENT_MS, ConsumerCommit, Status, group_status, partition_status
 from .expiry import expires_at
-from .facts import CommittedOffset, GroupFacts, GroupState
+from .facts import CommitHistory, GroupFacts, LatestGroup
 from .log_times import CHUNK_BYTES, Answer, Question, answer
 from .rows import GroupLag
 
@@ -28,7 +28,7 @@ class Directories:
     reports: dict[TopicPartition, PartitionReport] = field(default_factory=dict)
     tasks: dict[TopicPartition, AuditTask] = field(default_factory=dict)
     facts: list[GroupFacts] = field(default_factory=list)
-    states: dict[str, GroupState] = field(default_factory=dict)
+    states: dict[str, LatestGroup] = field(default_factory=dict)
     clock_ms: int = 0
     """When the directories were last in use."""
     moment_ms: int = 0
@@ -106,7 +106,7 @@ def lag_rows(found: Directories, told: Mapping[TopicPartition, Answer], retentio
 
 
 def _row(
-    found: Directories, offset: CommittedOffset, told: Mapping[TopicPartition, Answer], retention_ms: int
+    found: Directories, offset: CommitHistory, told: Mapping[TopicPartition, Answer], retention_ms: int
 ) -> GroupLag:
     key = (offset.topic, offset.partition)
     report, known = found.reports.get(key), told.get(key, Answer())
@@ -154,7 +154,7 @@ def _lag_ms(row: GroupLag, known: Answer, moment_ms: int) -> int:
     return max(moment_ms - written, 0) if written >= 0 else -1
 
 
-def _status(offset: CommittedOffset, lag: int, known: Answer, moment_ms: int) -> Status:
+def _status(offset: CommitHistory, lag: int, known: Answer, moment_ms: int) -> Status:
     commits = []
     for commit in offset.commits:
         end = known.end_offsets.get(commit.timestamp)

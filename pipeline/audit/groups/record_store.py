@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(slots=True)
-class KeyCounts:
+class KeyHistory:
     """What the log has of one key, bytes of keys and values; times ms."""
 
     records: int = 0
@@ -57,7 +57,7 @@ class KeyRecords:
     """One key's latest records, not in order, and its counts."""
 
     kept: list[Kept] = field(default_factory=list)
-    counts: KeyCounts = field(default_factory=KeyCounts)
+    counts: KeyHistory = field(default_factory=KeyHistory)
 
     def keep(self, records: list[Kept], most: int) -> None:
         """Takes in records, forgets the oldest once there are twice as many as are wanted."""

@@ -15,7 +15,7 @@ from ...decode.records import DecodedRecords
 from ...tables.group_messages import GroupKind, GroupMessage, commit_key, commit_value, group_message, kind_of
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
-from .facts import Commit, CommittedOffset, GroupFacts, GroupState, PendingCommit, Place
+from .facts import Commit, CommitHistory, GroupFacts, LatestGroup, PendingCommit, RecordPlace
 from .growth import growth_of
 from .record_store import Kept, KeyRecords, RecordStore, records_wanted
 
@@ -42,7 +42,7 @@ class GroupRecords:
         pending = self._store.finish()
         facts.last_timestamp = self._store.last_timestamp
         report.group_facts = facts
-        members: dict[str, tuple[GroupKind, int, Place]] = {}
+        members: dict[str, tuple[GroupKind, int, RecordPlace]] = {}
         for key, records in self._store.keys.items():
             self._read_key(key, records, report, facts, members)
         self._take_members(facts, members)
@@ -59,7 +59,7 @@ class GroupRecords:
         records: KeyRecords,
         report: PartitionReport,
         facts: GroupFacts,
-        members: dict[str, tuple[GroupKind, int, Place]],
+        members: dict[str, tuple[GroupKind, int, RecordPlace]],
     ) -> None:
         latest = records.latest(records_wanted(key))
         if not latest or latest[-1].value is None:
@@ -77,7 +77,7 @@ class GroupRecords:
             kind, count, first = members.get(message.key.group_id, (kind_of(message.key.NAME), 0, place))
             members[message.key.group_id] = kind, count + 1, first
 
-    def _report_fault(self, message: GroupMessage, report: PartitionReport, place: Place, records: int) -> None:
+    def _report_fault(self, message: GroupMessage, report: PartitionReport, place: RecordPlace, records: int) -> None:
         if not message.is_unknown:
             name, detail = "group-record-undecodable", message.fault or ""
         elif message.key is None:
@@ -87,7 +87,7 @@ class GroupRecords:
             name = "group-record-version-unknown"
         self._find(name, report, place, detail, records)
 
-    def _find(self, name: str, report: PartitionReport, place: Place, detail: str, records: int) -> None:
+    def _find(self, name: str, report: PartitionReport, place: RecordPlace, detail: str, records: int) -> None:
         text = f"the record at offset {place.offset}: {detail}"
         finding = Finding(name, report.topic, report.partition, place.file, place.position, place.offset, text, records)
         same = [index for index, found in enumerate(report.findings) if found.name == name]
@@ -99,7 +99,7 @@ class GroupRecords:
         else:
             report.findings.append(finding)
 
-    def _take_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, Place]]) -> None:
+    def _take_members(self, facts: GroupFacts, members: dict[str, tuple[GroupKind, int, RecordPlace]]) -> None:
         by_group = {state.group: state for state in facts.states}
         for group, (_, count, place) in members.items():
             state = by_group.get(group)
@@ -115,7 +115,7 @@ class GroupRecords:
                 continue
             message = _message(key, record)
             if message.fault is None and message.is_offset_commit:
-                facts.offsets.append(CommittedOffset(*commit_key(message.key), self._place(record), []))
+                facts.offsets.append(CommitHistory(*commit_key(message.key), self._place(record), []))
 
     def _read_pending(
         self, producer_id: int, key: bytes, record: Kept, report: PartitionReport, facts: GroupFacts
@@ -129,16 +129,16 @@ class GroupRecords:
             where = commit_key(message.key)
             facts.pending.append(PendingCommit(*where, place, value.offset, record.timestamp, producer_id))
 
-    def _place(self, record: Kept) -> Place:
+    def _place(self, record: Kept) -> RecordPlace:
         segment = self._segments[max(bisect_right(self._bases, record.offset) - 1, 0)]
-        return Place(str(segment.path), record.position, record.offset)
+        return RecordPlace(str(segment.path), record.position, record.offset)
 
 
 def _message(key: bytes, record: Kept) -> GroupMessage:
     return group_message(Record(record.offset, record.timestamp, key, record.value, []))
 
 
-def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: Place) -> CommittedOffset:
+def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: RecordPlace) -> CommitHistory:
     """The commits since the last tombstone, and what the last of them says."""
     commits: list[Commit] = []
     for record in latest:
@@ -150,7 +150,7 @@ def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: Pla
             value = commit_value(one.value)
             commits.append(Commit(value.commit_timestamp, value.offset))
     last: OffsetCommitValue = commit_value(message.value)
-    return CommittedOffset(
+    return CommitHistory(
         *commit_key(message.key),
         place,
         commits,
@@ -161,12 +161,12 @@ def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: Pla
     )
 
 
-def _state(message: GroupMessage, place: Place) -> GroupState:
+def _state(message: GroupMessage, place: RecordPlace) -> LatestGroup:
     assert message.group is not None
     kind = kind_of(message.key.NAME)
     value = message.value
     if isinstance(value, GroupMetadataValue):
-        return GroupState(
+        return LatestGroup(
             message.group,
             kind,
             place,
@@ -175,4 +175,4 @@ def _state(message: GroupMessage, place: Place) -> GroupState:
             len(value.members),
             value.current_state_timestamp,
         )
-    return GroupState(message.group, kind, place, str(kind), value.epoch)
+    return LatestGroup(message.group, kind, place, str(kind), value.epoch)

@@ -13,7 +13,7 @@ from ....protocol.internal_topics import OFFSETS_TOPIC
 from ....storage.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, TopicPartition
 from ...decode.checked_headers import read_headers
 from ...decode.damage import Damage
-from ...directories.cluster_metadata import ClusterMetadata
+from ...directories.cluster_metadata import DirectoryMetadata
 from ...directories.file_access import is_gone
 from ...directories.log_directories import PartitionDirectory, indexed_positions, partition_at
 from ...directories.metadata_reader import read_cluster_metadata
@@ -42,7 +42,7 @@ def confirmed(
     found: Sequence[Finding],
     reports: Sequence[PartitionReport],
     tasks: Sequence[AuditTask],
-    metadata: ClusterMetadata,
+    metadata: DirectoryMetadata,
     engine: str,
     *,
     now_ms: int | None,
@@ -58,7 +58,7 @@ def confirmed(
         keys = {(topic, partition) for _, topic, partition, _ in doubtful}
         seen_anew = _look(reports, tasks, keys, engine)
         own = next((task.directory for task in tasks if task.is_live), None)
-        now = ClusterMetadata() if own is None else read_cluster_metadata(own)
+        now = DirectoryMetadata() if own is None else read_cluster_metadata(own)
         again = audit_groups(seen_anew, tasks, now if now.is_known else metadata, engine, now_ms=now_ms, at_ms=at_ms)
         still = {_key(one) for one in again.findings}
         kept = [one for one in kept if one.name not in DOUBTFUL or _key(one) in still]

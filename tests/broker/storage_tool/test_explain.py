@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from odradek.broker.storage_tool.explain import explain
 from odradek.broker.storage_tool.explanation import (
     DAY_MS,
-    OpenTransaction,
+    ExplainedTransaction,
     PartitionOnDisk,
     SegmentOnDisk,
     duration,
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[PartitionOnDisk, LogConfig, list[str]]] = {
         ["It is cleaned as soon as the log cleaner comes to it."],
     ),
     "an open transaction": (
-        partition(OLD, ACTIVE, last_stable_offset=120, transactions=[OpenTransaction(7, 120, NOW)]),
+        partition(OLD, ACTIVE, last_stable_offset=120, transactions=[ExplainedTransaction(7, 120, NOW)]),
         LogConfig(),
         ["Producer 7 has a transaction open since offset 120", "readers of committed data stop at offset 120"],
     ),

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from odradek.broker.api import api_versions
-from odradek.broker.timers.stall_report import Place, RequestSeen, Stall, words
+from odradek.broker.timers.stall_report import RequestSeen, StackFrame, Stall, words
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
 from odradek.testing.in_process import InProcessBroker
 
-DISPATCH = Place("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
-TURN = Place("/x/broker/timers/slices.py", 150, "Slices._turn")
-ADVANCE = Place("/x/broker/timers/slices.py", 60, "SlicedWork.advance")
-APPEND = Place("/x/storage/log/log.py", 12, "Log.append")
+DISPATCH = StackFrame("/x/broker/dispatch/dispatch.py", 170, "Dispatcher.dispatch")
+TURN = StackFrame("/x/broker/timers/slices.py", 150, "Slices._turn")
+ADVANCE = StackFrame("/x/broker/timers/slices.py", 60, "SlicedWork.advance")
+APPEND = StackFrame("/x/storage/log/log.py", 12, "Log.append")
 REQUEST = RequestSeen("Produce", "evil\n", "10.0.0.1")
 
 

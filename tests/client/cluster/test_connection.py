@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from odradek.client.cluster.cluster import Cluster
-from odradek.client.cluster.connection import Connection, address_of, parse_address
+from odradek.client.cluster.connection import BrokerConnection, address_of, parse_address
 from odradek.client.errors import (
     BrokerConnectionError,
     ConfigurationError,
@@ -77,7 +77,7 @@ async def kafka_like(api_key: int, version: int, correlation_id: int, body: memo
 
 async def test_pipelined_requests_get_their_own_answers() -> None:
     async with scripted(kafka_like) as port:
-        connection = await Connection.open("127.0.0.1", port)
+        connection = await BrokerConnection.open("127.0.0.1", port)
         futures = [
             connection.send(
                 MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=f"t{number}")]), MetadataResponse
@@ -103,7 +103,7 @@ async def test_a_broker_that_does_not_know_our_api_versions_is_asked_again(known
         return frame(versions(api_versions=known, metadata=5), version, correlation_id)
 
     async with scripted(answer) as port:
-        connection = await Connection.open("127.0.0.1", port)
+        connection = await BrokerConnection.open("127.0.0.1", port)
         assert asked == [ApiVersionsRequest.VERSIONS[1], known]
         assert connection.version_for(MetadataRequest) == 5
         assert connection.version_for(MetadataRequest, 3) == 3
@@ -112,7 +112,7 @@ async def test_a_broker_that_does_not_know_our_api_versions_is_asked_again(known
 
 async def test_an_api_that_the_broker_lacks_is_refused_before_sending() -> None:
     async with scripted(kafka_like) as port:
-        connection = await Connection.open("127.0.0.1", port)
+        connection = await BrokerConnection.open("127.0.0.1", port)
         with pytest.raises(UnsupportedVersionError, match="does not serve DescribeCluster"):
             connection.send(DescribeClusterRequest(), DescribeClusterResponse)
         connection.close()
@@ -127,7 +127,7 @@ async def test_silence_times_out_and_closes() -> None:
         return None
 
     async with scripted(silent) as port:
-        connection = await Connection.open("127.0.0.1", port)
+        connection = await BrokerConnection.open("127.0.0.1", port)
         slow = connection.send(MetadataRequest(), MetadataResponse, timeout_ms=20)
         behind = connection.send(MetadataRequest(), MetadataResponse, timeout_ms=60_000)
         with pytest.raises(RequestTimedOutError, match=f"127.0.0.1:{port} did not answer Metadata within 20 ms"):
@@ -144,7 +144,7 @@ async def test_an_answer_to_another_request_ends_the_connection() -> None:
         return await kafka_like(api_key, version, correlation_id + (api_key != ApiVersionsRequest.API_KEY), body)
 
     async with scripted(confused) as port:
-        connection = await Connection.open("127.0.0.1", port)
+        connection = await BrokerConnection.open("127.0.0.1", port)
         with pytest.raises(BrokerConnectionError, match="got an answer to"):
             await connection.call(MetadataRequest(topics=[]), MetadataResponse)
 
@@ -167,7 +167,7 @@ async def test_what_is_not_a_kafka_listener_is_said_in_words(sent: bytes, said: 
     port = server.sockets[0].getsockname()[1]
     try:
         with pytest.raises(BrokerConnectionError, match=said):
-            await Connection.open("127.0.0.1", port)
+            await BrokerConnection.open("127.0.0.1", port)
     finally:
         server.close()
 

@@ -9,7 +9,7 @@ import confluent_kafka
 import pytest
 
 from odradek.client.admin import Admin, NewTopic
-from odradek.client.cluster.connection import Connection
+from odradek.client.cluster.connection import BrokerConnection
 from odradek.client.commands.groups.command import groups
 from odradek.client.producer import Producer
 from odradek.client.types import OffsetAndMetadata, TopicPartition
@@ -191,7 +191,7 @@ async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: p
         topic_id = (await admin.describe_topics([world.topic]))[world.topic].topic_id
         await admin.list_group_offsets(group)  # Kafka makes __consumer_offsets when somebody looks for a coordinator
     host, _, port = world.bootstrap.rpartition(":")
-    connection = await Connection.open(host, int(port), client_id="by-hand")
+    connection = await BrokerConnection.open(host, int(port), client_id="by-hand")
 
     async def heartbeat(member_id: str, epoch: int, owned: list[int] | None) -> ConsumerGroupHeartbeatResponse:
         partitions = ConsumerGroupHeartbeatRequest.TopicPartitions(topic_id, owned or [])

@@ -10,7 +10,7 @@ import confluent_kafka
 import pytest
 
 from odradek.client.admin import Admin
-from odradek.client.cluster.connection import Connection
+from odradek.client.cluster.connection import BrokerConnection
 from odradek.client.commands.groups.command import groups
 from odradek.client.commands.transactions.command import transactions
 from odradek.client.types import OffsetAndMetadata, TopicPartition
@@ -109,7 +109,7 @@ async def hang(bootstrap: str, topic: str, *, producer_id: int, records: int = 1
     )
     data = [ProduceRequest.TopicProduceData(topic, partition_data=[ProduceRequest.PartitionProduceData(0, batch)])]
     host, _, port = bootstrap.rpartition(":")
-    connection = await Connection.open(host, int(port))
+    connection = await BrokerConnection.open(host, int(port))
     try:
         request = ProduceRequest("nobody", -1, 10_000, data)
         while True:

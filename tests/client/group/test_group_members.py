@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from odradek.client.admin import Admin
-from odradek.client.cluster.coordinator import Coordinator
+from odradek.client.cluster.coordinator import CoordinatorConnection
 from odradek.client.consumer import Consumer, RebalanceListener
 from odradek.client.errors import ConfigurationError
 from odradek.client.types import TopicPartition
@@ -160,7 +160,7 @@ async def test_a_member_whose_broker_forgot_it_loses_its_partitions_and_joins_an
 
 async def throw_out(admin: Admin, group: str, consumer: Consumer, protocol: str) -> None:
     """Ends the membership behind the consumer's back, as an administrator does."""
-    connection = await Coordinator(admin._cluster, group).connection()
+    connection = await CoordinatorConnection(admin._cluster, group).connection()
     request: LeaveGroupRequest | ConsumerGroupHeartbeatRequest
     metadata = consumer.group_metadata()
     if protocol == "classic":

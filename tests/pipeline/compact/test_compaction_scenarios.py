@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.compact.partition_job import PartitionTask, compact_partition
+from odradek.pipeline.compact.partition_job import CompactionTask, compact_partition
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.record import Record
@@ -264,7 +264,7 @@ def test_a_segment_whose_offsets_are_too_far_from_its_base_is_split_as_by_kafka(
     cleaned_up_to = cleaner_oracle.clean(kafkas, COMPACTED, order)
     assert clean_compiled(path.parent, COMPACTED, order) == cleaned_up_to
     check_equal(path.parent, kafkas, "cleaned")
-    task = PartitionTask("t", 0, whole_run, COMPACTED, order.now_ms, None, 0, None, 1 << 20, float("inf"), False)
+    task = CompactionTask("t", 0, whole_run, COMPACTED, order.now_ms, None, 0, None, 1 << 20, float("inf"), False)
     outcomes = [compact_partition(replace(task, is_dry_run=is_dry_run)) for is_dry_run in (True, False)]
     assert outcomes[0] == outcomes[1]
     assert outcomes[0].refusal is None

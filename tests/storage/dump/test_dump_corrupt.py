@@ -10,7 +10,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.control import ControlRecordType, EndTransactionMarker, encode_end_transaction_batch
 from odradek.protocol.records.record import Record
-from odradek.storage.dump.events import Finding
+from odradek.storage.dump.events import DumpFinding
 from odradek.storage.dump.log_dump import LogOptions, dump_log
 from odradek.storage.log.log import AppendOrigin, Log
 from odradek.storage.log.log_config import LogConfig
@@ -46,9 +46,9 @@ def flipped(source: Path, target: Path, position: int, bit: int) -> None:
     target.write_bytes(data)
 
 
-def damage_of(path: Path) -> list[Finding]:
+def damage_of(path: Path) -> list[DumpFinding]:
     """What is corrupt in a log, without the cost of a command."""
-    return [found for found in dump_log(path, DEEP) if isinstance(found, Finding) and found.is_corrupt]
+    return [found for found in dump_log(path, DEEP) if isinstance(found, DumpFinding) and found.is_corrupt]
 
 
 def test_a_sound_partition_has_no_finding(partition: Path, dump: Dump) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.storage.check.partition_check import PartitionTask, check_partition
+from odradek.storage.check.partition_check import CheckTask, check_partition
 from odradek.storage.dump.log_dump import LogOptions, dump_log
 from odradek.storage.files.files import CREATE, Files
 from odradek.storage.files.regular_files import NotRegularFileError
@@ -22,7 +22,7 @@ def test_the_check_names_it_and_goes_on(tmp_path: Path, make: Callable[[Path], N
     path = sorted(partition.glob(f"*{suffix}"))[0]
     path.unlink()
     make(path)
-    checked = check_partition(PartitionTask(partition, "t", True, False, True))
+    checked = check_partition(CheckTask(partition, "t", True, False, True))
     assert str(path) in [problem.file for problem in checked.problems]
     assert any("in the place of a file" in problem.what for problem in checked.problems)
     assert checked.files

@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     UserScramCredentialUpsertion,
 )
 
-from odradek.client.cluster.connection import Connection
+from odradek.client.cluster.connection import BrokerConnection
 from odradek.protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
@@ -177,6 +177,6 @@ async def _ask_quotas_and_configs(servers: str, with_groups: bool) -> tuple[list
         connection.close()
 
 
-async def _connect(servers: str) -> Connection:
+async def _connect(servers: str) -> BrokerConnection:
     host, _, port = servers.rpartition(":")
-    return await Connection.open(host, int(port))
+    return await BrokerConnection.open(host, int(port))

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from odradek.broker.transactions.membership import Membership, Support
+from odradek.broker.transactions.membership import Support, TransactionMembership
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import groups, transactions
@@ -124,7 +124,7 @@ class Worker:
             self.append(index, value)
             return
         support = Support.ADDS_IMPLICITLY if self.version == 2 else Support.ABORTABLE_ERROR
-        membership = Membership(self.world.harness.coordinator, self.name, producer, support)
+        membership = TransactionMembership(self.world.harness.coordinator, self.name, producer, support)
         life = self.world.life
         self.is_waiting = True
 
