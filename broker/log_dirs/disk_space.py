@@ -9,7 +9,10 @@ broker.
 import heapq
 from collections.abc import Hashable, Mapping, Sequence
 from enum import IntEnum
+from itertools import count
 from typing import NamedTuple, TypeVar
+
+from ...protocol.steps import Steps
 
 MIN_FREE_KEY = "odradek.log.dirs.min.free.bytes"
 CAP_KEY = "odradek.log.dirs.max.bytes"
@@ -25,6 +28,8 @@ FULL_LOOK_MS = 200
 SEGMENTS_UNDER_CAP = 16
 """Under a cap a segment is rolled at this part of it at the latest, since only whole segments can go."""
 LEAST_SEGMENT_BYTES = 1 << 20
+CHOICES_A_STEP = 256
+"""Logs, or segments, that one step of the choice looks at."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -104,21 +109,30 @@ class SegmentSize(NamedTuple):
     size: int
 
 
-def oldest_segments(candidates: Mapping[Key, Sequence[SegmentSize]], excess: int) -> dict[Key, int]:
+def oldest_segments(candidates: Mapping[Key, Sequence[SegmentSize]], excess: int) -> Steps[dict[Key, int]]:
     """How many of each log's oldest segments go so that at least `excess` bytes do: those with the oldest data first.
 
     `candidates` has, for each log that may lose data, its segments from the oldest on; within a log they go in order.
+    In steps, because a node may have thousands of logs.
     """
-    heads = [(segments[0].largest_timestamp, number) for number, segments in enumerate(candidates.values()) if segments]
-    heapq.heapify(heads)
     keys, logs = list(candidates), list(candidates.values())
+    heads: list[tuple[int, int]] = []
+    for number, segments in enumerate(logs):
+        if segments:
+            heapq.heappush(heads, (segments[0].largest_timestamp, number))
+        if number % CHOICES_A_STEP == CHOICES_A_STEP - 1:
+            yield
     chosen: dict[Key, int] = {}
-    while heads and excess > 0:
+    for picked in count(1):
+        if not heads or excess <= 0:
+            break
+        if picked % CHOICES_A_STEP == 0:
+            yield
         _, number = heapq.heappop(heads)
-        count = chosen[keys[number]] = chosen.get(keys[number], 0) + 1
-        excess -= logs[number][count - 1].size
-        if count < len(logs[number]):
-            heapq.heappush(heads, (logs[number][count].largest_timestamp, number))
+        going = chosen[keys[number]] = chosen.get(keys[number], 0) + 1
+        excess -= logs[number][going - 1].size
+        if going < len(logs[number]):
+            heapq.heappush(heads, (logs[number][going].largest_timestamp, number))
     return chosen
 
 

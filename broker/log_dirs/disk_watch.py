@@ -1,7 +1,8 @@
 """Keeps a broker alive on a full disk: looks at the log directories, shuts and opens them to clients' records.
 
 Owns: the state of each directory, when the next look is due, the reserve's filling. Never does: deciding (disk_space.py
-does). Invariants: a change of state is one log line that says what to do; with room again everything goes on by itself.
+does), removing a file on the event loop. Invariants: a change of state is one log line that says what to do; with room
+again everything goes on by itself; one look at a time, in slices (make_room.py has the steps).
 Source: our own; see docs/disk-space.md.
 """
 
@@ -9,17 +10,20 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from threading import Event
+from typing import TypeVar
 
-from ...protocol.errors import KafkaError
+from ...protocol.steps import Steps, run_to_end
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.disk_reserve import ReservedFiles, reserve_size
 from ...storage.files.disk_usage import allocated_bytes
+from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
 from ..timers.loop_timers import LoopTimers
+from ..timers.slices import Slices, take_in_slices
 from .disk_space import (
     CAP_KEY,
     MIN_FREE_KEY,
-    SegmentSize,
     SpaceMarks,
     SpaceState,
     announce_below,
@@ -29,10 +33,12 @@ from .disk_space import (
     min_free_bytes,
     next_look_ms,
     next_state,
-    oldest_segments,
 )
+from .make_room import WHOLE_LOG, oldest_steps, removal_steps, retention_steps, size_steps
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 RETENTION_INTERVAL_MS = 250
 """How often retention runs while room is low and there is something to remove."""
@@ -70,6 +76,7 @@ class DiskWatch:
         directories: Sequence[LogDirectory],
         timers: LoopTimers,
         clock_ms: Callable[[], int],
+        slices: Slices,
         *,
         min_free_bytes: int,
         cap_bytes: int,
@@ -83,6 +90,7 @@ class DiskWatch:
         self._watched = [WatchedDirectory(directory) for directory in directories]
         self._timers = timers
         self._clock_ms = clock_ms
+        self._slices = slices
         self._min_free = min_free_bytes
         self._cap = cap_bytes
         self._cap_state = SpaceState.NORMAL
@@ -94,7 +102,10 @@ class DiskWatch:
         self._going_under_cap = going_under_cap
         self._told_at_ms = -TELL_INTERVAL_MS
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._look_is_due = False
+        self._look_is_due = asyncio.Event()
+        self._watching: asyncio.Task[None] | None = None
+        self._removing: asyncio.Future[int] | None = None
+        self._is_stopped = Event()
 
     @property
     def states(self) -> list[SpaceState]:
@@ -102,19 +113,34 @@ class DiskWatch:
         return [watched.state for watched in self._watched]
 
     def start(self) -> None:
-        """Looks for the first time, before anybody is served; then by its timer."""
+        """Measures for the first time, before clients are served; from then on looks by its timer."""
         self._loop = asyncio.get_running_loop()
         for watched in self._watched:
             files = watched.directory.files
             if isinstance(files, ReservedFiles):
                 files.is_starting = False
                 files.when_full = partial(self._refused, watched)
-        self._look(fills=False)
-        self._schedule()
+        run_to_end(self._measure())
+        self._shut_if_full()
+        self._watching = self._loop.create_task(self._watch())
+
+    def cancel(self) -> None:
+        """Looks no more; a file that is being removed is removed."""
+        self._loop = None
+        self._is_stopped.set()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def stop(self) -> None:
+        """As `cancel`, and waits for the end of the look and of the removal."""
+        self.cancel()
+        if self._watching is not None:
+            await asyncio.wait([self._watching])
+        if self._removing is not None:
+            await asyncio.wait([self._removing])
 
     def finish(self) -> None:
-        """The broker stops: what room there is goes to the reserve, so that the next start has it."""
-        self._loop = None
+        """Gives what room there is to the reserve, so that the next start has it. Call it after `stop`."""
         for watched in self._watched:
             self._fill_reserve(watched, least_room=0)
 
@@ -123,43 +149,50 @@ class DiskWatch:
         loop = self._loop
         if loop is None or loop.is_closed():
             return
-        watched.was_refused = True
+        is_first, watched.was_refused = not watched.was_refused, True
         if watched.directory.gate.refusal is None:
             watched.directory.gate.refusal = f"{watched.directory.path}: the disk is full"
-        if not self._look_is_due:
-            self._look_is_due = True
-            loop.call_soon_threadsafe(self._look_now)
+        if is_first:
+            loop.call_soon_threadsafe(self._look_is_due.set)
 
-    def _look_now(self) -> None:
-        if self._loop is not None:
-            self._look()
+    async def _watch(self) -> None:
+        """Looks, waits, and looks again, until it is cancelled."""
+        while True:
+            self._look_is_due.clear()
+            try:
+                await self._look()
+            except Exception:
+                logger.exception("the log directories could not be looked at")  # the next look begins anew
+            timer = self._timers.schedule(self._next_look_ms(), self._look_is_due.set)
+            await self._look_is_due.wait()
+            timer.cancel()
 
-    def _schedule(self) -> None:
+    def _next_look_ms(self) -> int:
         delays = [next_look_ms(watched.by_space, watched.free_bytes, self._marks(watched)) for watched in self._watched]
         if self._cap >= 0:
             delays.append(next_look_ms(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap)))
-        self._timers.schedule(min(delays), self._on_timer)
+        return min(delays)
 
-    def _on_timer(self) -> None:
-        if self._loop is None:
-            return
-        try:
-            self._look()
-        finally:
-            self._schedule()
+    async def _in_slices(self, steps: Steps[Result]) -> Result:
+        return await take_in_slices(self._slices, steps)
 
     # Looking -------------------------------------------------------------------
 
-    def _look(self, *, fills: bool = True) -> None:
-        self._look_is_due = False
-        self._measure()
-        self._tell_what_goes()
-        if self._is_low and self._make_room():
-            self._measure()
+    async def _look(self) -> None:
+        await self._in_slices(self._measure())
+        await self._tell_what_goes()
+        if self._is_low:
+            self._shut_if_full()  # making room takes more than this turn
+            if await self._make_room():
+                await self._in_slices(self._measure())
         for watched in self._watched:
             self._settle(watched)
-            if fills:
-                self._fill_reserve(watched, self._marks(watched).resume)
+            self._fill_reserve(watched, self._marks(watched).resume)
+
+    def _shut_if_full(self) -> None:
+        for watched in self._watched:
+            if max(watched.by_space, self._cap_state) is SpaceState.FULL:
+                self._settle(watched)
 
     @property
     def _is_low(self) -> bool:
@@ -170,7 +203,7 @@ class DiskWatch:
     def _marks(self, watched: WatchedDirectory) -> SpaceMarks:
         return free_space_marks(min_free_bytes(self._min_free, watched.total_bytes))
 
-    def _measure(self) -> None:
+    def _measure(self) -> Steps[None]:
         """Finds out how much room there is, and what that means."""
         for watched in self._watched:
             try:
@@ -184,14 +217,14 @@ class DiskWatch:
             )
             watched.was_refused = False
         if self._cap >= 0:
-            self._count()
+            yield from self._count()
             self._cap_state = next_state(self._cap_state, self._cap - self._used_bytes, cap_marks(self._cap))
 
-    def _count(self, *, anew: bool = False) -> None:
+    def _count(self) -> Steps[None]:
         """How much all log directories take: counted now and then, and by what the logs have grown since."""
-        in_logs = sum(log.size_in_bytes for log in self._logs())
+        in_logs = yield from size_steps(self._logs())
         now_ms = self._timers.now_ms()
-        if anew or self._counted_at_ms < 0:
+        if self._counted_at_ms < 0:  # at the start, when no client is served yet
             self._counted_at_ms = now_ms
             self._other_bytes = self._allocated_bytes() - in_logs
         elif now_ms - self._counted_at_ms >= COUNT_INTERVAL_MS and self._loop is not None:
@@ -200,10 +233,20 @@ class DiskWatch:
             counting.add_done_callback(partial(self._counted, in_logs))
         self._used_bytes = in_logs + self._other_bytes
 
+    async def _count_anew(self) -> None:
+        """Counts after files were removed."""
+        assert self._loop is not None
+        in_logs = await self._in_slices(size_steps(self._logs()))
+        self._counted_at_ms = self._timers.now_ms()
+        try:
+            self._other_bytes = await self._loop.run_in_executor(None, self._allocated_bytes) - in_logs
+        except OSError as error:
+            logger.warning("the files of the log directories could not be counted: %s", error)
+        self._used_bytes = await self._in_slices(size_steps(self._logs())) + self._other_bytes
+
     def _allocated_bytes(self) -> int:
         """What all files take; on any thread. Raises OSError."""
-        online = [watched.directory for watched in self._watched if watched.directory.failure is None]
-        return sum(allocated_bytes(directory.files, directory.path) for directory in online)
+        return sum(allocated_bytes(directory.files, directory.path) for directory in self._online())
 
     def _counted(self, in_logs: int, counting: asyncio.Future[int]) -> None:
         """A count on another thread has ended; what the logs have grown meanwhile counts twice until the next."""
@@ -219,81 +262,70 @@ class DiskWatch:
 
     # Making room ---------------------------------------------------------------
 
-    def _make_room(self) -> bool:
-        """Runs retention before its time and removes deleted files at once; whether it has done anything."""
+    async def _make_room(self) -> bool:
+        """Runs retention before its time and removes deleted files at once; returns False if it was not yet due."""
         interval_ms = RETENTION_INTERVAL_MS if self._has_removed else IDLE_RETENTION_INTERVAL_MS
         if self._timers.now_ms() - self._retained_at_ms < interval_ms and not self._is_over_cap:
             return False
         self._retained_at_ms = self._timers.now_ms()
-        removed = 0
-        for watched in self._watched:
-            directory = watched.directory
-            if directory.failure is not None:
-                continue
-            try:
-                removed += directory.enforce_retention(self._clock_ms())
-                removed += directory.remove_deleted(FAR_FUTURE_MS)
-            except KafkaError as error:
-                logger.error("%s: %s", directory.path, error)
+        removed = await self._in_slices(retention_steps(self._online(), self._clock_ms))
+        removed += await self._remove_deleted()
         self._has_removed = removed > 0
         if self._cap >= 0:
-            self._count(anew=True)
+            await self._count_anew()
             if self._is_over_cap:
-                self._remove_oldest(self._used_bytes - (self._cap - cap_marks(self._cap).normal))
-                self._count(anew=True)
+                await self._remove_oldest(self._used_bytes - (self._cap - cap_marks(self._cap).normal))
+                await self._count_anew()
         return True
+
+    async def _remove_deleted(self) -> int:
+        """Removes all deleted files, on a thread: a file of 1 GB takes up to 200 ms. Returns how many."""
+        due = [(one, await self._in_slices(one.collect_deleted(FAR_FUTURE_MS))) for one in self._online()]
+        if not any(len(removals) for _, removals in due):
+            return 0
+        assert self._loop is not None
+        self._removing = self._loop.run_in_executor(None, self._remove, due)
+        return await asyncio.shield(self._removing)  # `stop` waits for it
+
+    def _remove(self, due: Sequence[tuple[LogDirectory, DueRemovals]]) -> int:
+        """On a thread: removes what is due, until the broker stops."""
+        removed = 0
+        for directory, removals in due:
+            try:
+                removed += removals.remove(self._is_stopped.is_set)
+            except OSError as error:
+                logger.error("%s: %s", directory.path, directory.storage_error(error))
+        return removed
+
+    def _online(self) -> list[LogDirectory]:
+        return [watched.directory for watched in self._watched if watched.directory.failure is None]
 
     @property
     def _is_over_cap(self) -> bool:
         return self._cap >= 0 and self._cap - self._used_bytes < cap_marks(self._cap).low
 
-    def _tell_what_goes(self) -> None:
-        """Announces what the cap takes next, where that is near."""
+    async def _tell_what_goes(self) -> None:
+        """Announces what the cap takes next, if that is near."""
         room = self._cap - self._used_bytes
-        if self._cap >= 0 and room < announce_below(self._cap):
+        if self._cap >= 0 and room < announce_below(self._cap) and self._may_tell:
             marks = cap_marks(self._cap)
-            self._tell(self._oldest(max(marks.normal - marks.low, marks.normal - room)))
+            excess = max(marks.normal - marks.low, marks.normal - room)
+            self._tell(await self._in_slices(oldest_steps(self._logs(), excess)))
+
+    @property
+    def _may_tell(self) -> bool:
+        return self._timers.now_ms() - self._told_at_ms >= TELL_INTERVAL_MS
 
     def _tell(self, chosen: Mapping[Log, int]) -> None:
-        if self._timers.now_ms() - self._told_at_ms >= TELL_INTERVAL_MS:
+        if self._may_tell:
             self._told_at_ms = self._timers.now_ms()
-            self._going_under_cap({log: _end_of(log, count) for log, count in chosen.items()})
+            self._going_under_cap({log: log.high_watermark if end == WHOLE_LOG else end for log, end in chosen.items()})
 
-    def _oldest(self, excess: int) -> dict[Log, int]:
-        """How many of the oldest segments go of topics that are deleted by age or size: what the cap is set for."""
-        candidates = {}
-        for log in self._logs():
-            if log.config.cleanup_policy == {"delete"} and not log.directory.name.startswith("__"):
-                below = [segment for segment in log.segments if segment.size]
-                candidates[log] = [SegmentSize(segment.largest_timestamp, segment.size) for segment in below]
-        return oldest_segments(candidates, excess)
-
-    def _remove_oldest(self, excess: int) -> None:
-        chosen = self._oldest(excess)
+    async def _remove_oldest(self, excess: int) -> None:
+        chosen = await self._in_slices(oldest_steps(self._logs(), excess))
         self._tell(chosen)
-        for log, count in chosen.items():
-            try:
-                self._remove_first(log, count)
-            except KafkaError as error:
-                logger.error("%s: %s", log.directory, error)
-        for watched in self._watched:
-            watched.directory.remove_deleted(FAR_FUTURE_MS)
-
-    def _remove_first(self, log: Log, count: int) -> None:
-        segments = list(log.segments)
-        if count >= len(segments):
-            log.roll(self._clock_ms())
-            segments = list(log.segments)
-        end = min(segments[count].base_offset, log.high_watermark)
-        logger.warning(
-            "%s: %s is %d, so the oldest records of all topics go first: here those before offset %d",
-            log.directory,
-            CAP_KEY,
-            self._cap,
-            end,
-        )
-        log.increment_log_start_offset(end)
-        log.delete_old_segments(self._clock_ms())
+        await self._in_slices(removal_steps(chosen, self._cap, self._clock_ms))
+        await self._remove_deleted()
 
     def _fill_reserve(self, watched: WatchedDirectory, least_room: int) -> None:
         files = watched.directory.files
@@ -350,9 +382,3 @@ class DiskWatch:
 
     def _by_cap(self) -> str:
         return f"{in_words(self._used_bytes)} taken of {in_words(self._cap)} ({CAP_KEY})"
-
-
-def _end_of(log: Log, count: int) -> int:
-    """Before which offset the records lie of a log's so many oldest segments."""
-    segments = list(log.segments)
-    return segments[count].base_offset if count < len(segments) else log.high_watermark

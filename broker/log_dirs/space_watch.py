@@ -27,7 +27,7 @@ def watch_disks(
 ) -> DiskWatch:
     """Watches the room in these directories from now on, and groups that are about to lose records.
 
-    ``clock_ms``: milliseconds since the epoch. ``slices``: where groups are looked at.
+    ``clock_ms``: milliseconds since the epoch. ``slices``: where room is made and groups are looked at.
     """
     interval_ms = config.get_int("log.retention.check.interval.ms")
     warnings = RetentionWarnings(partitions, groups, timers, clock_ms, interval_ms, slices)
@@ -35,6 +35,7 @@ def watch_disks(
         directories,
         timers,
         clock_ms,
+        slices,
         min_free_bytes=config.get_int(MIN_FREE_KEY),
         cap_bytes=config.get_int(CAP_KEY),
         going_under_cap=warnings.going_under_cap,

@@ -12,6 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from ...protocol.errors import KafkaError
+from ...protocol.steps import run_to_end
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.log.due_removals import DueRemovals
 from ...storage.log.log import Log
@@ -168,7 +169,7 @@ class Background:
         """Removes deleted files whose time has come, on a thread: a file of 1 GB takes up to 200 ms."""
         if self._removing is not None and not self._removing.done():
             return
-        due = [(directory, directory.collect_deleted(self._clock_ms())) for directory in self._directories]
+        due = [(directory, run_to_end(directory.collect_deleted(self._clock_ms()))) for directory in self._directories]
         if any(len(removals) for _, removals in due):
             self._removing = asyncio.get_running_loop().run_in_executor(None, self._remove, due)
             self._removing.add_done_callback(_report_removal)

@@ -295,6 +295,7 @@ class BrokerServer:
                 clock_ms,
                 broker.slices,
             )
+            self._undo.callback(disk_watch.cancel)
         addresses = ((bound.listener.name, one.getsockname()[0]) for bound in self._bound for one in bound.sockets)
         warn_of_open_access(metadata.image, metadata.node_id, addresses)
         connect = connection_factory(config, connections, dispatcher.dispatch, broker.slices, timers.now_ms, patient)
@@ -341,6 +342,8 @@ class BrokerServer:
         """Ends as a crash does: connections break, nothing is flushed, no checkpoint, no marker (for tests)."""
         running = self.running
         running.broker.connections.abort_all()
+        if running.disk_watch is not None:
+            await running.disk_watch.stop()
         await running.background.finish()
         await running.snapshots.finish()
         self._undo.close()

@@ -80,6 +80,8 @@ class RunningBroker:
         parts.timers.close()
         parts.patient_timers.close()
         parts.stalls.stop()
+        if self.disk_watch is not None:
+            await self.disk_watch.stop()
         await self.background.finish()
         await broker.replica_moves.finish()
         # A change of the metadata that is under way ends as in a crash: the next start completes what its log says.

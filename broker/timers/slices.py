@@ -7,10 +7,12 @@ gives is ignored (``protocol/steps.py``).
 Source: Kafka gives each request a thread of its own instead (``num.io.threads``).
 """
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
+from ...protocol.steps import Result, Steps
 from .stall_report import RequestSeen, Served, seen
 
 SLICE_MS = 1.0
@@ -138,6 +140,26 @@ class Slices:
             self._running = None
         if not work.is_done:
             self._begun.append(work)
+
+
+async def take_in_slices(slices: Slices, steps: Steps[Result]) -> Result:
+    """Takes steps in slices and returns their result. Raises what they raise; cancelling it cancels the work."""
+    done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+    def run() -> Steps[None]:
+        result = yield from steps
+        if not done.done():
+            done.set_result(result)
+
+    def failed(error: Exception) -> None:
+        if not done.done():
+            done.set_exception(error)
+
+    work = slices.start(run(), failed)
+    try:
+        return await done
+    finally:
+        work.cancel()
 
 
 def monotonic_ms() -> float:

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from ...protocol.internal_topics import METADATA_TOPIC
+from ...protocol.steps import Steps, run_to_end
 from ..errors import StorageError
 from ..files.checkpoints import TopicPartition
 from ..files.descriptors import DEFAULT_MAX_OPEN, DescriptorCache
@@ -398,22 +399,20 @@ class LogDirectory:
         logger.info("%s: renamed to %s", path, target.name)
         return target
 
-    def collect_deleted(self, now_ms: int) -> DueRemovals:
+    def collect_deleted(self, now_ms: int) -> Steps[DueRemovals]:
         """`-delete` directories and `.deleted` files whose time has come, and what could not be removed before."""
-        queues = [log.log_files.removals for log in self.logs.values() if log.failure is None]
-        self._due.add([path for queue in queues for path in queue.take_due(now_ms)], self._removals.take_due(now_ms))
+        self._due.add((), self._removals.take_due(now_ms))
+        for log in list(self.logs.values()):
+            self._due.add(log.log_files.removals.take_due(now_ms) if log.failure is None else (), ())
+            yield
         return self._due
 
     def remove_deleted(self, now_ms: int) -> int:
         """Removes what `collect_deleted` finds; how many. Raises StorageError."""
         try:
-            return self.collect_deleted(now_ms).remove()
+            return run_to_end(self.collect_deleted(now_ms)).remove()
         except OSError as error:
             raise self.storage_error(error) from error
-
-    def enforce_retention(self, now_ms: int) -> int:
-        """Removes old segments of `retained_logs`; how many. Raises StorageError."""
-        return sum(log.delete_old_segments(now_ms) for log in self.retained_logs())
 
     def retained_logs(self) -> Iterator[Log]:
         """The logs whose retention is not the cleaner's matter: so that no segment goes that is being cleaned."""

@@ -10,28 +10,9 @@ from odradek.broker.timers.slices import Slices
 from odradek.storage.files.files import Files
 from odradek.storage.log.log_config import LogConfig
 from support.brokers.append_path import AppendPath, batch, only, turns
+from support.disks.gated_removals import GatedRemovals
 
 CONFIG = LogConfig(segment_bytes=300, retention_bytes=0, file_delete_delay_ms=0)
-
-
-class GatedRemovals(Files):
-    """Removals wait while ``gate`` is shut; ``threads``: who removed files."""
-
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-        self.gate.set()
-        self.threads: set[str] = set()
-        self.directory_syncs = 0
-
-    def remove(self, path: Path) -> None:
-        if path.name.endswith(".deleted"):
-            self.threads.add(threading.current_thread().name)
-            assert self.gate.wait(60), "the test has left the gate shut"
-        super().remove(path)
-
-    def sync_directory(self, path: Path) -> None:
-        self.directory_syncs += 1
-        super().sync_directory(path)
 
 
 class Turns:
@@ -91,7 +72,7 @@ async def test_files_are_removed_on_a_thread(tmp_path: Path) -> None:
     path = await filled(tmp_path, files, 10)
     loop = asyncio.get_running_loop()
     work = background(path, Slices(loop.call_soon, loop.time))
-    path.directory.enforce_retention(1 << 50)
+    path.log().delete_old_segments(1 << 50)
     deleted = list(path.log().directory.glob("*.deleted"))
     assert len(deleted) > 20
     files.gate.clear()

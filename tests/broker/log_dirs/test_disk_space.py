@@ -18,6 +18,7 @@ from odradek.broker.log_dirs.disk_space import (
     oldest_segments,
     segment_bytes_under,
 )
+from odradek.protocol.steps import run_to_end
 
 MIB = 1 << 20
 NORMAL, LOW, FULL = SpaceState
@@ -89,8 +90,8 @@ def test_the_oldest_data_of_all_logs_goes_first_and_within_a_log_in_order() -> N
         "b": [SegmentSize(20, 5), SegmentSize(5, 5), SegmentSize(50, 5)],
         "c": [],
     }
-    assert oldest_segments(logs, 0) == {}
-    assert oldest_segments(logs, 1) == {"a": 1}
-    assert oldest_segments(logs, 11) == {"a": 1, "b": 2}
-    assert oldest_segments(logs, 16) == {"a": 2, "b": 2}
-    assert oldest_segments(logs, 1000) == {"a": 2, "b": 3}
+    assert run_to_end(oldest_segments(logs, 0)) == {}
+    assert run_to_end(oldest_segments(logs, 1)) == {"a": 1}
+    assert run_to_end(oldest_segments(logs, 11)) == {"a": 1, "b": 2}
+    assert run_to_end(oldest_segments(logs, 16)) == {"a": 2, "b": 2}
+    assert run_to_end(oldest_segments(logs, 1000)) == {"a": 2, "b": 3}

@@ -89,7 +89,8 @@ class TwoDirectories:
     def enforce_retention(self, now_ms: int) -> None:
         """In each directory."""
         for directory in self.directories.online:
-            directory.enforce_retention(now_ms)
+            for log in directory.retained_logs():
+                log.delete_old_segments(now_ms)
 
     def flush(self, now_ms: int) -> None:
         """In each directory."""

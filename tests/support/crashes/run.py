@@ -339,7 +339,8 @@ class CrashRun:
     def retain(self) -> None:
         for model in self.models.values():
             model.start_may_rise = True
-        self.directory.enforce_retention(self.now_ms)
+        for log in self.directory.retained_logs():
+            log.delete_old_segments(self.now_ms)
         for key, log in self.directory.logs.items():
             model = self.models[key]
             model.start_may_rise = False

@@ -1,0 +1,115 @@
+"""Making room in log directories, as steps: retention before its time, and the oldest segments under the node's cap.
+
+Owns: nothing. Never does: removing a file (segments are renamed to `.deleted`, and `disk_watch.py` removes them on a
+thread), reading a clock. Invariant: a step looks at a bounded number of logs and segments, so a log may change between
+two steps: what goes is named by offset, never by a number of segments. Source: our own; see docs/disk-space.md.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ...protocol.errors import KafkaError
+from ...protocol.steps import Steps
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.log.log import Log
+from .disk_space import CAP_KEY, SegmentSize, oldest_segments
+
+logger = logging.getLogger(__name__)
+
+Clock = Callable[[], int]
+"""Milliseconds since the epoch."""
+
+SEGMENTS_A_STEP = 4
+"""Segments that are renamed in one step: five files each, 0.2 ms a segment."""
+LOGS_A_STEP = 16
+"""Logs whose sizes are added up in one step."""
+SIZES_A_STEP = 512
+"""Segments whose sizes and times are read in one step."""
+WHOLE_LOG = 1 << 63
+"""Instead of an offset: all records that the log has when its turn comes."""
+
+
+def size_steps(logs: Iterable[Log]) -> Steps[int]:
+    """The bytes of all log files."""
+    total = 0
+    for number, log in enumerate(list(logs), 1):
+        total += log.size_in_bytes
+        if number % LOGS_A_STEP == 0:
+            yield
+    return total
+
+
+def retention_steps(directories: Iterable[LogDirectory], clock_ms: Clock) -> Steps[int]:
+    """Runs retention now; returns how many segments it has removed. A directory that fails is named in the log."""
+    removed = 0
+    for directory in directories:
+        try:
+            for log in directory.retained_logs():
+                yield
+                removed += yield from _old_segments(log, clock_ms)
+        except KafkaError as error:
+            logger.error("%s: %s", directory.path, error)
+    return removed
+
+
+def _old_segments(log: Log, clock_ms: Clock) -> Steps[int]:
+    """Removes a log's old segments, a few in each step; returns how many."""
+    removed = 0
+    while count := log.delete_old_segments(clock_ms(), SEGMENTS_A_STEP):
+        removed += count
+        yield
+        if count < SEGMENTS_A_STEP or not log.is_open:
+            break
+    return removed
+
+
+def oldest_steps(logs: Sequence[Log], excess: int) -> Steps[dict[Log, int]]:
+    """Before which offset each log loses its records, so that at least `excess` bytes go.
+
+    Only topics that are deleted by age or size count: the cap is set for those. WHOLE_LOG if all segments go.
+    """
+    candidates: dict[Log, list[SegmentSize]] = {}
+    ends: dict[Log, list[int]] = {}
+    for number, log in enumerate(logs, 1):
+        if number % LOGS_A_STEP == 0:
+            yield
+        if log.config.cleanup_policy != {"delete"} or log.directory.name.startswith("__"):
+            continue
+        segments = [segment for segment in log.segments if segment.size]
+        candidates[log] = sizes = []
+        for count, segment in enumerate(segments, 1):
+            sizes.append(SegmentSize(segment.largest_timestamp, segment.size))
+            if count % SIZES_A_STEP == 0:
+                yield
+        ends[log] = [*(segment.base_offset for segment in segments[1:]), WHOLE_LOG]
+    chosen = yield from oldest_segments(candidates, excess)
+    return {log: ends[log][count - 1] for log, count in chosen.items()}
+
+
+def removal_steps(chosen: Mapping[Log, int], cap: int, clock_ms: Clock) -> Steps[None]:
+    """Removes what `oldest_steps` has chosen. A log that fails is named, and the others go on."""
+    for log, end in chosen.items():
+        if log.failure is not None or not log.is_open:
+            continue
+        try:
+            yield from _remove_before(log, end, cap, clock_ms)
+        except KafkaError as error:
+            logger.error("%s: %s", log.directory, error)
+
+
+def _remove_before(log: Log, end: int, cap: int, clock_ms: Clock) -> Steps[None]:
+    if end == WHOLE_LOG:
+        log.roll(clock_ms())
+        end = log.segments.active.base_offset
+    end = min(end, log.high_watermark)
+    if end <= log.log_start_offset:
+        return  # retention has been here since the choice
+    logger.warning(
+        "%s: %s is %d, so the oldest records of all topics go first: here those before offset %d",
+        log.directory,
+        CAP_KEY,
+        cap,
+        end,
+    )
+    log.increment_log_start_offset(end)
+    yield from _old_segments(log, clock_ms)
