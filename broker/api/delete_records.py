@@ -55,5 +55,5 @@ def _delete(partitions: Partitions, topic: str, index: int, offset: int) -> int:
     target = log.high_watermark if offset == TO_HIGH_WATERMARK else offset
     if target < 0 or target > log.high_watermark:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-    log.increment_log_start_offset(target)
+    log.offsets.increment_log_start_offset(target)
     return log.log_start_offset

@@ -113,7 +113,7 @@ def _look_up(
     if wanted.timestamp == LATEST:
         fill(-1, readable, partition.leader_epoch)
     elif wanted.timestamp in (EARLIEST, EARLIEST_LOCAL):
-        fill(-1, log.log_start_offset, log.epoch_of(log.log_start_offset))
+        fill(-1, log.log_start_offset, log.offsets.epoch_of(log.log_start_offset))
     elif wanted.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         searches.add(log.search_timestamp(None if wanted.timestamp == MAX_TIMESTAMP else wanted.timestamp), found)
 

@@ -49,7 +49,7 @@ def _answer(partitions: Partitions, topic: str, wanted: OffsetForLeaderEpochRequ
     if wanted.leader_epoch == partition.leader_epoch:
         answer.leader_epoch, answer.end_offset = partition.leader_epoch, partition.log.log_end_offset
         return answer
-    end = partition.log.epoch_end_offset(wanted.leader_epoch)
+    end = partition.log.offsets.epoch_end_offset(wanted.leader_epoch)
     if end is not None:
         answer.leader_epoch, answer.end_offset = end
     return answer

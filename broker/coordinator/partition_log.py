@@ -39,10 +39,10 @@ class PartitionLog:
     def when_durable(self, callback: Callable[[ErrorCode], None]) -> None:
         """When it is what acks=all promises (docs/durability.md): at once, but where that is a sync of the disk."""
         log = self._partition.log
-        if not log.wants_sync:
+        if not log.offsets.wants_sync:
             callback(ErrorCode.NONE)
             return
-        offset = log.flush_policy.offset_to_answer(log.log_end_offset, acks_all=True)
+        offset = log.offsets.flush_policy.offset_to_answer(log.log_end_offset, acks_all=True)
         self._partition.group_commit.when_synced(
             log, offset, lambda failure: callback(failure.error_code if failure else ErrorCode.NONE)
         )

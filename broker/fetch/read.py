@@ -181,7 +181,7 @@ def read_partition(
 
 def _diverges(partition: Partition, want: SessionPartition, data: FetchResponse.PartitionData) -> bool:
     """Tells a client whose last fetched epoch ends earlier here where it must truncate to (KIP-595)."""
-    end = partition.log.epoch_end_offset(want.last_fetched_epoch)
+    end = partition.log.offsets.epoch_end_offset(want.last_fetched_epoch)
     if end is None:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
     epoch, end_offset = end

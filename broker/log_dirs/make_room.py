@@ -111,5 +111,5 @@ def _remove_before(log: Log, end: int, cap: int, clock_ms: Clock) -> Steps[None]
         cap,
         end,
     )
-    log.increment_log_start_offset(end)
+    log.offsets.increment_log_start_offset(end)
     yield from _old_segments(log, clock_ms)

@@ -305,7 +305,7 @@ class MetadataLog:
                 return
             logger.info("%s: marked for deletion, %s", self._snapshots.path(oldest), reason)
             if following.end_offset > self._log.log_start_offset:
-                self._log.increment_log_start_offset(following.end_offset)
+                self._log.offsets.increment_log_start_offset(following.end_offset)
             self._log.delete_old_segments(now_ms)
             self._snapshots.delete_before(following, now_ms)
 
@@ -325,7 +325,7 @@ class MetadataLog:
 
     def become_leader(self, node_id: int, now_ms: int) -> None:
         """Begins the next epoch: remembered first, so that no epoch is ever used twice, then written to the log."""
-        epoch = max(self._state.leader_epoch, self._log.latest_epoch, self._last_epoch, 0) + 1
+        epoch = max(self._state.leader_epoch, self._log.offsets.latest_epoch, self._last_epoch, 0) + 1
         self._state = QuorumState(node_id, epoch, data_version=min(self.kraft_version, 1))
         self._files.write_file(self._log.directory / QUORUM_STATE, self._state.to_json())
         batch = leader_change_batch(node_id, epoch, self._log.log_end_offset, now_ms)

@@ -84,9 +84,9 @@ class ProduceWork:
         end_offset = last_offset + 1
         self.grown.append((partition, end_offset, size))
         log = partition.log
-        if log.wants_sync and self.acks:
-            synced_to = log.flush_policy.offset_to_answer(end_offset, acks_all=self.acks == -1)
-            if synced_to > log.synced_offset:
+        if log.offsets.wants_sync and self.acks:
+            synced_to = log.offsets.flush_policy.offset_to_answer(end_offset, acks_all=self.acks == -1)
+            if synced_to > log.offsets.synced_offset:
                 self.unsynced.append((partition, synced_to, answer))
 
     def finish_later(

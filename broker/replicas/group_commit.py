@@ -46,10 +46,10 @@ class GroupCommit:
 
     def appended(self, log: Log) -> None:
         """Sees to it that an append is synced when the log's configuration says so, and what was rolled at once."""
-        policy = log.flush_policy
-        if log.log_end_offset - log.synced_offset >= policy.unseen_from:
+        policy = log.offsets.flush_policy
+        if log.log_end_offset - log.offsets.synced_offset >= policy.unseen_from:
             self.request(log)
-        elif log.recovery_point < log.segments.active.base_offset:
+        elif log.offsets.recovery_point < log.segments.active.base_offset:
             self.request(log, with_indexes=True)
         if policy.flush_ms != MAX_INT64 and log not in self._timed:
             self._timed.add(log)
@@ -64,12 +64,12 @@ class GroupCommit:
         """Calls back when the log is synced up to ``offset`` (exclusive): at once where it is and nobody waits."""
         waiting = self._waiting.get(log)
         if waiting is None:
-            if log.synced_offset >= offset:
+            if log.offsets.synced_offset >= offset:
                 callback(None)
                 return
             waiting = self._waiting[log] = deque()
         waiting.append((offset, callback))
-        if offset > log.synced_offset:
+        if offset > log.offsets.synced_offset:
             self.request(log)
 
     def replace(self, old: Log, new: Log) -> None:
@@ -79,7 +79,7 @@ class GroupCommit:
         if waiting is not None:
             self._waiting[new] = waiting
             self.request(new)
-        if new.wants_sync:
+        if new.offsets.wants_sync:
             self.appended(new)
 
     async def finish(self) -> None:
@@ -92,7 +92,7 @@ class GroupCommit:
     def _time_is_up(self, log: Log) -> None:
         """flush.ms has passed since the first append that was not synced."""
         self._timed.discard(log)
-        if log.log_end_offset > log.synced_offset:
+        if log.log_end_offset > log.offsets.synced_offset:
             self.request(log)
 
     def _schedule(self) -> None:
@@ -162,7 +162,7 @@ class GroupCommit:
             while waiting:
                 offset, callback = waiting[0]
                 told: KafkaError | None = None
-                if offset > log.synced_offset:
+                if offset > log.offsets.synced_offset:
                     told = failure
                     if told is None and offset <= log.log_end_offset:
                         break

@@ -177,7 +177,7 @@ class ReplicaMoves:
         move = active.move
         while True:
             await self._copy_what_is_there(active)
-            if move.future.unflushed_records:
+            if move.future.offsets.unflushed_records:
                 # Through the directory, so that a failed sync is the end of the right one.
                 flushes = move.target.prepare_flushes([move.future])
                 try:

@@ -84,9 +84,9 @@ class Partition:
         return log
 
     def wants_sync(self) -> bool:
-        """:attr:`Log.wants_sync` of its log, for what is asked with every request. Raises KafkaError as :attr:`log`."""
+        """:attr:`LogOffsets.wants_sync` of its log, asked on every request. Raises KafkaError as :attr:`log`."""
         log = self._log
-        return (self.log if log is None else log).wants_sync
+        return (self.log if log is None else log).offsets.wants_sync
 
     def use_log(self, log: Log) -> None:
         """Serves this log from now on: the replica was moved to another directory."""
@@ -148,7 +148,7 @@ class Partition:
         appended = log.append_as_leader(
             records, self.leader_epoch, now_ms, origin=origin, header=header, inspected=inspected
         )
-        if log.wants_sync:
+        if log.offsets.wants_sync:
             self.group_commit.appended(log)
         return appended
 
@@ -171,8 +171,8 @@ class Partition:
     def notify_when_seen(self, end_offset: int, appended_bytes: int) -> None:
         """:meth:`notify`, as soon as consumers see what ends at ``end_offset``: after the sync where they must wait."""
         log = self._log
-        if log is not None and log.wants_sync:
-            seen_at = log.flush_policy.offset_to_see(end_offset)
+        if log is not None and log.offsets.wants_sync:
+            seen_at = log.offsets.flush_policy.offset_to_see(end_offset)
             self.group_commit.when_synced(log, seen_at, lambda failure: self.notify(0 if failure else appended_bytes))
         else:
             self.notify(appended_bytes)
@@ -260,7 +260,7 @@ class AppendQueue:
         result: AppendInfo | KafkaError
         try:
             result = log.complete_append(pending)
-            if log.wants_sync:
+            if log.offsets.wants_sync:
                 self._partition.group_commit.appended(log)
         except KafkaError as error:
             result = error

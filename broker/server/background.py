@@ -204,9 +204,10 @@ def logs_to_flush(directory: LogDirectory, now_ms: int) -> list[Log]:
     return [
         log
         for log in directory.logs.values()
-        if log.unflushed_records
+        if log.offsets.unflushed_records
         and log.failure is None
         and (
-            now_ms - log.last_flushed_ms >= log.config.flush_ms or log.recovery_point < log.segments.active.base_offset
+            now_ms - log.last_flushed_ms >= log.config.flush_ms
+            or log.offsets.recovery_point < log.segments.active.base_offset
         )
     ]

@@ -144,7 +144,7 @@ class LiveRound:
                     self.files.remove(segment_path(self.order.directory, base_offset, suffix + marker))
                 self.sync()  # or a power failure could bring back what is stale by then
         except OSError as error:
-            self._log.failure = error  # the next start would swap in what is stale by then
+            self._log.fail(error)  # the next start would swap in what is stale by then
             raise
 
     def _rename(self, base_offset: int, old_suffix: str, new_suffix: str) -> None:
@@ -182,7 +182,7 @@ def range_of(log: Log, segments: list[SegmentFacts], cleaned_up_to: int | None, 
         cleaned_up_to=cleaned_up_to,
         log_start_offset=log.log_start_offset,
         log_end_offset=log.log_end_offset,
-        last_stable_offset=min(log.last_stable_offset, log.synced_offset),
+        last_stable_offset=min(log.last_stable_offset, log.offsets.synced_offset),
         min_compaction_lag_ms=log.config.min_compaction_lag_ms,
         now_ms=now_ms,
     )

@@ -92,7 +92,7 @@ class DirectoryOffsets:
         self._on_disk = written
 
     def _take(self, key: TopicPartition, log: Log) -> None:
-        self.recovery_points[key] = log.recovery_point
+        self.recovery_points[key] = log.offsets.recovery_point
         self._high_watermarks[key] = log.high_watermark
         if log.log_start_offset > log.segments.first.base_offset:
             self.log_start_offsets[key] = log.log_start_offset

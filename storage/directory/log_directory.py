@@ -136,7 +136,7 @@ class LogDirectory:
             return
         self.failure = error
         for log in [*self.logs.values(), *self.futures.values()]:
-            log.failure = log.failure or error
+            log.fail(log.failure or error)
         logger.error("%s: the log directory is offline from now on: %s", self.path, error)
         if self.on_failure is not None:
             self.on_failure(self)
@@ -289,7 +289,7 @@ class LogDirectory:
             on_failure=self.fail,
             recovered=self._recovered,
         )
-        log.gate = self.gate
+        log.use_gate(self.gate)
         return log
 
     # Replicas on their way here ------------------------------------------------
@@ -359,8 +359,8 @@ class LogDirectory:
         Raises StorageError. Source: Kafka's LogManager.truncateTo.
         """
         log = self.logs[topic, partition]
-        if offset < log.recovery_point:
-            log.recovery_point = offset
+        if offset < log.offsets.recovery_point:
+            log.offsets.recovery_point = offset
             self.write_checkpoints()
         log.truncate_to(offset)
 

@@ -111,11 +111,11 @@ class ReplicaMove:
         old = self.log
         assert old.log_end_offset == self.future.log_end_offset, "the copy is behind"
         cleaned = self.source.cleaner_offsets.get(self.key)
-        self.future.increment_log_start_offset(min(old.log_start_offset, self.future.high_watermark))
+        self.future.offsets.increment_log_start_offset(min(old.log_start_offset, self.future.high_watermark))
         self.source.delete_log(*self.key, now_ms)
         log = self.target.promote_future(*self.key)
         assert log is not None
-        log.gate = self.target.gate
+        log.use_gate(self.target.gate)
         if cleaned is not None:
             self.target.cleaner_offsets[self.key] = cleaned
         for directory in (self.source, self.target):

@@ -42,12 +42,13 @@ INLINE_BYTES = 32 * 1024
 
 
 class AppendOrigin(Enum):
-    """Who appends, which decides what is checked (Kafka's AppendOrigin)."""
+    """Who appends as leader, which decides what is checked (two of Kafka's AppendOrigin).
 
-    REPLICATION = "replication"
+    Kafka's others, REPLICATION and RAFT_LEADER, are `Log.append_as_follower` here.
+    """
+
     COORDINATOR = "coordinator"
     CLIENT = "client"
-    RAFT_LEADER = "raft leader"
 
 
 class AppendInfo(NamedTuple):

@@ -1,11 +1,10 @@
-"""One partition's log: segments, leader epochs, producers, and the offsets between which it is read.
+"""One partition's log: its segments, leader epochs, producers and offsets.
 
-Owns: the partition's directory. Never does: reading a clock, waiting, deciding what a request means. Invariants:
-log start offset <= last stable offset <= high watermark <= log end offset; what a failed operation was asked to do has
-not happened. Source: Kafka's UnifiedLog and LocalLog.
+Owns: the partition's directory. Never does: reading a clock, waiting, interpreting requests. Invariants: those of
+`LogOffsets`; an operation that raises has no effect, unless it says otherwise. Source: Kafka's UnifiedLog and LocalLog.
 
-Sketch of costs: one small batch from a client about 8 us (header 1, CRC 0.3, checks 2, pwritev 3), 3 more when the
-producer is idempotent; a small read at the tail about 3 us.
+Costs: appending a small batch of a client takes about 8 us (header 1, CRC 0.3, checks 2, pwritev 3), 3 us more if the
+producer is idempotent; a small read at the end of the log takes about 3 us.
 """
 
 import logging
@@ -27,6 +26,7 @@ from .log_appender import LogAppender, PendingAppend
 from .log_config import MAX_INT64, LogConfig
 from .log_files import NOTHING, LogFiles
 from .log_flush import Flush
+from .log_health import LogHealth
 from .log_loader import LogLoader, RecoveredBytes
 from .log_offsets import LogOffsets
 from .log_producers import LogProducers
@@ -40,7 +40,7 @@ __all__ = ["AbortedTransaction", "AppendInfo", "AppendOrigin", "FileRegion", "Lo
 logger = logging.getLogger(__name__)
 
 
-class Log(LogOffsets):
+class Log:
     """One partition's log; times are ms since 1970. A disk that fails raises StorageError (KAFKA_STORAGE_ERROR)."""
 
     def __init__(
@@ -48,7 +48,13 @@ class Log(LogOffsets):
     ) -> None:
         """Use `Log.open`."""
         loaded = loader.load()
-        super().__init__(
+        self.directory = directory
+        self.config = config
+        self.topic_id: bytes | None = read_partition_metadata(descriptors.files, directory)
+        self.segments = loaded.segments
+        self.leader_epochs = loaded.leader_epochs
+        self.producer_state = loaded.producer_state
+        self.offsets = LogOffsets(
             loaded.leader_epochs,
             loaded.producer_state,
             FlushPolicy(config),
@@ -56,30 +62,18 @@ class Log(LogOffsets):
             log_end_offset=loaded.log_end_offset,
             recovery_point=loaded.recovery_point,
         )
-        self.directory = directory
-        self._files = descriptors.files
-        self.config = config
-        self.topic_id: bytes | None = read_partition_metadata(descriptors.files, directory)
-        self.segments = loaded.segments
-        self.wants_sync = self.flush_policy.asks_for_syncs
-        """Whether `GroupCommit` is to hear of appends: the configuration promises something, or a segment rolled."""
         self.last_flushed_ms = now_ms
-        self.gate = AppendGate()
-        """Shut while the disk is too full for clients' records; the log directory puts its own here."""
-        self.on_failure: Callable[[OSError], None] | None = None
-        """Told of errors that end the log directory, on the thread that met them."""
-        self.failure: OSError | None = None
-        """Why nothing can be done here any more: a sync failed, and nobody knows what is on the disk."""
+        self._files = descriptors.files
+        self._health = LogHealth(directory)
         self._log_files = LogFiles(directory, config, descriptors, loaded.segments, loader.jitter_seed)
         self._log_files.unsynced_paths += loaded.unsynced_paths
         self._producers = LogProducers(loaded.producer_state, loaded.snapshots)
-        self._appender = LogAppender(self._producers, descriptors.files)
-        self._is_open = True
-        if loaded.was_recovered and self.log_end_offset > self.recovery_point:
+        self._appender = LogAppender(self.offsets, self._log_files, self._producers, self._health)
+        if loaded.was_recovered and self.log_end_offset > self.offsets.recovery_point:
             flush = self.prepare_flush()
             flush.sync()
             self.complete_flush(flush, now_ms)
-        self._take_snapshot()
+        self._appender.take_snapshot()
 
     @classmethod
     def open(
@@ -123,7 +117,7 @@ class Log(LogOffsets):
         )
         try:
             log = cls(directory, config, descriptors, loader, now_ms)
-            log.on_failure = on_failure
+            log._health.on_failure = on_failure
         except OSError as error:
             if on_failure is not None and ends_directory(error):
                 on_failure(error)
@@ -135,32 +129,65 @@ class Log(LogOffsets):
     def __repr__(self) -> str:
         return f"Log({self.directory}, {self.log_start_offset} to {self.log_end_offset})"
 
+    # Offsets: those that requests need; the others are in `offsets` --------------------------------------------
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that can be read."""
+        return self.offsets.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset of the next record."""
+        return self.offsets.log_end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """Consumers read below this offset."""
+        return self.offsets.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """read_committed consumers read below this offset."""
+        return self.offsets.last_stable_offset
+
+    # State -------------------------------------------------------------------
+
     def check_usable(self) -> None:
-        """Raises StorageError once a sync has failed or the log was closed."""
-        if self.failure is not None or not self._is_open:
-            raise StorageError(f"{self.directory}: {self.failure or 'the log is closed'}")
+        """Raises StorageError after a failure, and after the log was closed."""
+        self._health.check_usable()
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed yet, nor deleted."""
-        return self._is_open
+        """Whether the log was neither closed nor deleted."""
+        return self._health.is_open
+
+    @property
+    def failure(self) -> OSError | None:
+        """Why the log is unusable, None while it works."""
+        return self._health.failure
+
+    def fail(self, error: OSError) -> None:
+        """Makes the log unusable until it is opened again."""
+        self._health.failure = error
+
+    def use_gate(self, gate: AppendGate) -> None:
+        """Lets `gate` decide whether clients may append: the one that all logs of a directory share."""
+        self._health.gate = gate
 
     def storage_error(self, error: OSError) -> StorageError:
-        """The error to raise for one of the disk's; the log directory hears of what ends it."""
-        if self.on_failure is not None and ends_directory(error):
-            self.on_failure(error)
-        return StorageError(f"{self.directory}: {error}")
+        """The StorageError to raise for a disk error. Reports the error if it ends the log directory."""
+        return self._health.storage_error(error)
 
     @on_disk
     def assign_topic_id(self, topic_id: bytes) -> None:
         """Writes the topic's id into a directory that has none; the next flush syncs it."""
         path = write_partition_metadata(self._files, self.directory, topic_id, sync=False)
         self.topic_id = topic_id
-        self._log_files.unsynced_paths.append(path)
-        self._log_files.unsynced_directories.add(self.directory)
+        self._log_files.note_unsynced(path)
 
     def assign_epoch(self, epoch: int, start_offset: int | None = None) -> None:
-        """A leader takes over: what is appended from now on (or from `start_offset` on) is of this epoch."""
+        """Starts a leader epoch at the log's end, or at `start_offset`."""
         self.finish_pending()
         self.leader_epochs.assign(epoch, self.log_end_offset if start_offset is None else start_offset)
 
@@ -190,76 +217,47 @@ class Log(LogOffsets):
         header: BatchHeader | None = None,
         inspected: InspectedBatch | None = None,
     ) -> AppendInfo:
-        """Validates the one batch in `buffer`, gives it the next offsets and appends it.
+        """Validates the one batch in `buffer`, assigns the next offsets to it and appends it.
 
-        The buffer is not changed, and no longer needed afterwards. A batch that an idempotent producer sent before is
-        not appended again: its old offsets are returned. `header`: the batch's, where it was read already; then the
-        buffer holds that batch and no more. `inspected`: what `inspect_client_batch` made of it. Raises KafkaError with
-        the code for the producer: `plan_append`'s, `ProducerState.check`'s, KAFKA_STORAGE_ERROR; InspectionNeededError.
+        The buffer is neither changed nor kept. A duplicate from an idempotent producer is not appended: its earlier
+        offsets are returned. `header`: the header of the batch if the caller has read it; the buffer must then hold
+        nothing else. `inspected`: the result of `inspect_client_batch`. Raises KafkaError with the code for the
+        producer: as `plan_append` and `ProducerState.check`, or KAFKA_STORAGE_ERROR; raises InspectionNeededError.
         """
-        if origin is AppendOrigin.RAFT_LEADER or origin is AppendOrigin.REPLICATION:
-            return self._appender.append_as_follower(self, buffer, now_ms)
-        return self._appender.append(self, buffer, leader_epoch, now_ms, origin, header, inspected)
+        return self._appender.append_as_leader(buffer, leader_epoch, now_ms, origin, header, inspected)
 
     def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
-        """Appends batches whose offsets and leader epochs stand in them already: all of them, or none.
+        """Appends batches that carry their final offsets and leader epochs: all of them, or none.
 
-        For replicas, and for the metadata log. Gaps in the offsets are kept. Raises KafkaError: `check_assigned`'s,
-        RECORD_LIST_TOO_LARGE, KAFKA_STORAGE_ERROR.
+        Used for replicas and for the metadata log. Gaps in the offsets are kept, and sequence numbers are not checked.
+        Raises KafkaError: as `check_assigned`, RECORD_LIST_TOO_LARGE or KAFKA_STORAGE_ERROR.
         """
-        return self._appender.append_as_follower(self, buffer, now_ms)
+        return self._appender.append_as_follower(buffer, now_ms)
 
     def begin_append(
         self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None = None
     ) -> PendingAppend | AppendInfo:
-        """The first step of a client's append that another thread writes (log_appender.py); the buffer stays in use.
+        """Begins a client's append that another thread writes (log_appender.py); it uses the buffer until then.
 
-        AppendInfo for a batch that was appended before. Raises as `append_as_leader`.
+        Returns AppendInfo for a duplicate batch. Raises as `append_as_leader`.
         """
-        return self._appender.begin(self, buffer, leader_epoch, now_ms, inspected)
+        return self._appender.begin(buffer, leader_epoch, now_ms, inspected)
 
     def complete_append(self, pending: PendingAppend) -> AppendInfo:
-        """The last step of an append whose write has ended. Raises StorageError, with the log as it was."""
-        return self._appender.complete(self, pending)
+        """Completes an append after its write. Raises StorageError if the write failed; the log is unchanged then."""
+        return self._appender.complete(pending)
 
     def finish_pending(self) -> None:
-        """Ends an append that is under way, by waiting for its write: then the log's end does not move by itself."""
-        self._appender.finish_pending(self)
-
-    def check_appendable(self, origin: AppendOrigin) -> None:
-        """Raises StorageError where nothing, or nothing of a client's, may be appended."""
-        if self.failure is not None or not self._is_open:
-            self.check_usable()
-        if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
-            raise StorageError(self.gate.refusal)
-
-    def segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
-        """The segment to append to, a new one when the active one is full or old. Raises OSError."""
-        if self._log_files.needs_roll(size, max_timestamp, last_offset, now_ms):
-            return self._roll(now_ms, first_offset)
-        return self.segments.active
+        """Finishes the append in progress, if any, by waiting for its write."""
+        self._appender.finish_pending()
 
     @on_disk
-    def roll(self, now_ms: int) -> None:
-        """Begins a new segment at the log's end; an empty active segment is left as it is."""
-        self._roll(now_ms, self.log_end_offset)
+    def roll(self, now_ms: int, expected_next_offset: int = 0) -> None:
+        """Starts a new segment at the log's end, or at the next batch's offset if that is later.
 
-    def _roll(self, now_ms: int, base_offset: int) -> Segment:
-        self.finish_pending()
-        active = self.segments.active
-        base_offset = max(base_offset, self.log_end_offset)
-        if base_offset == active.base_offset:
-            return active
-        self.producer_state.map_end_offset = base_offset
-        self._take_snapshot()
-        self.wants_sync = True  # of what has rolled, as Kafka's roll schedules it
-        return self._log_files.roll(base_offset, now_ms)
-
-    def _take_snapshot(self) -> None:
-        path = self._producers.take_snapshot()
-        if path is not None:
-            self._log_files.unsynced_paths.append(path)
-            self._log_files.unsynced_directories.add(self.directory)
+        Does nothing if the active segment starts there already.
+        """
+        self._appender.roll(now_ms, expected_next_offset)
 
     # Reading -----------------------------------------------------------------
 
@@ -271,10 +269,11 @@ class Log(LogOffsets):
         At most `max_bytes`, so the last batch may be cut; with `min_one_batch` the first is always whole, without it
         nothing is returned when the first does not fit. Raises OFFSET_OUT_OF_RANGE, KAFKA_STORAGE_ERROR.
         """
-        if self.failure is not None or not self._is_open:
-            self.check_usable()
-        end_offset = self.log_end_offset
-        if not self.log_start_offset <= offset <= end_offset:
+        health, offsets = self._health, self.offsets
+        if health.failure is not None or not health.is_open:
+            health.check_usable()
+        end_offset = offsets.log_end_offset
+        if not offsets.log_start_offset <= offset <= end_offset:
             raise OffsetOutOfRangeError(
                 f"Received request for offset {offset}, but we only have log segments from offset "
                 f"{self.log_start_offset} to {end_offset}."
@@ -324,7 +323,7 @@ class Log(LogOffsets):
             self.leader_epochs.truncate_from_end(offset)
             self._clamp_to(offset)
         except OSError as error:
-            self.failure = error
+            self.fail(error)
             raise self.storage_error(error) from error
         return True
 
@@ -335,16 +334,16 @@ class Log(LogOffsets):
         try:
             self._log_files.start_anew_at(offset, self.last_flushed_ms)
             self.leader_epochs.clear()
-            self.log_start_offset = offset
+            self.offsets.log_start_offset = offset
             self._producers.remove_snapshots()
             self._clamp_to(offset)
         except OSError as error:
-            self.failure = error
+            self.fail(error)
             raise self.storage_error(error) from error
 
     def _clamp_to(self, offset: int) -> None:
         """The log ends at `offset` now."""
-        self.cut_offsets(offset)
+        self.offsets.cut_offsets(offset)
         expiration_ms = self.config.producer_id_expiration_ms
         self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
 
@@ -367,9 +366,9 @@ class Log(LogOffsets):
             return 0
         count = min(count, most)
         if count == len(segments):
-            self._roll(now_ms, self.log_end_offset)
+            self._appender.roll(now_ms, self.log_end_offset)
         logger.info("%s: %d segments up to offset %d removed: %s", self.directory, count, ends[count - 1], reason)
-        self.increment_log_start_offset(ends[count - 1])
+        self.offsets.increment_log_start_offset(ends[count - 1])
         self._log_files.secure_names()
         for segment in segments[:count]:
             snapshot = self._producers.forget_snapshot(segment.base_offset)
@@ -386,7 +385,7 @@ class Log(LogOffsets):
             snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
             return self._log_files.replace(sources, size, snapshots, due_ms)
         except OSError as error:
-            self.failure = error
+            self.fail(error)
             raise self.storage_error(error) from error
 
     def finish_replacing(self, cleaned: Segment) -> None:
@@ -394,7 +393,7 @@ class Log(LogOffsets):
         try:
             self._log_files.finish_replacing(cleaned)
         except OSError as error:
-            self.failure = error
+            self.fail(error)
             raise self.storage_error(error) from error
 
     @on_disk
@@ -412,31 +411,30 @@ class Log(LogOffsets):
         """The first step of a flush (log_flush.py). Raises OSError."""
         if not self.leader_epochs.is_saved:
             self.leader_epochs.save(sync=False)
-            self._log_files.unsynced_paths.append(self.leader_epochs.path)
-            self._log_files.unsynced_directories.add(self.directory)
-        return self._log_files.prepare_flush(min(self.recovery_point, self.log_end_offset), self.log_end_offset)
+            self._log_files.note_unsynced(self.leader_epochs.path)
+        return self._log_files.prepare_flush(min(self.offsets.recovery_point, self.log_end_offset), self.log_end_offset)
 
     def prepare_sync(self) -> Flush:
         """The first step of a sync of the batches, which leaves out indexes where it can. Raises OSError."""
-        if self._log_files.needs_flush(self.recovery_point):
+        if self._log_files.needs_flush(self.offsets.recovery_point):
             return self.prepare_flush()
         return self._log_files.prepare_sync(self.log_end_offset)
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
         """The last step of a flush whose `sync` has returned; consumers see what they were to see only then."""
         flush.close()
-        self.note_synced(flush.offset, with_indexes=flush.with_indexes)
+        self.offsets.note_synced(flush.offset, with_indexes=flush.with_indexes)
         if flush.with_indexes:
             self.last_flushed_ms = now_ms
-            if self.recovery_point >= self.segments.active.base_offset:
-                self.wants_sync = self.flush_policy.asks_for_syncs
+            if self.offsets.recovery_point >= self.segments.active.base_offset:
+                self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
         """The last step of a flush whose `sync` has failed: the log is unusable from now on; the error to answer."""
         flush.close()
-        self.failure = error
-        if self.on_failure is not None:
-            self.on_failure(error)  # whatever the error: what was written may be gone
+        self.fail(error)
+        if self._health.on_failure is not None:
+            self._health.on_failure(error)  # whatever the error: what was written may be gone
         return StorageError(f"{self.directory}: {error}")
 
     def flush(self) -> None:
@@ -453,18 +451,19 @@ class Log(LogOffsets):
         self.complete_flush(flush, self.last_flushed_ms)
 
     def update_config(self, config: LogConfig) -> None:
-        """A topic's configuration was altered: it holds at once."""
+        """Applies an altered topic configuration at once."""
         if not config.is_compacted:
             self._log_files.interrupt_cleaning()
         self.config = self._log_files.config = config
-        self.set_flush_policy(FlushPolicy(config))
-        self.wants_sync = self.flush_policy.asks_for_syncs or self.recovery_point < self.segments.active.base_offset
+        self.offsets.set_flush_policy(FlushPolicy(config))
+        is_behind = self.offsets.recovery_point < self.segments.active.base_offset
+        self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs or is_behind
         for segment in self.segments:
             segment.index_interval_bytes = config.index_interval_bytes
 
     def close(self) -> None:
         """Writes the producer snapshot and the last index entries, flushes, and lets the files go."""
-        if self._is_open:
+        if self._health.is_open:
             self.prepare_close()
             if self.is_dirty:
                 self.flush()
@@ -474,19 +473,19 @@ class Log(LogOffsets):
     def prepare_close(self) -> None:
         """Writes what `close` writes; flush (if `is_dirty`) and `abort` are left to the caller, who may have many."""
         self.finish_pending()
-        self._take_snapshot()
+        self._appender.take_snapshot()
         self.segments.active.seal()
 
     @property
     def is_dirty(self) -> bool:
         """Whether a flush would find something to write."""
-        return bool(self.unflushed_records) or not self.leader_epochs.is_saved or self._log_files.is_dirty
+        return bool(self.offsets.unflushed_records) or not self.leader_epochs.is_saved or self._log_files.is_dirty
 
     def abort(self) -> None:
         """Lets the files go and writes nothing: for logs to be deleted, and for tests of a crash."""
         self.finish_pending()
         self._log_files.forget_files()
-        self._is_open = False
+        self._health.is_open = False
 
     def release_files(self) -> None:
         """Lets the descriptors go until they are needed again: an idle log needs none."""
@@ -494,7 +493,7 @@ class Log(LogOffsets):
 
     def move_to(self, directory: Path) -> None:
         """The partition's directory was renamed (topic deletion)."""
-        self.directory = directory
+        self.directory = self._health.directory = directory
         self.leader_epochs.move_to(directory)
         self._producers.snapshots.move_to(directory)
         self._log_files.move_to(directory)

@@ -1,19 +1,18 @@
-"""Appends to one log: validate, number, write, take in.
+"""Appends to the end of one log, and rolls its segments.
 
-Owns: the append that is under way, if any. Never does: waiting for the disk, choosing a thread. Invariants: an append
-that raises has left the log as it was; while the bytes of one are written on another thread nothing else changes the
-log's end: whoever must change it calls `finish_pending` first. Source: Kafka's UnifiedLog.append.
+Owns: the append in progress, if any. Never does: waiting for the disk, choosing a thread. Invariants: an append that
+raises leaves the log unchanged. While another thread writes the bytes of an append, nothing else moves the log's end:
+every other operation that would do so calls `finish_pending` first. Source: Kafka's UnifiedLog.append and roll.
 
-A small append is one call. A large one is three, so that the write, by far its dearest part, is not the caller's
+A small append is one call. A large append takes three, so that another thread can do the write, which costs most
 (1 MiB: plan and CRC 0.1 ms, write 0.4 to 1.2 ms):
 
-    pending = log.begin_append(...)     validates, numbers, rolls; or a repeated batch's AppendInfo
+    pending = log.begin_append(...)     validates, assigns offsets, rolls; AppendInfo for a duplicate batch
     pending.write()                     on any thread
-    log.complete_append(pending)        the log is longer, or StorageError and it is as it was
+    log.complete_append(pending)        the log has grown; or StorageError, and the log is unchanged
 """
 
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from ...protocol.records.batch import NO_TIMESTAMP, BatchHeader
 from ..errors import RecordListTooLargeError, StorageError
@@ -21,15 +20,15 @@ from ..files.descriptors import Descriptor
 from ..files.files import Buffer, Files
 from ..segment.segment import Segment
 from .append_plan import AppendInfo, AppendOrigin, AppendPlan, check_assigned, plan_append
+from .log_files import LogFiles
+from .log_health import LogHealth
+from .log_offsets import LogOffsets
 from .log_producers import LogProducers
 from .record_inspection import InspectedBatch
 
-if TYPE_CHECKING:
-    from .log import Log
-
 
 class PendingAppend:
-    """A batch on its way to the end of a segment. `result`: what became of it, once the log knows."""
+    """A batch that is being written to the end of a segment. `result`: the outcome, None until it is known."""
 
     __slots__ = (
         "_files",
@@ -46,7 +45,7 @@ class PendingAppend:
     )
 
     def __init__(self, files: Files, plan: AppendPlan, first_offset: int, leader_epoch: int, segment: Segment) -> None:
-        """Makes the segment's end ready. Raises OSError."""
+        """Prepares the end of the segment for the write. Raises OSError."""
         descriptor, self.position = segment.begin_write()
         self.descriptor: Descriptor = descriptor.hold()
         self.plan = plan
@@ -60,7 +59,7 @@ class PendingAppend:
         self._is_written = False
 
     def write(self) -> None:
-        """Writes the bytes, once, however often it is called: who calls while another thread writes waits for it."""
+        """Writes the bytes once. A call during another thread's write waits for that write."""
         with self._lock:
             if not self._is_written:
                 try:
@@ -71,21 +70,20 @@ class PendingAppend:
 
 
 class LogAppender:
-    """What `Log` does with an append.
+    """The writing end of one log. It does not refer to the `Log`, so a deleted log is freed without the collector."""
 
-    Each call gets the log: so log and appender form no cycle, and a deleted log is freed without the collector.
-    """
+    __slots__ = ("_files", "_health", "_offsets", "_pending", "_producers")
 
-    __slots__ = ("_files", "_pending", "_producers")
-
-    def __init__(self, producers: LogProducers, files: Files) -> None:
-        self._producers = producers
+    def __init__(self, offsets: LogOffsets, files: LogFiles, producers: LogProducers, health: LogHealth) -> None:
+        """`health` holds the append gate, which closes while the disk is full."""
+        self._offsets = offsets
         self._files = files
+        self._producers = producers
+        self._health = health
         self._pending: PendingAppend | None = None
 
-    def append(
+    def append_as_leader(
         self,
-        log: "Log",
         buffer: Buffer,
         leader_epoch: int,
         now_ms: int,
@@ -95,56 +93,58 @@ class LogAppender:
     ) -> AppendInfo:
         """See `Log.append_as_leader`."""
         if self._pending is not None:
-            self.finish_pending(log)
-        log.check_appendable(origin)
-        first_offset = log.log_end_offset
-        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, origin, header, inspected)
+            self.finish_pending()
+        self._health.check_appendable(origin)
+        first_offset = self._offsets.log_end_offset
+        config = self._files.config
+        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, config, origin, header, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
-            repeated = self._repeated(log, plan, first_offset, origin)
-            if repeated is not None:
-                return repeated
+            duplicate = self._duplicate(plan, first_offset, origin)
+            if duplicate is not None:
+                return duplicate
         try:
             last_offset = first_offset + header.last_offset_delta
-            segment = log.segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
+            segment = self._segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
             position = segment.write(plan.parts, plan.size)
         except OSError as error:
-            raise log.storage_error(error) from error
-        return self._apply_append(log, plan, first_offset, leader_epoch, segment, position)
+            raise self._health.storage_error(error) from error
+        return self._apply_append(plan, first_offset, leader_epoch, segment, position)
 
     def begin(
-        self, log: "Log", buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
+        self, buffer: Buffer, leader_epoch: int, now_ms: int, inspected: InspectedBatch | None
     ) -> PendingAppend | AppendInfo:
         """See `Log.begin_append`."""
-        self.finish_pending(log)
-        log.check_appendable(AppendOrigin.CLIENT)
-        first_offset = log.log_end_offset
-        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, log.config, AppendOrigin.CLIENT, None, inspected)
+        self.finish_pending()
+        self._health.check_appendable(AppendOrigin.CLIENT)
+        first_offset = self._offsets.log_end_offset
+        config = self._files.config
+        plan = plan_append(buffer, first_offset, leader_epoch, now_ms, config, AppendOrigin.CLIENT, None, inspected)
         header = plan.header
         if header.producer_id >= 0 or header.is_control:
-            repeated = self._repeated(log, plan, first_offset, AppendOrigin.CLIENT)
-            if repeated is not None:
-                return repeated
+            duplicate = self._duplicate(plan, first_offset, AppendOrigin.CLIENT)
+            if duplicate is not None:
+                return duplicate
         try:
             last_offset = first_offset + header.last_offset_delta
-            segment = log.segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
-            self._pending = PendingAppend(self._files, plan, first_offset, leader_epoch, segment)
+            segment = self._segment_for(plan.size, header.max_timestamp, first_offset, last_offset, now_ms)
+            self._pending = PendingAppend(self._files.files, plan, first_offset, leader_epoch, segment)
         except OSError as error:
-            raise log.storage_error(error) from error
+            raise self._health.storage_error(error) from error
         return self._pending
 
-    def complete(self, log: "Log", pending: PendingAppend) -> AppendInfo:
+    def complete(self, pending: PendingAppend) -> AppendInfo:
         """See `Log.complete_append`."""
         if pending is self._pending:
-            self.finish_pending(log)
+            self.finish_pending()
         result = pending.result
         assert result is not None, "an append of another log"
         if isinstance(result, StorageError):
             raise result
         return result
 
-    def finish_pending(self, log: "Log") -> None:
-        """Ends an append that is under way, if any: waits for its write, which is one to the page cache."""
+    def finish_pending(self) -> None:
+        """Finishes the append in progress, if any. Waits for its write to the page cache."""
         pending = self._pending
         if pending is None:
             return
@@ -153,61 +153,92 @@ class LogAppender:
         pending.descriptor.release()
         if pending.error is not None:
             pending.segment.fail_write()
-            pending.result = log.storage_error(pending.error)
-        elif log.failure is not None:
-            pending.result = log.storage_error(log.failure)
+            pending.result = self._health.storage_error(pending.error)
+        elif self._health.failure is not None:
+            pending.result = self._health.storage_error(self._health.failure)
         else:
             pending.segment.end_write(pending.plan.size)
             pending.result = self._apply_append(
-                log, pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
+                pending.plan, pending.first_offset, pending.leader_epoch, pending.segment, pending.position
             )
 
-    def _repeated(self, log: "Log", plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> AppendInfo | None:
-        """What became of the batch that this one repeats, None for a new one. Raises `ProducerState.check`'s."""
+    def append_as_follower(self, buffer: Buffer, now_ms: int) -> AppendInfo:
+        """See `Log.append_as_follower`."""
+        self.finish_pending()
+        self._health.check_usable()
+        offsets = self._offsets
+        batches = check_assigned(buffer, offsets.log_end_offset)
+        first, last = batches[0][1], batches[-1][1]
+        size = batches[-1][0] + last.size_in_bytes
+        limit = self._files.config.segment_bytes
+        if size > limit:
+            raise RecordListTooLargeError(f"{size} bytes in append, more than a segment's {limit}")
+        max_timestamp = max(header.max_timestamp for _, header in batches)
+        view = memoryview(buffer)
+        try:
+            segment = self._segment_for(size, max_timestamp, first.base_offset, last.last_offset, now_ms)
+            start = segment.write([view[:size]], size)
+        except OSError as error:
+            raise self._health.storage_error(error) from error
+        for position, header in batches:
+            segment.note_appended(header, header.base_offset, start + position, header.size_in_bytes)
+            if header.partition_leader_epoch > offsets.leader_epochs.latest:
+                offsets.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+            if header.has_producer_id:
+                batch = view[position : position + header.size_in_bytes]
+                self._producers.apply_append(segment, header, header.base_offset, batch)
+        offsets.advance(last.next_offset)
+        start_offset = offsets.log_start_offset
+        return AppendInfo(first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, start_offset, size, False)
+
+    def roll(self, now_ms: int, base_offset: int) -> Segment:
+        """Starts a new segment at `base_offset` or the log's end, the later one. Raises OSError.
+
+        Returns the active segment if it starts there already.
+        """
+        self.finish_pending()
+        offsets = self._offsets
+        active = self._files.segments.active
+        base_offset = max(base_offset, offsets.log_end_offset)
+        if base_offset == active.base_offset:
+            return active
+        offsets.producer_state.map_end_offset = base_offset
+        self.take_snapshot()
+        offsets.wants_sync = True  # as in Kafka, a roll schedules a flush of the segments before it
+        return self._files.roll(base_offset, now_ms)
+
+    def take_snapshot(self) -> None:
+        """Writes a snapshot of the producers if they have changed; the next flush syncs it. Raises OSError."""
+        path = self._producers.take_snapshot()
+        if path is not None:
+            self._files.note_unsynced(path)
+
+    def _segment_for(self, size: int, max_timestamp: int, first_offset: int, last_offset: int, now_ms: int) -> Segment:
+        """The segment to append to: a new one if the active segment is full or too old. Raises OSError."""
+        if self._files.needs_roll(size, max_timestamp, last_offset, now_ms):
+            return self.roll(now_ms, first_offset)
+        return self._files.segments.active
+
+    def _duplicate(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> AppendInfo | None:
+        """The earlier append of the same batch, None for a new batch. Raises as `ProducerState.check`."""
         duplicate = self._producers.check(plan, first_offset, origin)
         if duplicate is None:
             return None
         first, last, time = duplicate.first_offset, duplicate.last_offset, duplicate.timestamp
-        return AppendInfo(first, last, time, time, log.log_start_offset, plan.size, True)
+        return AppendInfo(first, last, time, time, self._offsets.log_start_offset, plan.size, True)
 
     def _apply_append(
-        self, log: "Log", plan: AppendPlan, first_offset: int, leader_epoch: int, segment: Segment, position: int
+        self, plan: AppendPlan, first_offset: int, leader_epoch: int, segment: Segment, position: int
     ) -> AppendInfo:
-        """The batch is in the segment's file: nothing can fail any more."""
+        """Updates indexes, epochs, producers and offsets for a batch that the segment holds. Cannot fail."""
         header = plan.header
+        offsets = self._offsets
         last_offset = first_offset + header.last_offset_delta
         segment.note_appended(header, first_offset, position, plan.size)
-        if leader_epoch != log.leader_epochs.latest and leader_epoch >= 0:
-            log.leader_epochs.assign(leader_epoch, first_offset)
+        if leader_epoch != offsets.leader_epochs.latest and leader_epoch >= 0:
+            offsets.leader_epochs.assign(leader_epoch, first_offset)
         if header.producer_id >= 0:
             self._producers.apply_append(segment, header, first_offset, plan.batch)
-        log.advance(last_offset + 1)
-        start, time = log.log_start_offset, header.max_timestamp
+        offsets.advance(last_offset + 1)
+        start, time = offsets.log_start_offset, header.max_timestamp
         return AppendInfo(first_offset, last_offset, time, plan.log_append_time, start, plan.size, False)
-
-    def append_as_follower(self, log: "Log", buffer: Buffer, now_ms: int) -> AppendInfo:
-        """See `Log.append_as_follower`."""
-        self.finish_pending(log)
-        log.check_usable()
-        batches = check_assigned(buffer, log.log_end_offset)
-        first, last = batches[0][1], batches[-1][1]
-        size = batches[-1][0] + last.size_in_bytes
-        if size > log.config.segment_bytes:
-            raise RecordListTooLargeError(f"{size} bytes in append, more than a segment's {log.config.segment_bytes}")
-        max_timestamp = max(header.max_timestamp for _, header in batches)
-        view = memoryview(buffer)
-        try:
-            segment = log.segment_for(size, max_timestamp, first.base_offset, last.last_offset, now_ms)
-            start = segment.write([view[:size]], size)
-        except OSError as error:
-            raise log.storage_error(error) from error
-        for position, header in batches:
-            segment.note_appended(header, header.base_offset, start + position, header.size_in_bytes)
-            if header.partition_leader_epoch > log.leader_epochs.latest:
-                log.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
-            if header.has_producer_id:
-                batch = view[position : position + header.size_in_bytes]
-                self._producers.apply_append(segment, header, header.base_offset, batch)
-        log.advance(last.next_offset)
-        start_offset = log.log_start_offset
-        return AppendInfo(first.base_offset, last.last_offset, max_timestamp, NO_TIMESTAMP, start_offset, size, False)

@@ -331,6 +331,11 @@ class LogFiles:
         """The first step of a sync of the active segment's log file alone."""
         return Flush(self._files, log_end_offset, [self.segments.active.hold_open().hold()], [], [], with_indexes=False)
 
+    def note_unsynced(self, path: Path) -> None:
+        """Lets the next flush sync a file that is new in the log's directory, and its name."""
+        self.unsynced_paths.append(path)
+        self.unsynced_directories.add(self.directory)
+
     def forget_files(self) -> None:
         """Lets the descriptors go; writes nothing."""
         self.interrupt_cleaning()

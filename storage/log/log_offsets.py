@@ -12,10 +12,10 @@ from .leader_epochs import LeaderEpochs
 
 
 class LogOffsets:
-    """What `Log` is without its files.
+    """The offsets of a log, without its files.
 
-    The high watermark is the log end offset until `set_high_watermark` is called for the first time, but for what the
-    configuration's `FlushPolicy` keeps from consumers until it is synced.
+    Until the first call of `set_high_watermark` the high watermark is the log end offset, minus the records that
+    the `FlushPolicy` hides from consumers until they are synced.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class LogOffsets:
         log_end_offset: int,
         recovery_point: int,
     ) -> None:
-        """As a log begins that was just opened: what it has behind the recovery point is not synced."""
+        """For a log that was just opened: nothing after the recovery point counts as synced."""
         self.leader_epochs = leader_epochs
         self.producer_state = producer_state
         self.flush_policy = flush_policy
@@ -36,19 +36,21 @@ class LogOffsets:
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
         self.synced_offset = recovery_point
-        """Up to where the batches are on the disk; the recovery point, up to where their indexes are too, is lower."""
+        """The batches below are on the disk. The recovery point, below which their indexes are too, may be lower."""
+        self.wants_sync = flush_policy.asks_for_syncs
+        """Whether `GroupCommit` must be called after an append: the flush policy asks for it, or a segment rolled."""
         self._high_watermark: int | None = None
         self._holds_back = False
         producer_state.forget_unreplicated(log_end_offset)
 
     @property
     def high_watermark(self) -> int:
-        """Up to where consumers read."""
+        """Consumers read below this offset."""
         return self.log_end_offset if self._high_watermark is None else self._high_watermark
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where readers of committed data read: no transaction below is undecided."""
+        """read_committed consumers read below this offset: every transaction below is completed."""
         unstable = self.producer_state.first_unstable_offset
         high_watermark = self.high_watermark
         if unstable is None or unstable >= high_watermark:
@@ -56,7 +58,7 @@ class LogOffsets:
         return max(unstable, self.log_start_offset)
 
     def set_high_watermark(self, offset: int) -> None:
-        """Moves the high watermark, within the log."""
+        """Moves the high watermark, limited to the offsets of the log."""
         self._high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
         self.producer_state.forget_unreplicated(self._high_watermark)
 
@@ -70,16 +72,16 @@ class LogOffsets:
         return self.leader_epochs.epoch_of(offset)
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int] | None:
-        """(epoch, end offset) as OffsetForLeaderEpoch answers (`LeaderEpochs.end_offset_for`)."""
+        """The (epoch, end offset) that OffsetForLeaderEpoch returns (`LeaderEpochs.end_offset_for`)."""
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
     @property
     def unflushed_records(self) -> int:
-        """How many offsets lie behind the recovery point."""
+        """The number of offsets from the recovery point to the log end."""
         return self.log_end_offset - self.recovery_point
 
     def advance(self, log_end_offset: int) -> None:
-        """The log is longer now; what the flush policy hides from consumers stays above the high watermark."""
+        """Moves the log end offset up after an append, and the high watermark if the flush policy allows it."""
         self.producer_state.map_end_offset = log_end_offset
         if self._high_watermark is None:
             if log_end_offset - self.synced_offset >= self.flush_policy.unseen_from:
@@ -90,9 +92,9 @@ class LogOffsets:
         self.log_end_offset = log_end_offset
 
     def increment_log_start_offset(self, offset: int) -> bool:
-        """Moves the log's start up (DeleteRecords); whole segments below it go with `delete_old_segments`.
+        """Moves the log start offset up (DeleteRecords). `Log.delete_old_segments` removes whole segments below it.
 
-        False when the start is there or further already. Raises OFFSET_OUT_OF_RANGE beyond the high watermark.
+        Returns False if the start is at `offset` or beyond. Raises OFFSET_OUT_OF_RANGE above the high watermark.
         """
         if offset > self.high_watermark:
             raise OffsetOutOfRangeError(
@@ -109,7 +111,7 @@ class LogOffsets:
         return True
 
     def note_synced(self, offset: int, *, with_indexes: bool) -> None:
-        """All below `offset` is on the disk; consumers see what they were to see only then."""
+        """Notes that everything below `offset` is on the disk; consumers now see what was hidden until then."""
         offset = min(offset, self.log_end_offset)
         self.synced_offset = max(self.synced_offset, offset)
         if with_indexes:
@@ -124,7 +126,7 @@ class LogOffsets:
             self._release_high_watermark()
 
     def cut_offsets(self, offset: int) -> None:
-        """The log ends at `offset` now."""
+        """Lowers the offsets after a truncation to `offset`."""
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
@@ -135,7 +137,7 @@ class LogOffsets:
             self._release_high_watermark()
 
     def _release_high_watermark(self) -> None:
-        """Lets consumers see what is synced, and everything if the flush policy allows it."""
+        """Shows consumers the synced records, and all records if the flush policy allows it."""
         if self.log_end_offset - self.synced_offset < self.flush_policy.unseen_from:
             self._high_watermark = None
             self._holds_back = False

@@ -50,7 +50,7 @@ def _check_place(log: Log, header: BatchHeader, expected: int, offset: int) -> N
     """What the CRC does not cover. Gaps are none of our business: compaction leaves them."""
     if header.base_offset < expected or not offset <= header.last_offset < log.log_end_offset:
         raise CorruptRecordError(f"its base offset is {header.base_offset}, at least {max(expected, 0)} was expected")
-    epoch = log.epoch_of(max(header.base_offset, log.log_start_offset))
+    epoch = log.offsets.epoch_of(max(header.base_offset, log.log_start_offset))
     if epoch != header.partition_leader_epoch and epoch >= 0:
         raise CorruptRecordError(f"its leader epoch is {header.partition_leader_epoch}, {epoch} was expected")
 

@@ -116,7 +116,7 @@ def _append_again(source: Path, target: Path, configs: dict[str, str], start: in
                     data = _as_it_was_sent(batch) if config.is_log_append_time else batch.data
                     epoch = header.partition_leader_epoch
                     log.append_as_leader(data, epoch, header.max_timestamp, origin=AppendOrigin.COORDINATOR)
-    log.increment_log_start_offset(start)
+    log.offsets.increment_log_start_offset(start)
     log.close()
 
 

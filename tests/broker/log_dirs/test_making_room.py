@@ -113,11 +113,11 @@ async def test_what_retention_took_after_the_choice_counts(tmp_path: Path) -> No
     log = path.log()
     chosen = run_to_end(oldest_steps([log], 3 * SEGMENT_BYTES))
     assert chosen == {log: 4}
-    log.increment_log_start_offset(2)
+    log.offsets.increment_log_start_offset(2)
     log.delete_old_segments(NOW)
     run_to_end(removal_steps(chosen, 1, lambda: NOW))
     assert (log.log_start_offset, len(log.segments)) == (4, SEGMENTS - 4)
-    log.increment_log_start_offset(6)
+    log.offsets.increment_log_start_offset(6)
     run_to_end(removal_steps(chosen, 1, lambda: NOW))
     assert log.log_start_offset == 6
     await path.close()

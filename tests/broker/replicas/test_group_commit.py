@@ -105,7 +105,7 @@ async def test_a_request_to_many_partitions_is_answered_once_when_all_are_on_the
     response = await path.produce({index: batch() for index in range(20)})
     assert response is not None
     assert [answer.error_code for answer in response.responses[0].partition_responses] == [ErrorCode.NONE] * 20
-    assert all(path.log(index).synced_offset == 1 for index in range(20))
+    assert all(path.log(index).offsets.synced_offset == 1 for index in range(20))
     await path.close()
 
 
@@ -179,7 +179,7 @@ async def test_a_failed_sync_is_told_to_all_who_wait_and_is_final(
             assert (answer.error_code, answer.base_offset) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
     files.sync_error = None
     assert only(await path.produce({0: batch()})).error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert (path.log().synced_offset, path.log().high_watermark) == (1, 1), "what is unknown is never seen"
+    assert (path.log().offsets.synced_offset, path.log().high_watermark) == (1, 1), "what is unknown is never seen"
     assert "Input/output error" in caplog.text
     await path.lose_power()
 
@@ -233,7 +233,7 @@ async def test_flush_ms_needs_no_scheduler(tmp_path: Path) -> None:
     for end in (1, 2):
         synced: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
         assert path.produce({0: batch()}).done(), "nobody waits for flush.ms"
-        assert path.log().synced_offset == end - 1
+        assert path.log().offsets.synced_offset == end - 1
         path.group_commit.when_synced(path.log(), 0, lambda _: None)
         waiter = partial(path.group_commit.when_synced, path.log(), end, synced.set_result)
         # Only looks on: the request that when_synced makes is taken back, so that the timer alone brings the sync.
@@ -251,8 +251,8 @@ async def test_what_has_rolled_is_synced_at_once(tmp_path: Path) -> None:
     done: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
     path.group_commit.when_synced(log, log.log_end_offset, done.set_result)
     assert await done is None
-    assert log.recovery_point == log.log_end_offset
-    assert not log.wants_sync
+    assert log.offsets.recovery_point == log.log_end_offset
+    assert not log.offsets.wants_sync
     await path.close()
 
 
@@ -261,16 +261,18 @@ async def test_a_sync_leaves_the_indexes_of_the_active_segment_out(tmp_path: Pat
     path = AppendPath(tmp_path, LogConfig(acks_all_fsync=True, index_interval_bytes=0), files=files)
     log = path.log()
     await path.produce({0: batch()})
-    recovery_point = log.recovery_point
+    recovery_point = log.offsets.recovery_point
     files.syncs = 0
     for _ in range(5):
         await path.produce({0: batch()})
     assert files.syncs == 5, "the log file alone"
-    assert (log.synced_offset, log.recovery_point) == (6, recovery_point), "its indexes are not behind it"
+    assert (log.offsets.synced_offset, log.offsets.recovery_point) == (6, recovery_point), (
+        "its indexes are not behind it"
+    )
     path.group_commit.request(log, with_indexes=True)
     done: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
     await path.produce({0: batch()})
     path.group_commit.when_synced(log, 7, done.set_result)
     await done
-    assert log.recovery_point >= 6
+    assert log.offsets.recovery_point >= 6
     await path.close()

@@ -44,7 +44,7 @@ def fill(root: Path) -> Path:
                 marker = EndTransactionMarker(ControlRecordType.ABORT, 1)
                 end = encode_end_transaction_batch(marker, timestamp=NOW, producer_id=7, producer_epoch=0)
                 log.append_as_leader(end, number // 6, NOW, origin=AppendOrigin.COORDINATOR)
-        log.increment_log_start_offset(1)
+        log.offsets.increment_log_start_offset(1)
     directory.close(1)
     return root
 

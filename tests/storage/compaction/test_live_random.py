@@ -150,7 +150,7 @@ class LiveLog:
     def delete_records(self) -> None:
         if self.random.random() < 0.3:
             start, end = self.log.log_start_offset, self.log.log_end_offset
-            self.log.increment_log_start_offset(self.random.randint(start, min(end, start + 50)))
+            self.log.offsets.increment_log_start_offset(self.random.randint(start, min(end, start + 50)))
 
     def retain(self) -> None:
         self.log.delete_old_segments(self.now_ms)

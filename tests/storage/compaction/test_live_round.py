@@ -198,7 +198,7 @@ def test_what_changes_the_segments_ends_the_round(tmp_path: Path, how: str, step
     elif how == "start anew":
         log.truncate_fully_and_start_at(400)
     elif how == "retention":
-        log.increment_log_start_offset(log.segments.base_offsets[2])
+        log.offsets.increment_log_start_offset(log.segments.base_offsets[2])
         log.delete_old_segments(NOW_MS)
     elif how == "move":
         log.directory.rename(tmp_path / "t-0.moved-delete")
@@ -240,7 +240,7 @@ def test_deleting_records_does_not_end_a_round(tmp_path: Path) -> None:
     log = open_log(tmp_path / "t-0")
     fill(log, 200, keys=5)
     round_, outcome = begin(log)
-    log.increment_log_start_offset(90)
+    log.offsets.increment_log_start_offset(90)
     for group in outcome.groups:
         round_.stage(group)
         round_.commit(group, NOW_MS)

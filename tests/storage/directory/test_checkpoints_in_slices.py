@@ -51,10 +51,10 @@ def test_what_is_deleted_in_between_is_not_written_down(directory: LogDirectory)
 def test_a_write_in_between_is_not_undone(directory: LogDirectory) -> None:
     """The recovery point that a truncation has lowered must not rise again on disk."""
     log = directory.logs["t", 0]
-    log.recovery_point = 7
+    log.offsets.recovery_point = 7
     steps = directory.checkpoints()
     next(steps)
-    log.recovery_point = 3
+    log.offsets.recovery_point = 3
     directory.write_checkpoints()
     for _ in steps:
         pass

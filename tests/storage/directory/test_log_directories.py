@@ -116,7 +116,7 @@ def test_what_is_not_opened_keeps_its_offsets(tmp_path: Path) -> None:
     """After a clean stop a log is opened when it is needed; until then the checkpoints say what they said."""
     both = open_both(tmp_path)
     log = fill(both.online[0])
-    log.increment_log_start_offset(7)
+    log.offsets.increment_log_start_offset(7)
     close(both)
     names = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "replication-offset-checkpoint")
     before = [(tmp_path / "a" / name).read_text() for name in names]
@@ -185,7 +185,7 @@ def test_recovery_reads_what_lies_behind_the_recovery_point(tmp_path: Path, has_
     directory.find_logs(NOW)
     directory.open_found(lambda _: config, NOW, recovered=lambda path, position, size, new: told.append(new))
     log = directory.logs[KEY]
-    assert log.log_end_offset == log.recovery_point == 105
+    assert log.log_end_offset == log.offsets.recovery_point == 105
     assert sum(told) == behind
     read = sum(size for name, size in files.read_of.items() if name.endswith(".log"))
     headers = 100 * 8192 if has_producers else 40 * 8192
@@ -289,7 +289,7 @@ def test_a_replica_arrives_as_it_was(tmp_path: Path) -> None:
     both = open_both(tmp_path)
     source, target = both.online
     log = fill(source)
-    log.increment_log_start_offset(13)
+    log.offsets.increment_log_start_offset(13)
     log.delete_old_segments(NOW)
     source.cleaner_offsets[KEY] = 20
     expected = values(log)

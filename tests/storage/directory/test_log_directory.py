@@ -31,7 +31,7 @@ def fill(path: Path) -> LogDirectory:
         log = directory.open_log("t", partition, LogConfig(), NOW, TOPIC_ID)
         for value in (b"a", b"b", b"c"):
             log.append_as_leader(batch(value), 5, NOW)
-    directory.logs["t", 1].increment_log_start_offset(2)
+    directory.logs["t", 1].offsets.increment_log_start_offset(2)
     return directory
 
 

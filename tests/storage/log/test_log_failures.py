@@ -45,7 +45,7 @@ def test_a_full_disk_refuses_the_append_and_nothing_else(
     with pytest.raises(StorageError) as refused:
         log.append_as_leader(batch(b"b" * 100, producer_id=1, producer_epoch=0, base_sequence=0), 1, NOW)
     assert refused.value.error_code is ErrorCode.KAFKA_STORAGE_ERROR
-    assert (log.log_end_offset, log.size_in_bytes, log.latest_epoch) == (1, size, 0)
+    assert (log.log_end_offset, log.size_in_bytes, log.offsets.latest_epoch) == (1, size, 0)
     assert not log.producer_state.producers
     assert values_of(log) == [b"a"]
     if not cutting_fails:
@@ -97,7 +97,7 @@ def test_a_failed_sync_is_final(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         log.flush()
     files.repair()
-    assert log.recovery_point == 0, "what was not synced must be recovered"
+    assert log.offsets.recovery_point == 0, "what was not synced must be recovered"
     for operation in (log.flush, lambda: log.append_as_leader(batch(b"b"), 0, NOW), lambda: log.read(0, 100)):
         with pytest.raises(StorageError):
             operation()

@@ -11,7 +11,7 @@ from odradek.protocol.records.builder import encode_batch
 from odradek.protocol.records.compression import CompressionType
 from odradek.protocol.records.record import Record
 from odradek.storage.errors import RecordValidationError
-from odradek.storage.log.log import AppendOrigin, FileRegion, Log
+from odradek.storage.log.log import FileRegion, Log
 from odradek.storage.log.log_config import LogConfig
 from odradek.storage.log.read_result import TimestampAndOffset
 from support.data.log_model import records_of
@@ -109,9 +109,9 @@ def test_times_are_the_records_own(tmp_path: Path) -> None:
     assert offset_for_timestamp(log, NOW + 60) == (NOW + 60, 7, 0)
     assert offset_for_timestamp(log, NOW + 61) is None
     assert max_timestamp(log) == (NOW + 60, 7, 0)
-    log.increment_log_start_offset(2)
+    log.offsets.increment_log_start_offset(2)
     assert offset_for_timestamp(log, 0) == (NOW + 20, 2, 0)
-    log.increment_log_start_offset(8)
+    log.offsets.increment_log_start_offset(8)
     assert offset_for_timestamp(log, 0) is None
 
 
@@ -151,9 +151,9 @@ def test_reads_stop_at_the_bound_and_skip_gaps(tmp_path: Path) -> None:
     offsets = [r.offset for r in records_of(log.read(5, 10_000, upper_bound_offset=20).data)]
     assert offsets == [10, 11, 12]
     assert log.leader_epochs.entries == [(0, 0), (4, 20)]
-    assert (log.epoch_end_offset(0), log.epoch_end_offset(2)) == ((0, 20), (0, 20))
-    assert (log.epoch_end_offset(4), log.epoch_end_offset(5), log.epoch_end_offset(-1)) == ((4, 23), None, None)
-    assert (log.epoch_of(19), log.epoch_of(20)) == (0, 4)
+    assert [log.offsets.epoch_end_offset(epoch) for epoch in (0, 2, 4)] == [(0, 20), (0, 20), (4, 23)]
+    assert [log.offsets.epoch_end_offset(epoch) for epoch in (5, -1)] == [None, None]
+    assert (log.offsets.epoch_of(19), log.offsets.epoch_of(20)) == (0, 4)
     for offset in (-1, 24):
         with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
             log.read(offset, 100)
@@ -172,13 +172,10 @@ def test_a_follower_takes_all_or_nothing(tmp_path: Path) -> None:
     assert (info.first_offset, info.last_offset) == (0, 1)
     with pytest.raises(KafkaError):
         log.append_as_follower(second, NOW)
-    same = log.append_as_leader(
-        encode_batch([Record(2, NOW, b"k", b"v", [])], base_offset=2, partition_leader_epoch=2),
-        9,
-        NOW,
-        origin=AppendOrigin.RAFT_LEADER,
+    same = log.append_as_follower(
+        encode_batch([Record(2, NOW, b"k", b"v", [])], base_offset=2, partition_leader_epoch=2), NOW
     )
-    assert (same.first_offset, log.latest_epoch) == (2, 2)
+    assert (same.first_offset, log.offsets.latest_epoch) == (2, 2)
 
 
 def test_segments_roll_by_time_of_records_size_and_offsets(tmp_path: Path) -> None:
@@ -213,7 +210,7 @@ def test_retention_by_time_size_and_start(tmp_path: Path) -> None:
     log.update_config(LogConfig(retention_bytes=2 * log.segments.first.size, retention_ms=-1))
     assert log.delete_old_segments(NOW) == 2
     log.update_config(LogConfig(cleanup_policy=frozenset({"compact"}), retention_ms=0))
-    log.increment_log_start_offset(5)
+    log.offsets.increment_log_start_offset(5)
     assert log.delete_old_segments(NOW) == 1, "below the start, whatever the policy"
     assert log.delete_old_segments(NOW) == 0
     log.update_config(LogConfig(retention_ms=0))
@@ -226,10 +223,10 @@ def test_nothing_above_the_high_watermark_is_removed(tmp_path: Path) -> None:
     log = open_log(tmp_path, segment_bytes=150, retention_ms=0)
     for _ in range(4):
         log.append_as_leader(batch(NOW, size=50), 0, NOW)
-    log.set_high_watermark(2)
+    log.offsets.set_high_watermark(2)
     assert log.delete_old_segments(NOW + 10) == 2
     with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
-        log.increment_log_start_offset(3)
+        log.offsets.increment_log_start_offset(3)
     assert log.read(2, 1000, upper_bound_offset=log.high_watermark).data == b""
 
 
@@ -241,4 +238,4 @@ def test_flush_messages_keeps_what_is_not_synced_from_consumers(tmp_path: Path) 
     assert (log.log_end_offset, log.high_watermark, log.last_stable_offset) == (2, 1, 1)
     log.append_as_leader(batch(NOW), 0, NOW)
     log.flush()
-    assert (log.high_watermark, log.recovery_point, log.synced_offset) == (3, 3, 3)
+    assert (log.high_watermark, log.offsets.recovery_point, log.offsets.synced_offset) == (3, 3, 3)

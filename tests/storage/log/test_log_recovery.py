@@ -45,7 +45,7 @@ def test_a_tail_torn_at_every_byte_is_cut_to_whole_batches(tmp_path: Path) -> No
             file.truncate(end)
         torn = reopen(directory)
         kept = 3 if end == size else 2
-        assert torn.log_end_offset == kept == torn.recovery_point
+        assert torn.log_end_offset == kept == torn.offsets.recovery_point
         assert values_of(torn) == [b"a", b"b", b"c"][:kept]
         assert torn.size_in_bytes == (size if end == size else whole) == (directory / f"{0:020d}.log").stat().st_size
         assert torn.leader_epochs.entries == [(0, 0), (1, 2)][: kept - 1]
@@ -106,7 +106,7 @@ def test_recovery_checks_only_from_the_recovery_point_on(tmp_path: Path) -> None
     log.roll(NOW)
     log.flush()
     log.append_as_leader(batch(b"b"), 0, NOW)
-    recovery_point = log.recovery_point
+    recovery_point = log.offsets.recovery_point
     log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
@@ -122,7 +122,7 @@ def test_a_batch_that_lost_its_offset_with_a_page_is_cut_behind_the_recovery_poi
     for value in (b"a", b"b", b"c"):
         log.append_as_leader(batch(value), 0, NOW)
     log.flush()
-    recovery_point, synced = log.recovery_point, log.size_in_bytes
+    recovery_point, synced = log.offsets.recovery_point, log.size_in_bytes
     log.append_as_leader(batch(b"d"), 0, NOW)
     log.abort()
     path = tmp_path / "t-0" / f"{0:020d}.log"

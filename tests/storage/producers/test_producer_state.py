@@ -125,12 +125,12 @@ def test_the_last_stable_offset_waits_for_every_open_transaction(log: Log) -> No
 
 
 def test_a_marker_beyond_the_high_watermark_decides_nothing_yet(log: Log) -> None:
-    log.set_high_watermark(0)
+    log.offsets.set_high_watermark(0)
     send(log, 0, transactional=True)
-    log.set_high_watermark(1)
+    log.offsets.set_high_watermark(1)
     end(log, ControlRecordType.COMMIT)
     assert log.last_stable_offset == 0
-    log.set_high_watermark(2)
+    log.offsets.set_high_watermark(2)
     assert log.last_stable_offset == 2
 
 

@@ -200,7 +200,7 @@ class Interleaving:
         assert {o: r for o, r in found.items() if o >= start} == {o: r for o, r in expected.items() if o >= start}
         for batch in model.batches:
             if batch.first_offset >= start:
-                assert log.epoch_of(batch.first_offset) == batch.epoch
+                assert log.offsets.epoch_of(batch.first_offset) == batch.epoch
         for segment in log.segments:
             check_indexes(segment)
 
@@ -224,7 +224,7 @@ class Interleaving:
     async def flush(self) -> None:
         end = self.log.log_end_offset
         self.log.flush()
-        assert self.log.recovery_point == end
+        assert self.log.offsets.recovery_point == end
 
     async def roll(self) -> None:
         self.files.gate.set()

@@ -213,7 +213,7 @@ def _check_epochs(log: Log, found: list[FoundBatch]) -> None:
     for batch in found:
         if batch.header.next_offset > log.log_start_offset:
             offset = max(batch.header.base_offset, log.log_start_offset)
-            assert log.epoch_of(offset) == batch.header.partition_leader_epoch, f"epoch at {offset}: {entries}"
+            assert log.offsets.epoch_of(offset) == batch.header.partition_leader_epoch, f"epoch at {offset}: {entries}"
 
 
 @dataclass

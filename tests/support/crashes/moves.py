@@ -177,7 +177,7 @@ class MoveRun(CrashRun):
         if chunk is not None:
             move.append(chunk, self.now_ms)
             return True
-        if move.future.unflushed_records:
+        if move.future.offsets.unflushed_records:
             flushes = move.target.prepare_flushes([move.future])
             move.target.sync_flushes(flushes)
             move.target.complete_flushes(flushes, self.now_ms)

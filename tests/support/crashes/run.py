@@ -321,7 +321,10 @@ class CrashRun:
         assert info.first_offset == first
         stored, model.pending = model.pending, None
         model.batches.append(stored)
-        if log.flush_policy.asks_for_syncs and log.unflushed_records >= self.configs[key[0]].flush_messages:
+        if (
+            log.offsets.flush_policy.asks_for_syncs
+            and log.offsets.unflushed_records >= self.configs[key[0]].flush_messages
+        ):
             self._sync(log, model)
         return stored
 
@@ -330,7 +333,7 @@ class CrashRun:
         flush = log.prepare_sync()
         flush.sync()
         log.complete_flush(flush, self.now_ms)
-        model.flushed_to = max(model.flushed_to, log.synced_offset)
+        model.flushed_to = max(model.flushed_to, log.offsets.synced_offset)
 
     def roll(self) -> None:
         _, log, _ = self._pick()
@@ -351,7 +354,7 @@ class CrashRun:
         _, log, model = self._pick(compacted=False)
         offset = self.chance.randint(log.log_start_offset, log.high_watermark)
         model.log_start_offset = offset
-        log.increment_log_start_offset(offset)
+        log.offsets.increment_log_start_offset(offset)
 
     def truncate(self) -> None:
         key, log, model = self._pick(compacted=False)

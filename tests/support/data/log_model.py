@@ -184,7 +184,7 @@ class Driver:
 
     def delete_records(self) -> None:
         offset = self.random.randint(self.model.log_start_offset, self.model.log_end_offset)
-        self.log.increment_log_start_offset(offset)
+        self.log.offsets.increment_log_start_offset(offset)
         self.model.log_start_offset = offset
 
     def retain(self) -> None:
@@ -199,7 +199,7 @@ class Driver:
     def flush(self) -> None:
         self.log.flush()
         self.flushed_offset = self.log.log_end_offset
-        assert self.log.recovery_point == self.flushed_offset
+        assert self.log.offsets.recovery_point == self.flushed_offset
 
     def reopen_clean(self) -> None:
         before = self.facts()
@@ -208,7 +208,7 @@ class Driver:
             self.directory,
             self.config,
             now_ms=self.now_ms,
-            recovery_point=self.log.recovery_point,
+            recovery_point=self.log.offsets.recovery_point,
             log_start_offset=self.model.log_start_offset,
             clean_shutdown=True,
         )
@@ -260,7 +260,7 @@ class Driver:
             clean_shutdown=False,
         )
         assert self.log.log_end_offset >= self.flushed_offset, "a flushed record was lost"
-        assert self.log.recovery_point == self.log.log_end_offset, "what recovery accepts is synced"
+        assert self.log.offsets.recovery_point == self.log.log_end_offset, "what recovery accepts is synced"
         self.flushed_offset = self.log.log_end_offset
         self.renew_producers()
 

@@ -176,7 +176,7 @@ class CompactionLog:
         if at is None:
             self.log.roll(self.now_ms)
         else:  # as for a batch that does not fit
-            self.log.segment_for(self.config.segment_bytes + 1, self.now_ms, at, at, self.now_ms)
+            self.log.roll(self.now_ms, at)
 
 
 def _bytes_of(key: Key) -> bytes | None:

@@ -1,0 +1,50 @@
+"""Whether a log can be used, and whether clients may append to it.
+
+Owns: the failure that ended the log, and the append gate of its directory. Never does: I/O. Invariant: after a failed
+sync the log stays unusable until it is opened again. Source: Kafka's UnifiedLog.checkIfMemoryMappedBufferClosed and
+LogDirFailureChannel.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import StorageError
+from ..files.disk_errors import ends_directory
+from .append_gate import AppendGate
+from .append_plan import AppendOrigin
+
+
+class LogHealth:
+    """The state of one open log.
+
+    `failure`: why the log is unusable, None while it works. After a failed sync the content of the disk is unknown.
+    `gate`: closed while the disk is too full for clients' records.
+    `on_failure`: called with an error that ends the log directory, on the thread that met the error.
+    """
+
+    __slots__ = ("directory", "failure", "gate", "is_open", "on_failure")
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.gate = AppendGate()
+        self.failure: OSError | None = None
+        self.is_open = True
+        self.on_failure: Callable[[OSError], None] | None = None
+
+    def check_usable(self) -> None:
+        """Raises StorageError after a failure, and after the log was closed."""
+        if self.failure is not None or not self.is_open:
+            raise StorageError(f"{self.directory}: {self.failure or 'the log is closed'}")
+
+    def check_appendable(self, origin: AppendOrigin) -> None:
+        """Raises StorageError if the log is unusable, or if a client appends while the gate is closed."""
+        if self.failure is not None or not self.is_open:
+            self.check_usable()
+        if self.gate.refusal is not None and origin is AppendOrigin.CLIENT:
+            raise StorageError(self.gate.refusal)
+
+    def storage_error(self, error: OSError) -> StorageError:
+        """The StorageError to raise for a disk error. Reports the error if it ends the log directory."""
+        if self.on_failure is not None and ends_directory(error):
+            self.on_failure(error)
+        return StorageError(f"{self.directory}: {error}")
