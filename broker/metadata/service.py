@@ -62,7 +62,10 @@ class MetadataService:
         now_ms: int,
     ) -> None:
         """``directory_id``: of the directory of the metadata log."""
-        self.image = MetadataImage()
+        self._newest = MetadataImage()
+        """What all records say; changes while a change is under way."""
+        self.image = self._newest.view()
+        """What readers see: a new image after each change, none of which changes any more."""
         self.controller = controller
         self.cluster_id = cluster_id
         self.node_id = controller.node_id
@@ -122,7 +125,7 @@ class MetadataService:
 
     def _load(self) -> None:
         unheard = MetadataDelta()
-        image = self.image
+        image = self._newest
         for offset, epoch, timestamp_ms, message, version in self.log.load():
             try:
                 replay(image, message, unheard, version)
@@ -132,6 +135,7 @@ class MetadataService:
                 raise self.log.contradiction(offset, problem_of(message, contradiction)) from contradiction
             image.last_offset, image.last_epoch, image.last_timestamp_ms = offset, epoch, timestamp_ms
         image.last_offset = self.log.log_end_offset - 1
+        self.image = image.view()
         if not image.is_empty:
             self.check_feature_levels()
 
@@ -272,8 +276,9 @@ class MetadataService:
         run_to_end(self._written(records, version, now_ms, MetadataDelta()))
 
     def _commit(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[None]:
-        image, delta = self.image, MetadataDelta()
+        delta = MetadataDelta()
         yield from self._written(records, metadata_version, now_ms, delta, self._preparers)
+        image = self.image
         for subscriber in self._subscribers:
             yield from subscriber(image, delta)
 
@@ -286,7 +291,7 @@ class MetadataService:
         preparers: Sequence[Subscriber] = (),
     ) -> Steps[None]:
         """Until the records are in the log and in the image. Raises KafkaError."""
-        image = self.image
+        image = self._newest
         yield from self.log.append(records, metadata_version, now_ms)
         self._unpublished += 1
         try:
@@ -294,14 +299,16 @@ class MetadataService:
                 if not count % RECORDS_A_STEP:
                     yield
                 replay_aside(image, record, delta)
+            self.image = image.view()  # with configs that topics are served by, but without the drafts
             for preparer in preparers:
-                yield from preparer(image, delta)
+                yield from preparer(self.image, delta)
         finally:
             # Whatever a disk said: the records are in the log.
             publish(image, delta)
             self._unpublished -= 1
             image.last_offset = self.log.log_end_offset - 1
             image.last_epoch, image.last_timestamp_ms = self.log.leader_epoch, now_ms
+            self.image = image.view()
 
     def supported_features(self) -> dict[str, tuple[int, int]]:
         """Feature name -> lowest and highest level that this broker supports."""

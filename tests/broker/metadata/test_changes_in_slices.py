@@ -12,11 +12,21 @@ from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.controller.topic_changes import create_partitions, delete_topics
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.decision import Decision
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.turns import Turns
 from odradek.broker.timers.slices import Slices
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.metadata_records import (
+    AccessControlEntryRecord,
+    BrokerRegistrationChangeRecord,
+    ClearElrRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    RemoveAccessControlEntryRecord,
+)
+from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from odradek.protocol.steps import Steps, run_to_end
 from support.brokers.metadata_images import Topic
@@ -223,3 +233,40 @@ def test_turns_come_in_order_and_end_with_the_broker() -> None:
     turns.close()
     turns.give_back()
     assert (begun, turns.is_taken) == ([0, 1], False)
+
+
+def test_images_that_subscribers_hold_never_change(tmp_path: Path) -> None:
+    held: list[tuple[MetadataImage, str]] = []
+
+    def hold(image: MetadataImage, delta: MetadataDelta) -> Iterator[None]:
+        held.append((image, repr(image)))
+        yield
+
+    def still_same() -> bool:
+        return all(repr(image) == was for image, was in held)
+
+    entity = [ClientQuotaRecord.EntityData("user", None)]
+    changes: list[list[Message]] = [
+        [ConfigRecord(ResourceType.GROUP, "g", "k", "v")],
+        [ClientQuotaRecord(entity, "producer_byte_rate", 1.0)],
+        [ClientQuotaRecord(entity, "consumer_byte_rate", 2.0)],
+        [AccessControlEntryRecord(id=b"a" * 16, resource_name="r")],
+        [RemoveAccessControlEntryRecord(b"a" * 16)],
+        [FeatureLevelRecord("share.version", 1)],
+        [ClearElrRecord()],
+    ]
+    with open_service(tmp_path) as service:
+        service.prepare(hold)
+        service.subscribe(hold)
+        loop = serve(service)
+        epoch = service.image.brokers[1].epoch
+        changes += [[BrokerRegistrationChangeRecord(1, epoch, fenced=fenced)] for fenced in (1, -1)]
+        for decide in (creation(service, "t", 200), creation(service, "u", 1), deletion(service, "t")):
+            service.change(decide, NOW_MS, lambda _: None)
+            while loop.soon:
+                loop.turn()
+                assert still_same()
+        for records in changes:
+            service.commit(records, NOW_MS)
+            assert still_same(), records
+        assert len({was for _, was in held}) >= len(changes) + 3
