@@ -14,11 +14,14 @@ import pytest
 
 from support.brokers.heavy_background import BACKGROUND, SCRAPE
 from support.brokers.heavy_background import CONFIGS as BACKGROUND_CONFIGS
-from support.brokers.heavy_requests import ROWS, Scale
+from support.brokers.heavy_groups import ROWS as GROUP_ROWS
+from support.brokers.heavy_requests import ROWS as REQUEST_ROWS
+from support.brokers.heavy_requests import Scale
 from support.brokers.neighbour import Neighbour, Seen
 from support.brokers.our_broker import OurBroker
 
 MB = 10**6
+ROWS = {**REQUEST_ROWS, **GROUP_ROWS}
 LOOP_MS = 50.0
 """The goal of docs/limits.md: others wait this long at most."""
 GROWTH_BYTES = 100 * MB

@@ -1,0 +1,60 @@
+"""The rebalance of a large group: the row of docs/limits.md in which thousands of members join."""
+
+import asyncio
+
+from support.brokers.heavy_requests import Heavy, Prepared, Row, Scale, create
+from support.groups.load import Line, RawMember
+
+CONNECTING_AT_ONCE = 100
+LOOK_EVERY_S = 0.05
+MEMBERS = 2_000
+PARTITIONS = 4_000
+
+
+async def _lines(port: int, count: int) -> list[Line]:
+    lines: list[Line] = []
+    while len(lines) < count:
+        lines += await asyncio.gather(*(Line.open(port) for _ in range(min(CONNECTING_AT_ONCE, count - len(lines)))))
+    return lines
+
+
+async def _join_and_settle(members: list[RawMember], partitions: int) -> None:
+    """All members join and live, until they are of one generation and own every partition; then they are gone."""
+    leave = asyncio.Event()
+
+    async def live(member: RawMember) -> None:
+        await member.join()
+        await member.live(leave)
+
+    tasks = [asyncio.create_task(live(member)) for member in members]
+    try:
+        while (
+            len({member.generation for member in members}) != 1
+            or sum(len(member.assigned) for member in members) != partitions
+        ):
+            for task in tasks:
+                if task.done():
+                    task.result()
+            await asyncio.sleep(LOOK_EVERY_S)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for member in members:
+            member.line.close()
+
+
+def _row_classic_group(port: int, scale: Scale) -> Prepared:
+    count, partitions = scale.of(MEMBERS), scale.of(PARTITIONS)
+    Heavy(port).ask(create(["many"], partitions), 5)
+
+    async def join() -> None:
+        members = [RawMember("large", "many", partitions, line) for line in await _lines(port, count)]
+        await _join_and_settle(members, partitions)
+
+    return lambda: asyncio.run(join())
+
+
+ROWS: dict[str, Row] = {
+    "2,000 members join a classic group": _row_classic_group,
+}
