@@ -175,7 +175,7 @@ def test_classic_members_of_a_consumer_group_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("partitions", "own_names"), [(4_000, 0), (0, 2_000)], ids=["owned partitions", "subscribed names"]
+    ("partitions", "own_names"), [(1_400, 0), (0, 2_000)], ids=["owned partitions", "subscribed names"]
 )
 def test_no_more_memory_is_taken_than_is_counted(partitions: int, own_names: int) -> None:
     groups = harness(partitions, GroupCoordinatorConfig(offsets_topic_num_partitions=1))
