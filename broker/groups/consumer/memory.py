@@ -13,8 +13,8 @@ NAME_BYTES = 256
 """A topic name without its characters: the string, its place in the member's set, and its count in the group. Measured
 with names that no other member has: 205 bytes."""
 PARTITION_BYTES = 240
-"""An owned partition: its epoch in the member and in the group, and its place in the target assignment. Measured: 123 to
-232 bytes, by how full the dictionaries are."""
+"""An owned partition: its epoch in the member and in the group, and its place in the target assignment. Measured: 123
+to 232 bytes, by how full the dictionaries are."""
 
 
 def text_bytes(text: str | None) -> int:

@@ -102,6 +102,4 @@ async def test_a_request_that_holds_the_loop_up_is_named(
     finally:
         logger.removeHandler(handler)
     what = "a slice of ApiVersions" if in_slices else "ApiVersions"
-    assert (
-        f"it waited in {what} of client 'slow' at 127.0.0.1, hold_up (broker/timers/test_stall_watch.py:" in line
-    )
+    assert f"it waited in {what} of client 'slow' at 127.0.0.1, hold_up (broker/timers/test_stall_watch.py:" in line

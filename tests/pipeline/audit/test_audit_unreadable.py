@@ -106,4 +106,4 @@ def test_a_directory_without_logs_is_refused(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "python-3").mkdir()
     assert audit(["/etc"]) == 3
     assert audit([str(tmp_path)]) == 3
-    assert "no Kafka log directory" in capsys.readouterr().err
+    assert "not a Kafka log directory" in capsys.readouterr().err
