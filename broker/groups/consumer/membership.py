@@ -99,7 +99,7 @@ def check_epoch(member: ConsumerGroupMember, epoch: int, owned: OwnedPartitions 
     raise KafkaError(
         ErrorCode.FENCED_MEMBER_EPOCH,
         f"The consumer group member has a {relation} member epoch ({epoch}) than the one known by the group "
-        f"coordinator ({member.member_epoch}). The member must abort all its partitions and rejoin.",
+        f"coordinator ({member.member_epoch}). The member must abandon all its partitions and rejoin.",
     )
 
 

@@ -55,7 +55,8 @@ class Reconciliation(NamedTuple):
         if self.owned is None or self.owned:
             raise KafkaError(
                 ErrorCode.FENCED_MEMBER_EPOCH,
-                "The consumer group member is in a unknown state. The member must abort all its partitions and rejoin.",
+                "The consumer group member is in a unknown state. The member must abandon all its partitions and "
+                "rejoin.",
             )
         return self._computed(member, self.target_epoch)
 
