@@ -6,10 +6,10 @@ chunk. Invariant: batches come by rising offsets, so that no batch is given befo
 LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple
 
 import numpy
@@ -95,7 +95,7 @@ def read_living(
             if not attempt:
                 yield from reading.chunks(first_parts())
                 return
-            time.sleep(PAUSE_S)
+            sleep(PAUSE_S)
             found = partition_at(key, path)
             absent = reading.absence(found)
             if absent is not None:

@@ -4,12 +4,12 @@ Needs no Spark. Reads names, sizes and offset indexes, and for timestamps a few 
 offsets; its bytes say where they were when the plan was made. Source: Spark's FilePartition for the packing.
 """
 
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple, TypeVar
 
 from ..decode.living_log import END_OF_OFFSETS, MOST_RESTARTS, PAUSE_S, Absence
@@ -113,7 +113,7 @@ def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[Partit
     """
     for attempt in range(MOST_RESTARTS + 1):
         if attempt:
-            time.sleep(PAUSE_S)
+            sleep(PAUSE_S)
             now = partition_at((found.topic, found.partition), found.path)
             if now is None:
                 return None

@@ -6,7 +6,7 @@ leave of it is either side of that step. The steps of a move are those of ``Repl
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +86,10 @@ class TwoDirectories:
         """As ``LogDirectory.truncate_log``."""
         self.holder((topic, partition)).truncate_log(topic, partition, offset)
 
-    def enforce_retention(self, now_ms: int) -> None:
-        """In each directory."""
+    def retained_logs(self) -> Iterator[Log]:
+        """Of each directory."""
         for directory in self.directories.online:
-            for log in directory.retained_logs():
-                log.delete_old_segments(now_ms)
+            yield from directory.retained_logs()
 
     def flush(self, now_ms: int) -> None:
         """In each directory."""
