@@ -147,6 +147,7 @@ def test_spark_without_java_says_so(tmp_path: Path) -> None:
     """In a process of its own, since a JVM may run here already."""
     code = (
         "from odradek.pipeline.engine.engines import *\n"
+        "from odradek.pipeline.engine.job import EngineMissingError\n"
         "from support.pipeline.engine_tasks import double\n"
         "try:\n    list(run_tasks('spark', [1], double, 'doubling'))\n"
         "except EngineMissingError as error:\n    print('said:', error)\n"
