@@ -54,7 +54,7 @@ def log_start(broker: OurBroker, topic: str) -> int:
     return min(int(path.stem) for path in (broker.log_dir / f"{topic}-0").glob("*.log"))
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_reads_beside_retention_and_compaction(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "broker").mkdir()
     with OurBroker(tmp_path / "broker", BROKER) as broker:
