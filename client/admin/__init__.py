@@ -3,38 +3,38 @@
 Importing this package imports none of its modules; each name is imported when it is first used (PEP 562).
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+# By full names: mypy also meets this file under a package of tests/.
+from odradek.protocol.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
-    # By full names: mypy also meets this file under a package of tests/.
-    from odradek.client.admin.admin import (
-        Admin,
-    )
-    from odradek.client.admin.base import (
-        ClusterDescription,
-    )
-    from odradek.client.admin.configs import (
-        ConfigEntry,
-        ConfigSynonym,
-    )
-    from odradek.client.admin.groups import (
-        GroupDescription,
-        GroupListing,
-        MemberDescription,
-    )
-    from odradek.client.admin.log_dirs import (
-        LogDirDescription,
-        ReplicaInfo,
-    )
-    from odradek.client.admin.topics import (
-        CreatedTopic,
-        NewTopic,
-    )
-    from odradek.client.admin.transactions import (
-        ProducerState,
-        TransactionDescription,
-        TransactionListing,
+    from odradek.client.admin.admin import Admin
+    from odradek.client.admin.base import ClusterDescription
+    from odradek.client.admin.configs import ConfigEntry, ConfigSynonym
+    from odradek.client.admin.groups import GroupDescription, GroupListing, MemberDescription
+    from odradek.client.admin.log_dirs import LogDirDescription, ReplicaInfo
+    from odradek.client.admin.topics import CreatedTopic, NewTopic
+    from odradek.client.admin.transactions import ProducerState, TransactionDescription, TransactionListing
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "Admin": "admin",
+            "ClusterDescription": "base",
+            "ConfigEntry": "configs",
+            "ConfigSynonym": "configs",
+            "CreatedTopic": "topics",
+            "GroupDescription": "groups",
+            "GroupListing": "groups",
+            "LogDirDescription": "log_dirs",
+            "MemberDescription": "groups",
+            "NewTopic": "topics",
+            "ProducerState": "transactions",
+            "ReplicaInfo": "log_dirs",
+            "TransactionDescription": "transactions",
+            "TransactionListing": "transactions",
+        },
     )
 
 __all__ = [
@@ -53,27 +53,3 @@ __all__ = [
     "TransactionDescription",
     "TransactionListing",
 ]
-
-MODULES = {
-    "Admin": "admin",
-    "ClusterDescription": "base",
-    "ConfigEntry": "configs",
-    "ConfigSynonym": "configs",
-    "CreatedTopic": "topics",
-    "GroupDescription": "groups",
-    "GroupListing": "groups",
-    "LogDirDescription": "log_dirs",
-    "MemberDescription": "groups",
-    "NewTopic": "topics",
-    "ProducerState": "transactions",
-    "ReplicaInfo": "log_dirs",
-    "TransactionDescription": "transactions",
-    "TransactionListing": "transactions",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Imports the module that defines ``name``."""
-    if name not in MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)

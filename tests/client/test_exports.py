@@ -1,0 +1,30 @@
+"""What the packages of the client export: each name of ``__all__``, imported when it is first used."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+PACKAGES = ["odradek.client", "odradek.client.admin", "odradek.client.consumer", "odradek.client.producer"]
+
+ADDED = """
+import importlib, sys
+importlib.import_module(sys.argv[1])
+print(*sorted(name for name in sys.modules if name.startswith("odradek.")))
+"""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_exports_what_it_names_and_nothing_else(package: str) -> None:
+    module = importlib.import_module(package)
+    assert {getattr(module, name).__name__ for name in module.__all__} == set(module.__all__)
+    with pytest.raises(AttributeError, match=rf"^module '{package}' has no attribute 'Produce'$"):
+        module.Produce  # noqa: B018 - the attribute is what is tested
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_import_of_a_package_imports_none_of_its_modules(package: str) -> None:
+    command = [sys.executable, "-c", ADDED, package]
+    imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert set(imported) == {package, "odradek.client", "odradek.protocol", "odradek.protocol.lazy_exports"}
