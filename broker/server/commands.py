@@ -27,6 +27,7 @@ from ..network.descriptor_limit import raise_descriptor_limit
 from ..network.listening import BindError
 from .broker_server import BrokerServer
 from .full_collections import FullCollections
+from .heap_trimming import keep_freed_memory
 from .installed_version import installed_version
 from .logging_setup import count_lines_on, set_up_logging
 from .running_broker import RunningBroker
@@ -82,6 +83,7 @@ async def run(
 ) -> str | None:
     """Starts a broker, waits for SIGTERM or SIGINT, and stops it. Returns why it ended by itself, otherwise None."""
     raise_descriptor_limit()
+    keep_freed_memory()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     count_lines_on(loop)
