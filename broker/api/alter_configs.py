@@ -30,7 +30,7 @@ def handle(
     def answer(outcome: AlterConfigsResponse | KafkaError) -> None:
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
 
-    metadata.change(lambda: alter_configs(metadata.image, request, metadata.controller), context.now_ms, answer)
+    metadata.change(lambda: alter_configs(metadata.image, request, broker.controller), context.now_ms, answer)
 
 
 def _refused(request: AlterConfigsRequest, error: KafkaError) -> AlterConfigsResponse:

@@ -31,7 +31,7 @@ def handle(
     def answer(outcome: AlterPartitionReassignmentsResponse | KafkaError) -> None:
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
 
-    metadata.change(lambda: alter_reassignments(metadata.image, request, metadata.controller), context.now_ms, answer)
+    metadata.change(lambda: alter_reassignments(metadata.image, request, broker.controller), context.now_ms, answer)
 
 
 def _refused(request: AlterPartitionReassignmentsRequest, error: KafkaError) -> AlterPartitionReassignmentsResponse:

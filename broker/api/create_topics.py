@@ -32,7 +32,7 @@ def handle(
     def answer(outcome: CreateTopicsResponse | KafkaError) -> None:
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
 
-    metadata.change(lambda: create_topics(metadata.image, request, metadata.controller), context.now_ms, answer)
+    metadata.change(lambda: create_topics(metadata.image, request, broker.controller), context.now_ms, answer)
 
 
 def _refused(request: CreateTopicsRequest, error: KafkaError) -> CreateTopicsResponse:

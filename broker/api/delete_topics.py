@@ -31,7 +31,7 @@ def handle(
         reply(_refused(request, context.api_version, outcome) if isinstance(outcome, KafkaError) else outcome)
 
     metadata.change(
-        lambda: delete_topics(metadata.image, request, context.api_version, metadata.controller), context.now_ms, answer
+        lambda: delete_topics(metadata.image, request, context.api_version, broker.controller), context.now_ms, answer
     )
 
 

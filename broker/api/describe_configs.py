@@ -53,7 +53,7 @@ def handle(
             refused = [_refusal(one, ApiError.of(ErrorCode.INVALID_REQUEST)) for one in request.resources]
             reply(DescribeConfigsResponse(results=refused))
             return
-    entries = Entries(broker.metadata, request, context.api_version)
+    entries = Entries(broker, request, context.api_version)
     results = []
     for resource in request.resources:
         yield
@@ -75,23 +75,24 @@ class Entries:
     """The entries of one answer. Topics, or groups, for which the same is set share theirs: most of a large request,
     at 0.5 ms and 10 kB each."""
 
-    def __init__(self, metadata: MetadataService, request: DescribeConfigsRequest, version: int) -> None:
-        self._metadata = metadata
+    def __init__(self, broker: Broker, request: DescribeConfigsRequest, version: int) -> None:
+        self._broker = broker
         self._request = request
         self._version = version
         self._known: dict[tuple[object, ...], list[Entry]] = {}
 
     def of(self, resource: DescribeConfigsRequest.DescribeConfigsResource) -> list[Entry] | None:
         """The entries of a resource; None for a topic that is not there. Raises KafkaError."""
-        described = _describe(self._metadata, resource)
+        described = _describe(self._broker, resource)
         if described is None:
             return None
         kind, keys = resource.resource_type, resource.configuration_keys
         key: tuple[object, ...] = (kind, None if keys is None else tuple(keys))
         if kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS):
             # The other layers are the same for all of an answer, unless they change while it is put together.
-            image = self._metadata.image
-            layers = (image.config_of(ResourceType.BROKER, name) for name in ("", str(self._metadata.node_id)))
+            metadata = self._broker.metadata
+            image = metadata.image
+            layers = (image.config_of(ResourceType.BROKER, name) for name in ("", str(metadata.node_id)))
             set_here = image.config_of(kind, resource.resource_name)
             key += (*(tuple(sorted(layer.items())) for layer in (set_here, *layers)),)
         else:
@@ -109,10 +110,11 @@ def _refusal(resource: DescribeConfigsRequest.DescribeConfigsResource, error: Ap
 
 
 def _describe(
-    metadata: MetadataService, resource: DescribeConfigsRequest.DescribeConfigsResource
+    broker: Broker, resource: DescribeConfigsRequest.DescribeConfigsResource
 ) -> Callable[[], Iterable[DescribedConfig]] | None:
     """Gives the configs of a resource; None for a topic that is not there. Raises KafkaError."""
-    image, server = metadata.image, metadata.controller.config
+    metadata, server = broker.metadata, broker.static_config
+    image = metadata.image
     kind, name = resource.resource_type, resource.resource_name
     overrides = image.config_of(kind, name)
     cluster = image.config_of(ResourceType.BROKER, "")

@@ -51,7 +51,7 @@ def handle(
     if bad_cursor:
         reply(_refusal(request))
         return
-    most = broker.metadata.controller.config.get_int("max.request.partition.size.limit")
+    most = broker.static_config.get_int("max.request.partition.size.limit")
     limit = max(min(most, request.response_partition_limit), 1)
     start = 0 if cursor is None else cursor.partition_index
     yield

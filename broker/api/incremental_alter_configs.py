@@ -31,7 +31,7 @@ def handle(
         reply(_refused(request, outcome) if isinstance(outcome, KafkaError) else outcome)
 
     metadata.change(
-        lambda: incremental_alter_configs(metadata.image, request, metadata.controller), context.now_ms, answer
+        lambda: incremental_alter_configs(metadata.image, request, broker.controller), context.now_ms, answer
     )
 
 

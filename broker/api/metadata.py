@@ -64,7 +64,7 @@ def handle(
         asked
         and not by_id
         and request.allow_auto_topic_creation
-        and metadata.controller.config.get_boolean("auto.create.topics.enable")
+        and broker.static_config.get_boolean("auto.create.topics.enable")
     ):
         names = {topic.name: None for topic in asked if topic.name is not None}
         creatable = [name for name in names if name not in topics and is_legal(name)]

@@ -12,6 +12,7 @@ from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsRespons
 from ...protocol.steps import Steps, run_to_end
 from ..metadata.decision import Decision
 from ..metadata.service import MetadataService
+from .controller import Controller
 from .registration import auto_created
 from .topics import create_topics
 
@@ -21,8 +22,9 @@ logger = logging.getLogger(__name__)
 class AutoTopicCreation:
     """Creates topics with the broker's defaults, and internal topics as Kafka configures them."""
 
-    def __init__(self, metadata: MetadataService) -> None:
+    def __init__(self, metadata: MetadataService, controller: Controller) -> None:
         self._metadata = metadata
+        self._controller = controller
 
     def create(self, names: Sequence[str], now_ms: int, done: Callable[[dict[str, ErrorCode]], None]) -> None:
         """Creates topics when it is this change's turn, and calls ``done`` with the outcome of each name.
@@ -62,7 +64,7 @@ class AutoTopicCreation:
                 raise KafkaError(ErrorCode(topic.error_code), f"could not create {name}")
 
     def _decide(self, names: Sequence[str]) -> Steps[Decision[CreateTopicsResponse]]:
-        image, controller = self._metadata.image, self._metadata.controller
+        image, controller = self._metadata.image, self._controller
         missing = [name for name in names if name not in image.topics_by_name]
         request = CreateTopicsRequest([auto_created(name, controller.config) for name in missing])
         return (yield from create_topics(image, request, controller))

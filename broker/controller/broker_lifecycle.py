@@ -11,9 +11,11 @@ from types import MappingProxyType
 
 from ...protocol.errors import KafkaError
 from ...protocol.messages.structure import Message
+from ..config.server_config import ServerConfig
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED, LATEST_METADATA_VERSION, METADATA_VERSION
 from ..metadata.image import Endpoint
 from ..metadata.service import MetadataService
+from .controller import Controller
 from .directories import Replica, assignment_records, cordoned_records
 from .elections import elect_at_start
 from .registration import abort_record, bootstrap_records, registration_records, stop_records
@@ -24,8 +26,9 @@ logger = logging.getLogger(__name__)
 class BrokerLifecycle:
     """The start and the stop of this broker, as records of the metadata."""
 
-    def __init__(self, metadata: MetadataService) -> None:
+    def __init__(self, metadata: MetadataService, controller: Controller) -> None:
         self._metadata = metadata
+        self._controller = controller
         self.broker_epoch = -1
         """The offset of our RegisterBroker record; -1 before :meth:`start`."""
 
@@ -45,14 +48,13 @@ class BrokerLifecycle:
         clean stop, -1 without one. ``cordoned``: of the directories that take no new partitions. ``lies_in``: the
         directory in which each partition was found.
         """
-        metadata = self._metadata
-        controller = metadata.controller
+        metadata, controller = self._metadata, self._controller
         previous = metadata.image.brokers.get(metadata.node_id)
         clean = previous is None or previous.epoch == clean_epoch
         metadata.log.become_leader(metadata.node_id, now_ms)
         if metadata.log.has_open_transaction:
             metadata.commit([abort_record()], now_ms)
-        _bootstrap(metadata, now_ms)
+        _bootstrap(metadata, controller.config, now_ms)
         self.broker_epoch = metadata.log.log_end_offset
         if metadata.image.metadata_version < DIRECTORY_ASSIGNMENT_SUPPORTED:
             directory_ids = ()  # before KIP-858 a registration could not name them
@@ -68,7 +70,7 @@ class BrokerLifecycle:
         """
         metadata = self._metadata
         try:
-            records = stop_records(metadata.image, metadata.controller)
+            records = stop_records(metadata.image, self._controller)
             if records:
                 metadata.write(records, now_ms)
         except KafkaError as error:
@@ -76,20 +78,25 @@ class BrokerLifecycle:
         metadata.write_snapshot_at_stop(now_ms)
 
 
-def seed_metadata(metadata: MetadataService, records_for: Callable[[int], Sequence[Message]], now_ms: int) -> None:
+def seed_metadata(
+    metadata: MetadataService,
+    config: ServerConfig,
+    records_for: Callable[[int], Sequence[Message]],
+    now_ms: int,
+) -> None:
     """Writes the first records of a metadata log without registering a broker, which the next start does.
 
     ``records_for`` gets the finalised metadata.version; its records follow the feature levels. Raises KafkaError.
     """
     metadata.log.become_leader(metadata.node_id, now_ms)
-    _bootstrap(metadata, now_ms)
+    _bootstrap(metadata, config, now_ms)
     metadata.commit(records_for(metadata.image.metadata_version), now_ms)
 
 
-def _bootstrap(metadata: MetadataService, now_ms: int) -> None:
+def _bootstrap(metadata: MetadataService, config: ServerConfig, now_ms: int) -> None:
     """Writes the first records of a fresh cluster if there are none yet. Raises KafkaError, ConfigError."""
     if METADATA_VERSION not in metadata.image.features:
         # Kafka's own format tool leaves the levels that it was given in the directory.
-        records = bootstrap_records(metadata.controller.config, metadata.log.bootstrap_records())
+        records = bootstrap_records(config, metadata.log.bootstrap_records())
         metadata.write(records, now_ms, LATEST_METADATA_VERSION)
         metadata.check_feature_levels()

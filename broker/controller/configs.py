@@ -24,10 +24,11 @@ from ..config.definition import server_keys, topic_keys
 from ..config.dynamic_config import refuse_unserved, validate_broker_configs, validate_resizes
 from ..config.group_config import validate_client_metrics, validate_group_configs
 from ..config.topic_config import validate_topic_configs
-from ..metadata.decision import NO_ERROR, ApiError, Controller, Decision, counted
+from ..metadata.decision import NO_ERROR, ApiError, Decision, counted
 from ..metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from ..metadata.image import ConfigResource, MetadataImage, ResourceType
 from ..metadata.topic_names import check_topic_name
+from .controller import Controller
 
 MAX_VALUE_LENGTH = 32767
 MIN_INSYNC_REPLICAS = "min.insync.replicas"

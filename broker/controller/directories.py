@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...protocol.messages.metadata_records import BrokerRegistrationChangeRecord, PartitionChangeRecord
 from ...protocol.messages.structure import Message
-from ..metadata.decision import Controller
 from ..metadata.features import CORDONED_DIRECTORIES_SUPPORTED, DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import MetadataImage, PartitionImage
+from .controller import Controller
 from .elections import leave_partition
 
 Replica = tuple[bytes, int]

@@ -14,9 +14,10 @@ from ...protocol.messages.metadata_records import PartitionChangeRecord
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import ElectLeadersRequest, ElectLeadersResponse
 from ...protocol.steps import Steps
-from ..metadata.decision import NO_ERROR, ApiError, Controller, Decision
+from ..metadata.decision import NO_ERROR, ApiError, Decision
 from ..metadata.features import ELR_SUPPORTED
 from ..metadata.image import NO_LEADER, LeaderRecoveryState, MetadataImage, PartitionImage, ResourceType, TopicImage
+from .controller import Controller
 
 PREFERRED, UNCLEAN = 0, 1
 PARTITIONS_A_STEP = 64

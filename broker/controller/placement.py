@@ -7,9 +7,9 @@ from itertools import islice
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.metadata_records import PartitionRecord
 from ...protocol.steps import Steps
-from ..metadata.decision import Controller
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import DIRECTORY_UNASSIGNED, MetadataImage
+from .controller import Controller
 
 PLACED_A_STEP = 64
 """Partitions that one step places: 5 us each."""

@@ -15,10 +15,11 @@ from ...protocol.messages.topics import (
     AlterPartitionReassignmentsResponse,
 )
 from ...protocol.steps import Steps
-from ..metadata.decision import ApiError, Controller, Decision
+from ..metadata.decision import ApiError, Decision
 from ..metadata.features import DIRECTORY_ASSIGNMENT_SUPPORTED
 from ..metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from ..metadata.replay import NO_LEADER_CHANGE
+from .controller import Controller
 from .elections import allows_unclean, electable
 from .placement import Placer
 

@@ -18,10 +18,10 @@ from ...protocol.messages.metadata_records import (
 from ...protocol.messages.structure import Message
 from ...protocol.messages.topics import CreateTopicsRequest
 from ..config.server_config import ServerConfig
-from ..metadata.decision import Controller
 from ..metadata.features import BOOTSTRAP_FEATURES, ELIGIBLE_LEADER_REPLICAS_VERSION, SUPPORTED_FEATURES
 from ..metadata.image import Endpoint, MetadataImage, ResourceType
 from ..metadata.replay import FENCE, UNFENCE
+from .controller import Controller
 from .elections import leave_partition
 
 PRODUCER_ID_BLOCK_SIZE = 1000

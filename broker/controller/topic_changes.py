@@ -15,8 +15,9 @@ from ...protocol.messages.topics import (
     DeleteTopicsResponse,
 )
 from ...protocol.steps import Steps
-from ..metadata.decision import NO_ERROR, ApiError, Controller, Decision, counted
+from ..metadata.decision import NO_ERROR, ApiError, Decision, counted
 from ..metadata.image import MetadataImage, TopicImage
+from .controller import Controller
 from .placement import PLACED_A_STEP, Placer
 from .topics import MAX_PARTITIONS_PER_BATCH, all_fenced
 

@@ -15,10 +15,11 @@ from ...protocol.messages.topics import CreateTopicsRequest, CreateTopicsRespons
 from ...protocol.steps import Steps
 from ..config.definition import server_keys, topic_keys
 from ..config.describe import ConfigSource, describe_topic
-from ..metadata.decision import NAMES_A_STEP, ApiError, Controller, Decision, counted
+from ..metadata.decision import NAMES_A_STEP, ApiError, Decision, counted
 from ..metadata.image import MetadataImage, ResourceType
 from ..metadata.topic_names import check_topic_name, may_collide, unified
 from .configs import ConfigOperation, OperationType, alter_resource
+from .controller import Controller
 from .placement import PLACED_A_STEP, Placer
 
 USE_DEFAULT = -1

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ...protocol.errors import KafkaError
 from ...storage.directory.log_directories import LogDirectories
 from ...storage.directory.log_directory import LogDirectory
+from ..controller.controller import Controller
 from ..controller.directories import offline_records
 from ..metadata.service import MetadataService
 from ..replicas.hosting import HostedReplicas
@@ -28,6 +29,7 @@ class DirectoryFailures:
         directories: LogDirectories,
         hosting: HostedReplicas,
         metadata: MetadataService,
+        controller: Controller,
         clock_ms: Callable[[], int],
         *,
         resign: Callable[[list[Partition]], None],
@@ -37,6 +39,7 @@ class DirectoryFailures:
         self._directories = directories
         self._hosting = hosting
         self._metadata = metadata
+        self._controller = controller
         self._clock_ms = clock_ms
         self._resign = resign
         self._end_broker = end_broker
@@ -83,5 +86,5 @@ class DirectoryFailures:
             logger.error("%s is offline, which could not be written down: %s", directory.path, error)
 
         metadata.record(
-            lambda: offline_records(metadata.image, metadata.controller, directory_id), self._clock_ms(), unwritten
+            lambda: offline_records(metadata.image, self._controller, directory_id), self._clock_ms(), unwritten
         )

@@ -1,18 +1,17 @@
-"""What every decision of the controller core takes and gives. Source: Kafka's ControllerResult.
+"""What every decision of the controller core gives. Source: Kafka's ControllerResult.
 
 Pure: a decision never changes the image; its records, replayed, do. One that may be large is a generator: each of its
 steps takes less than 1 ms, and nothing else changes topics or configs between its steps (``service.py``).
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from ...protocol.errors import ErrorCode, KafkaError
 from ...protocol.messages.structure import Message
 from ...protocol.steps import Steps
-from ..config.server_config import ServerConfig
 
 Response = TypeVar("Response")
 Named = TypeVar("Named", bound=Hashable)
@@ -26,23 +25,6 @@ class Decision(Generic[Response]):
 
     response: Response
     records: list[Message] = field(default_factory=list)
-
-
-def nothing_is_short(directory_id: bytes) -> int:
-    """Every log directory has room."""
-    return 0
-
-
-class Controller(NamedTuple):
-    """What decisions know besides the image: this node, its configuration, and a source of random 16-byte ids.
-
-    ``shortage_in``: how short of room the log directory with an id is, 0 not at all; the metadata doesn't say.
-    """
-
-    node_id: int
-    config: ServerConfig
-    random_uuid: Callable[[], bytes]
-    shortage_in: Callable[[bytes], int] = nothing_is_short
 
 
 class ApiError(NamedTuple):

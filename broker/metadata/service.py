@@ -21,7 +21,7 @@ from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
-from .decision import Controller, Decision, Response
+from .decision import Decision, Response
 from .features import (
     KRAFT_VERSION,
     SUPPORTED_FEATURES,
@@ -56,7 +56,7 @@ class MetadataService:
     def __init__(
         self,
         log: MetadataLog,
-        controller: Controller,
+        config: ServerConfig,
         cluster_id: str,
         directory_id: bytes,
         now_ms: int,
@@ -66,9 +66,8 @@ class MetadataService:
         """What all records say; changes while a change is under way."""
         self.image = self._newest.view()
         """What readers see: a new image after each change, none of which changes any more."""
-        self.controller = controller
         self.cluster_id = cluster_id
-        self.node_id = controller.node_id
+        self.node_id = config.node_id
         self.refusal: str | None = None
         """Why clients may change nothing, None where they may."""
         self.run: Callable[[Iterator[object], Callable[[Exception], None]], object] = run_at_once
@@ -79,9 +78,9 @@ class MetadataService:
         self.log = log
         self.directory_id = directory_id
         """The directory of the metadata log: the voter's."""
-        self.controller_endpoint = controller_endpoint(controller.config)
-        self._max_bytes_between_snapshots = controller.config.get_int("metadata.log.max.record.bytes.between.snapshots")
-        self._max_snapshot_interval_ms = controller.config.get_int("metadata.log.max.snapshot.interval.ms")
+        self.controller_endpoint = controller_endpoint(config)
+        self._max_bytes_between_snapshots = config.get_int("metadata.log.max.record.bytes.between.snapshots")
+        self._max_snapshot_interval_ms = config.get_int("metadata.log.max.snapshot.interval.ms")
         self._last_snapshot_ms = now_ms
         self._unpublished = 0
         """Changes that are in the log and not yet in the image."""
@@ -118,8 +117,7 @@ class MetadataService:
                 ]
             )
         log = MetadataLog.open(directory, config.node_id, controller_endpoint(config), config, now_ms)
-        controller = Controller(config.node_id, config, random_uuid)
-        service = cls(log, controller, meta.cluster_id, directory_id, now_ms)
+        service = cls(log, config, meta.cluster_id, directory_id, now_ms)
         service._load()
         return service
 

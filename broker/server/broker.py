@@ -9,6 +9,7 @@ from random import Random
 from ...storage.directory.log_directories import LogDirectories
 from ..config.server_config import ServerConfig
 from ..controller.auto_topic_creation import AutoTopicCreation
+from ..controller.controller import Controller
 from ..controller.producer_ids import ProducerIds
 from ..fetch.session import FetchSessionCache
 from ..groups.coordinator import GroupCoordinator
@@ -36,6 +37,7 @@ class Broker:
         self,
         config: ServerConfig,
         metadata: MetadataService,
+        controller: Controller,
         auto_topic_creation: AutoTopicCreation,
         producer_ids: ProducerIds,
         partitions: Partitions,
@@ -47,9 +49,11 @@ class Broker:
         replica_moves: ReplicaMoves,
         slices: Slices,
     ) -> None:
-        self._static_config = config
+        self.static_config = config
+        """What the file says, without dynamic configs."""
         self.config = config
         self.metadata = metadata
+        self.controller = controller
         self.auto_topic_creation = auto_topic_creation
         self.producer_ids = producer_ids
         self.partitions = partitions
@@ -82,7 +86,7 @@ class Broker:
         Names the keys that were set or changed and do nothing here, as a start does for those of the file.
         """
         before = self.config.originals
-        self.config = config = config_under(image, self._static_config, self.metadata.node_id)
+        self.config = config = config_under(image, self.static_config, self.metadata.node_id)
         changed = {key for key, text in config.originals.items() if before.get(key) != text}
         if unused := sorted(changed & set(config.keys_without_effect())):
             logger.info("dynamic configs that are known to Kafka, without effect here: %s", ", ".join(unused))

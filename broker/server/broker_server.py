@@ -23,6 +23,7 @@ from ..config.security import refuse_unserved_security
 from ..config.server_config import ServerConfig
 from ..controller.auto_topic_creation import AutoTopicCreation
 from ..controller.broker_lifecycle import BrokerLifecycle
+from ..controller.controller import Controller
 from ..controller.producer_ids import ProducerIds
 from ..dispatch.dispatch import Dispatcher
 from ..dispatch.read_only import ReadOnlyMode
@@ -153,7 +154,6 @@ class BrokerServer:
         )
         self._undo.callback(_abandon, log_dirs)
         metadata = self._open_metadata(log_dirs, now_ms)
-        metadata.controller = metadata.controller._replace(shortage_in=log_dirs.shortage_in)
         parts = self._make_parts(log_dirs, metadata, advertised)
         parts.broker.take_dynamic_configs(metadata.image)
         log_bad_configs(metadata.image, metadata.node_id)
@@ -193,7 +193,8 @@ class BrokerServer:
             lambda: move_throttle(metadata.image, metadata.node_id),
             config["num.replica.alter.log.dirs.threads"],
         )
-        producer_ids = ProducerIds(metadata)
+        controller = Controller(config.node_id, config, random_uuid, log_dirs.shortage_in)
+        producer_ids = ProducerIds(metadata, controller)
         coordinators = Coordinators(
             config_under(metadata.image, config, metadata.node_id),
             metadata,
@@ -206,7 +207,8 @@ class BrokerServer:
         broker = Broker(
             config,
             metadata,
-            AutoTopicCreation(metadata),
+            controller,
+            AutoTopicCreation(metadata, controller),
             producer_ids,
             partitions,
             coordinators,
@@ -217,9 +219,8 @@ class BrokerServer:
             moves,
             slices,
         )
-        return OpenedBroker(
-            broker, BrokerLifecycle(metadata), log_dirs, hosting, group_commit, advertised, timers, patient, stalls
-        )
+        lifecycle = BrokerLifecycle(metadata, controller)
+        return OpenedBroker(broker, lifecycle, log_dirs, hosting, group_commit, advertised, timers, patient, stalls)
 
     def _open_metadata(self, log_dirs: LogDirectories, now_ms: int) -> MetadataService:
         """Formats new directories, opens the metadata log (in ``metadata.log.dir``, or in the first directory)."""
@@ -268,6 +269,7 @@ class BrokerServer:
             log_dirs,
             hosting,
             metadata,
+            broker.controller,
             clock_ms,
             resign=broker.coordinators.resign,
             end_broker=functools.partial(self._end, broker),

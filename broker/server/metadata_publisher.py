@@ -62,11 +62,12 @@ class BrokerMetadataPublisher:
 
     def _cordon(self) -> None:
         """Takes over ``cordoned.log.dirs`` as it is now, and writes it to the metadata."""
-        metadata, log_dirs = self._broker.metadata, self._broker.log_dirs
-        log_dirs.cordoned = cordoned_paths(self._broker.config, log_dirs.paths)
+        broker = self._broker
+        metadata, log_dirs = broker.metadata, broker.log_dirs
+        log_dirs.cordoned = cordoned_paths(broker.config, log_dirs.paths)
         ids = log_dirs.cordoned_ids
         metadata.record(
-            lambda: cordoned_records(metadata.image, metadata.controller, ids),
+            lambda: cordoned_records(metadata.image, broker.controller, ids),
             self._clock_ms(),
             lambda error: logger.error("cordoned.log.dirs could not be written to the metadata: %s", error),
         )

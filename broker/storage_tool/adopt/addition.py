@@ -59,7 +59,7 @@ def add_topics(
             raise AdoptionRefusedError([f"the metadata in {path} has topic {', '.join(known)} already"])
         highest = found.highest_producer_id
         next_producer_id = highest + 1 if highest >= service.image.next_producer_id else 0
-        seed_metadata(service, partial(_records, plan, next_producer_id), now_ms)
+        seed_metadata(service, config, partial(_records, plan, next_producer_id), now_ms)
     finally:
         directories.abort()
     return list(plan.topics)

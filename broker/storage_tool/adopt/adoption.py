@@ -120,7 +120,8 @@ def adopt(
             random_uuid=random_uuid,
             cluster_id=plan.cluster_id,
         )
-        seed_metadata(service, partial(adoption_records, plan, _internal_configs(config), next_producer_id), now_ms)
+        records = partial(adoption_records, plan, _internal_configs(config), next_producer_id)
+        seed_metadata(service, config, records, now_ms)
     finally:
         directories.abort()
 

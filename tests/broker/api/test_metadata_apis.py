@@ -37,7 +37,7 @@ from odradek.protocol.messages.topics import (
 )
 from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import ENDPOINT, Topic, apply
-from support.brokers.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_service import NOW_MS, controller_of, open_service
 from support.brokers.parts import PartialBroker
 
 Name = MetadataRequest.MetadataRequestTopic
@@ -46,9 +46,15 @@ Name = MetadataRequest.MetadataRequestTopic
 class Asked:
     """A broker that has nothing but metadata, and the way to ask it."""
 
-    def __init__(self, metadata: MetadataService) -> None:
+    def __init__(self, metadata: MetadataService, *overrides: str) -> None:
         self.metadata = metadata
-        self._broker = PartialBroker(metadata=metadata, auto_topic_creation=AutoTopicCreation(metadata))
+        self.controller = controller_of(*overrides)
+        self._broker = PartialBroker(
+            config=self.controller.config,
+            metadata=metadata,
+            controller=self.controller,
+            auto_topic_creation=AutoTopicCreation(metadata, self.controller),
+        )
 
     def ask(self, api: str, request: Message, version: int, listener: str = "PLAINTEXT") -> Any:
         """The answer of a handler, as a client of that version reads it."""
@@ -75,7 +81,7 @@ class Asked:
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Asked]:
     with open_service(tmp_path, "num.partitions=3") as service:
-        yield Asked(service)
+        yield Asked(service, "num.partitions=3")
 
 
 def test_topic_is_created_on_demand_and_answered_with_its_leaders(broker: Asked) -> None:
@@ -98,7 +104,7 @@ def test_old_clients_cannot_say_that_they_do_not_want_it(broker: Asked, version:
 
 def test_topic_is_not_created_where_the_configuration_forbids_it(tmp_path: Path) -> None:
     with open_service(tmp_path, "auto.create.topics.enable=false") as service:
-        [topic] = Asked(service).metadata_of("new", create=True).topics
+        [topic] = Asked(service, "auto.create.topics.enable=false").metadata_of("new", create=True).topics
         assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -137,7 +143,7 @@ def test_topics_by_id(broker: Asked) -> None:
 
 
 def test_endpoint_is_that_of_the_listener_asked(broker: Asked) -> None:
-    core = broker.metadata.controller
+    core = broker.controller
     inside = Endpoint("INSIDE", "kafka.internal", 29092)
     broker.metadata.commit(registration_records(core, [ENDPOINT, inside], [b"directory id 123"], 90), NOW_MS)
     for listener, endpoint in (("PLAINTEXT", ENDPOINT), ("INSIDE", inside)):

@@ -73,7 +73,7 @@ def throttle(server: BrokerServer) -> object:
 
 def unclean(server: BrokerServer) -> object:
     metadata = server.broker.metadata
-    return allows_unclean(metadata.image, "t", metadata.controller)
+    return allows_unclean(metadata.image, "t", server.broker.controller)
 
 
 def assignment_interval(server: BrokerServer) -> object:
@@ -160,7 +160,7 @@ def alter(
     metadata = server.broker.metadata
     changes = [Change(key, SET, text) for key, text in configs.items()]
     request = IncrementalAlterConfigsRequest([Resource(kind, name, changes)])
-    decision = run_to_end(incremental_alter_configs(metadata.image, request, metadata.controller))
+    decision = run_to_end(incremental_alter_configs(metadata.image, request, server.broker.controller))
     (answer,) = run_to_end(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
 
@@ -171,7 +171,7 @@ def replace(server: BrokerServer, configs: dict[str, str]) -> tuple[ErrorCode, s
     resource = AlterConfigsRequest.AlterConfigsResource
     changes = [AlterConfigsRequest.AlterableConfig(key, text) for key, text in configs.items()]
     request = AlterConfigsRequest([resource(ResourceType.BROKER, "1", changes)])
-    decision = run_to_end(alter_configs(metadata.image, request, metadata.controller))
+    decision = run_to_end(alter_configs(metadata.image, request, server.broker.controller))
     (answer,) = run_to_end(metadata.carry_out(decision, NOW_MS)).responses
     return ErrorCode(answer.error_code), answer.error_message
 
@@ -179,7 +179,7 @@ def replace(server: BrokerServer, configs: dict[str, str]) -> tuple[ErrorCode, s
 async def create(server: BrokerServer) -> None:
     metadata = server.broker.metadata
     request = CreateTopicsRequest([Topic("t", 1, 1)])
-    run_to_end(metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1))
+    run_to_end(metadata.carry_out(run_to_end(create_topics(metadata.image, request, server.broker.controller)), 1))
 
 
 async def cleaner_looks(server: BrokerServer) -> None:

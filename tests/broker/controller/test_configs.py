@@ -3,8 +3,8 @@
 import pytest
 
 from odradek.broker.controller.configs import alter_configs, incremental_alter_configs
+from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest

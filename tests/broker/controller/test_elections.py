@@ -2,10 +2,10 @@
 
 import pytest
 
+from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.elections import elect_at_start, elect_leaders
 from odradek.broker.controller.registration import registration_records, stop_records
 from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import LeaderRecoveryState, MetadataImage, PartitionImage
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (

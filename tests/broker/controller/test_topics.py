@@ -2,9 +2,9 @@
 
 import pytest
 
+from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.topic_changes import create_partitions, delete_topics
 from odradek.broker.controller.topics import create_topics
-from odradek.broker.metadata.decision import Controller
 from odradek.broker.metadata.image import DIRECTORY_UNASSIGNED, MetadataImage, ResourceType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata_records import (

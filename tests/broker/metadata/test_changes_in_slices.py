@@ -30,7 +30,7 @@ from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.topics import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 from odradek.protocol.steps import Steps, run_to_end
 from support.brokers.metadata_images import Topic
-from support.brokers.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_service import NOW_MS, controller_of, open_service
 
 PARTITIONS = 5_000
 
@@ -70,13 +70,13 @@ def serve(service: MetadataService) -> CountedLoop:
 def creation(service: MetadataService, name: str, partitions: int) -> Callable[[], Steps[Decision[object]]]:
     """Decides to create a topic."""
     request = CreateTopicsRequest([Topic(name, partitions, 1)])
-    return lambda: create_topics(service.image, request, service.controller)  # type: ignore[return-value]
+    return lambda: create_topics(service.image, request, controller_of())  # type: ignore[return-value]
 
 
 def deletion(service: MetadataService, name: str) -> Callable[[], Steps[Decision[object]]]:
     """Decides to delete a topic."""
     request = DeleteTopicsRequest(topic_names=[name])
-    return lambda: delete_topics(service.image, request, 5, service.controller)  # type: ignore[return-value]
+    return lambda: delete_topics(service.image, request, 5, controller_of())  # type: ignore[return-value]
 
 
 def test_large_topic_takes_many_turns_and_is_whole_when_it_is_seen(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_partitions_are_added_all_or_none_to_readers(tmp_path: Path) -> None:
         run_to_end(service.carry_out(run_to_end(creation(service, "t", 2)()), NOW_MS))
         loop = serve(service)
         request = CreatePartitionsRequest([CreatePartitionsRequest.CreatePartitionsTopic("t", 1_000, None)])
-        service.change(lambda: create_partitions(service.image, request, service.controller), NOW_MS, lambda _: None)
+        service.change(lambda: create_partitions(service.image, request, controller_of()), NOW_MS, lambda _: None)
         counts = set()
         while loop.soon:
             counts.add(len(service.image.topics_by_name["t"].partitions))
@@ -172,14 +172,14 @@ def test_producer_ids_are_given_out_while_a_change_is_under_way(tmp_path: Path) 
         loop = serve(service)
         service.change(creation(service, "t", 1_000), NOW_MS, lambda _: None)
         given = []
-        producer_ids = ProducerIds(service)
+        producer_ids = ProducerIds(service, controller_of())
         while loop.soon:
             given.append(producer_ids.next_id(NOW_MS))
             loop.turn()
         assert given == sorted(set(given))
     with open_service(tmp_path) as again:
         assert len(again.image.topics_by_name["t"].partitions) == 1_000
-        assert ProducerIds(again).next_id(NOW_MS) > given[-1]
+        assert ProducerIds(again, controller_of()).next_id(NOW_MS) > given[-1]
 
 
 def test_topic_of_the_brokers_own_is_asked_for_again_while_a_change_is_under_way(tmp_path: Path) -> None:
@@ -187,10 +187,10 @@ def test_topic_of_the_brokers_own_is_asked_for_again_while_a_change_is_under_way
         loop = serve(service)
         service.change(creation(service, "t", 100), NOW_MS, lambda _: None)
         with pytest.raises(KafkaError) as raised:
-            AutoTopicCreation(service).ensure("__transaction_state", NOW_MS)
+            AutoTopicCreation(service, controller_of()).ensure("__transaction_state", NOW_MS)
         assert raised.value.error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
         loop.run()
-        AutoTopicCreation(service).ensure("__transaction_state", NOW_MS)
+        AutoTopicCreation(service, controller_of()).ensure("__transaction_state", NOW_MS)
         assert len(service.image.topics_by_name["__transaction_state"].partitions) == 50
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.controller.broker_lifecycle import BrokerLifecycle
+from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
@@ -63,6 +64,7 @@ class History:
             ],
             {},
         )
+        self._controller = Controller(1, self._config, self._uuid)
         self._image_root = directory / "image"
         self._image_root.mkdir()
         (directory / "live").mkdir()
@@ -78,7 +80,7 @@ class History:
 
     def _open(self) -> None:
         self._directory, self._service, self._lifecycle = self._start(self.disk)
-        self._producer_ids = ProducerIds(self._service)
+        self._producer_ids = ProducerIds(self._service, self._controller)
         self._now = facts(self._service.image)
 
     def _start(self, disk: SimulatedDisk) -> tuple[LogDirectory, MetadataService, BrokerLifecycle]:
@@ -94,7 +96,7 @@ class History:
                 random_uuid=self._uuid,
             )
             directory.load_logs(lambda topic: pytest.fail(f"{topic} is no metadata"), self._now_ms)
-            lifecycle = BrokerLifecycle(service)
+            lifecycle = BrokerLifecycle(service, self._controller)
             clean_epoch = directory.previous_broker_epoch
             lifecycle.start([ENDPOINT], self._now_ms, directory_ids=[directory_id], clean_epoch=clean_epoch)
         except BaseException:
@@ -146,7 +148,7 @@ class History:
             records.append(ConfigRecord(ResourceType.GROUP, "g", "k", str(self._chance.randrange(99))))
         else:
             wanted = [Topic(f"t{self._chance.randrange(15)}", self._chance.choice((1, 4)), 1)]
-            records += run_to_end(create_topics(image, CreateTopicsRequest(wanted), self._service.controller)).records
+            records += run_to_end(create_topics(image, CreateTopicsRequest(wanted), self._controller)).records
         after = image.copy()
         delta = MetadataDelta()
         for record in records:

@@ -37,10 +37,10 @@ def run(work: Callable[[BrokerServer], Awaitable[None]], *overrides: str, kill: 
 
 
 async def create(server: BrokerServer) -> None:
-    metadata = server.broker.metadata
+    metadata, controller = server.broker.metadata, server.broker.controller
     request = CreateTopicsRequest([Topic("t", 2, 1)])
     response = run_to_end(
-        metadata.carry_out(run_to_end(create_topics(metadata.image, request, metadata.controller)), 1_795_000_000_000)
+        metadata.carry_out(run_to_end(create_topics(metadata.image, request, controller)), 1_795_000_000_000)
     )
     assert not response.topics[0].error_code
 

@@ -15,7 +15,7 @@ from odradek.protocol.messages.topics import CreateTopicsRequest
 from odradek.protocol.steps import run_to_end
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_images import Topic, numbered_uuids
-from support.brokers.metadata_service import open_service
+from support.brokers.metadata_service import controller_of, open_service
 from support.brokers.our_broker import OurBroker
 from support.door.metadata import metadata_records
 from support.kafka.real_kafka import CLUSTER_ID, RealKafka
@@ -29,7 +29,7 @@ COMPACTED = CreateTopicsRequest.CreatableTopicConfig("cleanup.policy", "compact"
 
 
 def create(service: MetadataService, *topics: CreateTopicsRequest.CreatableTopic) -> None:
-    decision = run_to_end(create_topics(service.image, CreateTopicsRequest(list(topics)), service.controller))
+    decision = run_to_end(create_topics(service.image, CreateTopicsRequest(list(topics)), controller_of()))
     response = run_to_end(service.carry_out(decision, NOW_MS))
     assert [topic.error_code for topic in response.topics] == [0] * len(topics)
 
@@ -64,7 +64,7 @@ def test_real_kafka_starts_on_our_directory_and_we_on_it_again(tmp_path: Path, d
     # Under the dynamic quorum all that there is of the past, the voter too, is in our latest snapshot.
     bounds = ("internal.metadata.log.segment.bytes=9000", "metadata.max.retention.bytes=1") if dynamic_quorum else ()
     with open_service(tmp_path / "logs", *bounds) as service:
-        AutoTopicCreation(service).ensure("__consumer_offsets", NOW_MS)
+        AutoTopicCreation(service, controller_of()).ensure("__consumer_offsets", NOW_MS)
         create(service, Topic("ours", 3, 1, configs=[COMPACTED]))
         if dynamic_quorum:
             for number in range(80):

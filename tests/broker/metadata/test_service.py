@@ -40,16 +40,14 @@ from odradek.protocol.records.control import ControlRecordType, encode_control_b
 from odradek.protocol.records.record import Record
 from odradek.protocol.steps import run_to_end
 from support.brokers.metadata_images import ENDPOINT, Topic, apply, controller
-from support.brokers.metadata_service import NOW_MS, open_service
+from support.brokers.metadata_service import NOW_MS, controller_of, open_service
 
 METADATA = "__cluster_metadata-0"
 
 
 def create(service: MetadataService, *names: str, partitions: int = 2) -> None:
     request = CreateTopicsRequest([Topic(name, partitions, 1) for name in names])
-    response = run_to_end(
-        service.carry_out(run_to_end(create_topics(service.image, request, service.controller)), NOW_MS)
-    )
+    response = run_to_end(service.carry_out(run_to_end(create_topics(service.image, request, controller_of())), NOW_MS))
     assert [topic.error_code for topic in response.topics] == [0] * len(names)
 
 
@@ -110,7 +108,7 @@ def test_everything_is_there_again_in_new_epochs(tmp_path: Path, crash: bool) ->
 def test_image_loaded_is_the_image_served(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         create(service, "a", "b")
-        AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
+        AutoTopicCreation(service, controller_of()).ensure(OFFSETS_TOPIC, NOW_MS)
         loaded = MetadataImage()
         for record in service.log.load():
             replay(loaded, record.message, MetadataDelta(), record.version)
@@ -137,41 +135,42 @@ def test_subscribers_hear_of_a_change_before_it_is_answered(tmp_path: Path) -> N
 
 def test_offsets_topic_is_as_kafka_makes_it(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
-        AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
-        AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
+        AutoTopicCreation(service, controller_of()).ensure(OFFSETS_TOPIC, NOW_MS)
+        AutoTopicCreation(service, controller_of()).ensure(OFFSETS_TOPIC, NOW_MS)
         assert len(service.image.topics_by_name[OFFSETS_TOPIC].partitions) == 50
         assert service.image.config_of(ResourceType.TOPIC, OFFSETS_TOPIC) == {
             "cleanup.policy": "compact",
             "compression.type": "producer",
             "segment.bytes": "104857600",
         }
-        AutoTopicCreation(service).ensure(TRANSACTION_STATE_TOPIC, NOW_MS)
+        AutoTopicCreation(service, controller_of()).ensure(TRANSACTION_STATE_TOPIC, NOW_MS)
         configs = service.image.config_of(ResourceType.TOPIC, TRANSACTION_STATE_TOPIC)
         assert configs["unclean.leader.election.enable"] == "false"
         assert configs["min.insync.replicas"] == "1"
 
 
 def test_topic_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
-    with open_service(tmp_path, "offsets.topic.replication.factor=3") as service:
+    three_replicas = "offsets.topic.replication.factor=3"
+    with open_service(tmp_path, three_replicas) as service:
         with pytest.raises(KafkaError) as raised:
-            AutoTopicCreation(service).ensure(OFFSETS_TOPIC, NOW_MS)
+            AutoTopicCreation(service, controller_of(three_replicas)).ensure(OFFSETS_TOPIC, NOW_MS)
         assert raised.value.error_code is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def test_producer_ids_are_never_given_out_twice(tmp_path: Path) -> None:
     with open_service(tmp_path, crash=True) as service:
-        producer_ids = ProducerIds(service)
+        producer_ids = ProducerIds(service, controller_of())
         first = [producer_ids.next_id(NOW_MS) for _ in range(1001)]
         assert first == list(range(1001))
         assert service.image.next_producer_id == 2000
     with open_service(tmp_path) as service:
-        assert ProducerIds(service).next_id(NOW_MS) == 2000
+        assert ProducerIds(service, controller_of()).next_id(NOW_MS) == 2000
 
 
 def test_more_records_than_kafka_writes_for_one_request_are_refused(tmp_path: Path) -> None:
     with open_service(tmp_path) as service:
         request = CreateTopicsRequest([Topic("t", 10_000, 1)])
-        decision = run_to_end(create_topics(service.image, request, service.controller))
+        decision = run_to_end(create_topics(service.image, request, controller_of()))
         with pytest.raises(KafkaError) as raised:
             run_to_end(service.carry_out(decision, NOW_MS))
         assert raised.value.error_code is ErrorCode.POLICY_VIOLATION
@@ -310,7 +309,7 @@ def test_our_snapshot_replays_to_the_same_image(tmp_path: Path) -> None:
         quota = ClientQuotaRecord([ClientQuotaRecord.EntityData("user", None)], "producer_byte_rate", 4.0)
         acl = AccessControlEntryRecord(id=b"a" * 16, resource_name="r")
         service.commit([quota, acl, ConfigRecord(ResourceType.GROUP, "g", "k", "v")], NOW_MS)
-        ProducerIds(service).next_id(NOW_MS)
+        ProducerIds(service, controller_of()).next_id(NOW_MS)
         service.write_snapshot(NOW_MS)
         before = service.image
         [_, snapshot] = sorted((tmp_path / METADATA).glob("*.checkpoint"))

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 
 from odradek.broker.config.server_config import ServerConfig
+from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.registration import bootstrap_records, registration_records
-from odradek.broker.metadata.decision import Controller, Decision, Response
+from odradek.broker.metadata.decision import Decision, Response
 from odradek.broker.metadata.image import Endpoint, MetadataDelta, MetadataImage
 from odradek.broker.metadata.replay import replay
 from odradek.protocol.messages.structure import Message

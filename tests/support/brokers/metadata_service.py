@@ -8,6 +8,7 @@ from pathlib import Path
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.config.topic_config import log_config_for
 from odradek.broker.controller.broker_lifecycle import BrokerLifecycle
+from odradek.broker.controller.controller import Controller
 from odradek.broker.metadata.service import MetadataService
 from odradek.storage.directory.log_directory import LogDirectory
 from support.brokers.metadata_images import ENDPOINT, NODE_ID
@@ -15,12 +16,19 @@ from support.brokers.metadata_images import ENDPOINT, NODE_ID
 NOW_MS = 1_795_000_000_000
 
 
+def controller_of(*overrides: str, node_id: int = NODE_ID) -> Controller:
+    """What decides for a service that was opened with these overrides. The ids that it gives are random."""
+    config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
+    return Controller(node_id, config, lambda: uuid.uuid4().bytes)
+
+
 @contextlib.contextmanager
 def open_service(
     path: Path, *overrides: str, now_ms: int = NOW_MS, node_id: int = NODE_ID, crash: bool = False
 ) -> Iterator[MetadataService]:
     """A service that was started and is stopped (or, with ``crash``, killed) at the end."""
-    config = ServerConfig.load(None, [f"node.id={node_id}", *overrides], {})
+    controller = controller_of(*overrides, node_id=node_id)
+    config = controller.config
     directory = LogDirectory.open(path)
     try:
         directory_id = directory.meta.directory_id if directory.meta else b"directory id 123"
@@ -29,10 +37,10 @@ def open_service(
             config,
             directory_id=directory_id,
             now_ms=now_ms,
-            random_uuid=lambda: uuid.uuid4().bytes,
+            random_uuid=controller.random_uuid,
         )
         directory.load_logs(lambda topic: log_config_for(config, {}), now_ms)
-        lifecycle = BrokerLifecycle(service)
+        lifecycle = BrokerLifecycle(service, controller)
         clean_epoch = directory.previous_broker_epoch
         lifecycle.start([ENDPOINT], now_ms, directory_ids=[directory_id], clean_epoch=clean_epoch)
         yield service

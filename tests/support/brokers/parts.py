@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from odradek.broker.config.server_config import ServerConfig
 from odradek.broker.controller.auto_topic_creation import AutoTopicCreation
+from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.producer_ids import ProducerIds
 from odradek.broker.fetch.session import FetchSessionCache
 from odradek.broker.groups.coordinator import GroupCoordinator
@@ -25,6 +26,7 @@ class PartialBroker(Broker):
         *,
         config: ServerConfig | None = None,
         metadata: MetadataService | None = None,
+        controller: Controller | None = None,
         auto_topic_creation: AutoTopicCreation | None = None,
         producer_ids: ProducerIds | None = None,
         fetch_sessions: FetchSessionCache | None = None,
@@ -36,11 +38,14 @@ class PartialBroker(Broker):
     ) -> None:
         # Not the constructor of a broker: it asks for every part.
         self.config = config or ServerConfig.load(None, [], {})
+        self.static_config = self.config
         self.record_work = RecordWork()
         self.fetch_max_bytes = self.config.get_int("fetch.max.bytes")
         self.fetch_check_crcs = False
         if metadata is not None:
             self.metadata = metadata
+        if controller is not None:
+            self.controller = controller
         if auto_topic_creation is not None:
             self.auto_topic_creation = auto_topic_creation
         if producer_ids is not None:
