@@ -15,6 +15,7 @@ from tools import purity
 ROOT = Path(__file__).parent.parent
 ROOMS = ("broker", "client", "pipeline", "protocol", "storage", "testing")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+TESTS = sorted(path for room in ("tests", "bench") for path in (ROOT / room).rglob("*.py"))
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")]
 GENERATED = re.compile(r"^(protocol/messages/|broker/config/data/)")
 
@@ -92,7 +93,7 @@ def test_the_cores_say_that_they_are_pure(core: str) -> None:
 
 def test_files_and_functions_are_small() -> None:
     long = []
-    for path in SOURCES:
+    for path in [*SOURCES, *TESTS]:
         if GENERATED.match(relative(path)):
             continue
         text = path.read_text()

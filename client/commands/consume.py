@@ -123,16 +123,10 @@ def command(
     """Checks the arguments and prints."""
     check_place(topic, include, partition, offset, from_beginning)
     deserializers = {"key.deserializer": key_deserializer, "value.deserializer": value_deserializer}
-    given_properties = {
-        **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
-        **key_values(properties, "--property"),
-        **{key: name for key, name in deserializers.items() if name is not None},
-    }
-    print_as = the_formatter(formatter, given_properties, as_json=as_json or output == "json")
+    shown = shown_properties(formatter_config, properties, deserializers)
+    print_as = the_formatter(formatter, shown, as_json=as_json or output == "json")
     given = client_settings(CONSUMER, command_config, command_properties)
-    if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
-        raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
-    reset = "earliest" if from_beginning or offset == "earliest" else "latest"
+    reset = starting_point(given, offset, from_beginning)
     settings = consumer_settings(given, group, reset, isolation_level)
     group = settings["group_id"]
     if group is not None and (partition is not None or offset is not None):
@@ -179,6 +173,24 @@ def check_place(
             raise click.UsageError("The partition is required when offset is specified.")
     if from_beginning and offset is not None:
         raise click.UsageError("--from-beginning and --offset cannot be used together")
+
+
+def starting_point(given: Mapping[str, Any], offset: str | None, from_beginning: bool) -> str:
+    """``earliest`` or ``latest``: where to begin without a committed offset. Raises UsageError for a contradiction."""
+    if from_beginning and given.get("auto_offset_reset", "earliest") != "earliest":
+        raise click.UsageError(f"Can't specify --from-beginning and auto.offset.reset={given['auto_offset_reset']}")
+    return "earliest" if from_beginning or offset == "earliest" else "latest"
+
+
+def shown_properties(
+    formatter_config: TextIO | None, properties: tuple[str, ...], deserializers: Mapping[str, str | None]
+) -> dict[str, str]:
+    """What the formatter prints and how: the file's properties, under those of the command line. Raises UsageError."""
+    return {
+        **(read_properties(formatter_config.read()) if formatter_config is not None else {}),
+        **key_values(properties, "--property"),
+        **{key: name for key, name in deserializers.items() if name is not None},
+    }
 
 
 def the_formatter(class_name: str | None, properties: Mapping[str, str], *, as_json: bool) -> Formatter:

@@ -15,7 +15,7 @@ from odradek.protocol.messages.metadata import ApiVersionsRequest, MetadataReque
 from odradek.protocol.messages.offsets import ListOffsetsRequest
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.messages.transactions import InitProducerIdRequest
-from parity.questions import GROUPS
+from parity.question_draws import GROUPS
 from parity.world import Names
 from support.kafka.wire import Line, Wire
 

@@ -173,19 +173,15 @@ def alterations() -> list[tuple[Message, int]]:
 
 def questions() -> list[tuple[Message, int]]:
     """What only reads."""
+    return [*about_topics(), *about_the_cluster_and_configs(), *about_quotas_and_quorum()]
+
+
+def about_topics() -> list[tuple[Message, int]]:
+    """Metadata and DescribeTopicPartitions."""
     everything = DescribeTopicPartitionsRequest([], 2000, None)
     cursor = DescribeTopicPartitionsRequest.Cursor
     asked = DescribeTopicPartitionsRequest.TopicRequest
     paged = [asked("plain"), asked("default"), asked("nowhere"), asked("sp ace")]
-    filters = DescribeClientQuotasRequest.ComponentData
-    reassigning = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
-    quorum = DescribeQuorumRequest.TopicData
-    quorum_partition = DescribeQuorumRequest.PartitionData
-    resources = [Described(TOPIC, name, None) for name in ("plain", "configured", "default", "nowhere", "bad name")]
-    others = [Described(BROKER, "7", None), Described(BROKER, "one", None), Described(BROKER, "", None)]
-    others += [Described(LOGGER, "", None), Described(LOGGER, "7", None), Described(GROUP, "", None)]
-    others += [Described(GROUP, "g", None), Described(METRICS, "m", None), Described(METRICS, "", None)]
-    few = [Described(TOPIC, "plain", ["retention.ms", "no.such.key"]), Described(BROKER, "1", ["log.cleaner.threads"])]
     return [
         *((MetadataRequest(named("plain", "configured"), False), version) for version in range(4, 14)),
         *((MetadataRequest(named("plain")), version) for version in range(4)),
@@ -205,6 +201,17 @@ def questions() -> list[tuple[Message, int]]:
         (DescribeTopicPartitionsRequest([asked("default")], 0, None), 0),
         (DescribeTopicPartitionsRequest([asked("default")], 9, cursor("plain", 1)), 0),
         (DescribeTopicPartitionsRequest([asked("plain")], 9, cursor("plain", -1)), 0),
+    ]
+
+
+def about_the_cluster_and_configs() -> list[tuple[Message, int]]:
+    """DescribeCluster, DescribeConfigs and ListConfigResources."""
+    resources = [Described(TOPIC, name, None) for name in ("plain", "configured", "default", "nowhere", "bad name")]
+    others = [Described(BROKER, "7", None), Described(BROKER, "one", None), Described(BROKER, "", None)]
+    others += [Described(LOGGER, "", None), Described(LOGGER, "7", None), Described(GROUP, "", None)]
+    others += [Described(GROUP, "g", None), Described(METRICS, "m", None), Described(METRICS, "", None)]
+    few = [Described(TOPIC, "plain", ["retention.ms", "no.such.key"]), Described(BROKER, "1", ["log.cleaner.threads"])]
+    return [
         *((DescribeClusterRequest(), version) for version in range(3)),
         (DescribeClusterRequest(True, 1, True), 2),
         (DescribeClusterRequest(False, 2), 1),
@@ -218,6 +225,16 @@ def questions() -> list[tuple[Message, int]]:
         (ListConfigResourcesRequest(), 1),
         (ListConfigResourcesRequest([TOPIC, GROUP]), 1),
         (ListConfigResourcesRequest([TOPIC, 99]), 1),
+    ]
+
+
+def about_quotas_and_quorum() -> list[tuple[Message, int]]:
+    """Elections, quotas, reassignments and the quorum."""
+    filters = DescribeClientQuotasRequest.ComponentData
+    reassigning = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
+    quorum = DescribeQuorumRequest.TopicData
+    quorum_partition = DescribeQuorumRequest.PartitionData
+    return [
         (ElectLeadersRequest(0, None, 30_000), 2),
         (DescribeClientQuotasRequest([], False), 1),
         (DescribeClientQuotasRequest([filters("user", 2, None)], True), 0),

@@ -16,7 +16,8 @@ from odradek.storage.directory.replica_move import ReplicaMove
 from odradek.storage.log.log import Log
 from odradek.storage.log.log_config import LogConfig
 from support.crashes.cleaning import Key
-from support.crashes.run import CLUSTER_ID, SHORT_LIVED, CrashRun
+from support.crashes.history import SHORT_LIVED
+from support.crashes.run import CLUSTER_ID, CrashRun
 from support.disks.simulated_disk import SimulatedDisk
 
 NAMES = ("a", "b")
