@@ -142,9 +142,10 @@ bench: $(VENV)/.installed-dev
 bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
 
-## protocol-docs: print the protocol anew into docs/protocol.md
-protocol-docs: $(VENV)/.installed
-	$(BIN)/odradek protocol docs > docs/protocol.md
+## protocol-ledger: record which clients use which API versions in LEDGER_TESTS, and print docs/protocol.md anew (45 minutes)
+LEDGER_TESTS ?= tests/clients tests/parity tests/door tests/client tests/testing
+protocol-ledger: $(VENV)/.installed-dev
+	PYTHONPATH=tests $(PYTEST) -m "not long" -p support.ledger.plugin $(LEDGER_TESTS)
 
 ## config-keys: extract the facts of Kafka's configuration keys anew; KAFKA_LIBS is the folder with a release's jars
 config-keys:
@@ -178,4 +179,4 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,test,dev]'
 	@touch $(VENV)/.installed $@
 
-.PHONY: bench bench-pipeline run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-docs config-keys config-docs wheel clean help
+.PHONY: bench bench-pipeline run test test-without-java test-ci test-long $(LONG_PARTS) test-large check types hooks format messages protocol-ledger config-keys config-docs wheel clean help

@@ -53,15 +53,6 @@ def list_apis(as_json: bool) -> int:
     return 0
 
 
-@group.command()
-def docs() -> int:
-    """Print the whole protocol as Markdown: what docs/protocol.md holds."""
-    from . import show
-
-    click.echo(show.document(), nl=False)
-    return 0
-
-
 @group.command("show")
 @click.argument("name")
 @click.argument("version", required=False, type=int)

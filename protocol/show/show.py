@@ -1,7 +1,7 @@
 """The printed protocol: what a message looks like, and which bytes of a given one are which field.
 
 Owns: the words and columns. Never does: I/O; construct is imported only where bytes are taken apart. Invariant: a field
-stands where the bytes have it; docs/protocol.md is exactly what :func:`document` gives.
+stands where the bytes have it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -189,65 +189,3 @@ def value_of(note: "Note") -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return "null" if value is None else repr(value)
     return note.kind
-
-
-def document() -> str:
-    """docs/protocol.md: every API in a table, then every message with its fields."""
-    out = [_PREFACE]
-    rows = [("key", "API", "versions", "flexible from", "listeners"), ("---:", "---", "---", "---", "---")]
-    for request, _ in apis():
-        flexible = str(request.flexible_versions.lowest) if request.flexible_versions else "never"
-        rows.append(
-            (
-                str(request.api_key),
-                request.name.removesuffix("Request"),
-                str(request.versions),
-                flexible if request.versions else "",
-                ", ".join(request.listeners),
-            )
-        )
-    out += ["| " + " | ".join(row) + " |" for row in rows]
-    for title, kinds in _CHAPTERS:
-        out += ["", f"## {title}"]
-        chapter = [spec for spec in messages() if spec.type in kinds and spec.versions]
-        for spec in sorted(chapter, key=lambda s: (s.type not in ("request", "response"), s.api_key, s.name)):
-            out += ["", f"### {spec.name}", "", f"{heading(spec).partition(': ')[2]}.", "", "```", *tree(spec), "```"]
-    return "\n".join(out) + "\n"
-
-
-_CHAPTERS = (
-    ("Requests and responses", ("request", "response")),
-    ("Headers", ("header",)),
-    ("Records of the metadata log", ("metadata",)),
-    ("Keys and values of the coordinators' logs", ("coordinator-key", "coordinator-value")),
-    ("Other data", ("data",)),
-)
-
-_PREFACE = """# The protocol
-
-Printed from the message table by `make protocol-docs`; don't edit. `odradek protocol show Produce 9` prints one
-version, with `--bytes` it takes bytes apart, `odradek protocol list` lists the APIs.
-
-Names, types, versions and defaults are those of Apache Kafka 4.3.1, with the oldest versions as Apache Kafka 3.9.1 had
-them. Each line is a field: name, type, the versions that have it (nothing: all of the message's), and notes. Fields
-lie in the bytes in this order, tagged ones (`tag N`) at the end of their structure. In our classes a field is called
-the same in snake case: `TransactionalId` is `transactional_id`. A field's default is 0, false, empty or a structure of
-defaults unless noted. *ignorable*: in versions without the field a value is dropped in silence; other fields refuse it.
-
-A frame is an int32 size, a header, a message. A request's header is version 2 where the request is flexible, else 1; a
-response's is version 1 where the response is flexible, else 0, but for ApiVersions always 0: a client that asked in a
-version the broker does not have must still be able to read the answer.
-
-| type | bytes |
-|---|---|
-| int8, int16, uint16, int32, uint32, int64, float64 | big-endian, 1 to 8 bytes |
-| bool | one byte: 0 is false, anything else true |
-| uuid | 16 bytes |
-| string | int16 length and UTF-8; -1 is null. Flexible versions: length + 1 as unsigned varint, 0 is null |
-| bytes, records | int32 length and bytes; -1 is null. Flexible versions: length + 1 as unsigned varint, 0 is null |
-| array | int32 count and elements; -1 is null. Flexible versions: count + 1 as unsigned varint, 0 is null |
-| structure | its fields; nullable: one byte before them, -1 is null. Flexible versions: then the tagged fields |
-| tagged fields | count, then tag, size and content of each by rising tag; count, tag and size as unsigned varints |
-
-## APIs
-"""
