@@ -102,6 +102,25 @@ class CoordinatorRecord:
         return _INT16.pack(self.value_version) + encode(self.value, self.value_version)
 
 
+class EncodedRecord(CoordinatorRecord):
+    """A record whose bytes are made when it is, for records that are stored in a later turn of the event loop."""
+
+    __slots__ = ("_key_bytes", "_value_bytes")
+
+    def __init__(self, record: CoordinatorRecord) -> None:
+        super().__init__(record.key, record.value, record.value_version)
+        self._key_bytes = record.key_bytes()
+        self._value_bytes = record.value_bytes()
+
+    def key_bytes(self) -> bytes:
+        """The key as it is stored."""
+        return self._key_bytes
+
+    def value_bytes(self) -> bytes | None:
+        """The value as it is stored; None is a tombstone."""
+        return self._value_bytes
+
+
 def record_type_of(key: bytes | None) -> int:
     """The type that a stored key begins with. Raises ProtocolError for a key without one."""
     if key is None or len(key) < _INT16.size:

@@ -186,17 +186,27 @@ class ConsumerGroup:
             return False
         return any(self.classic_protocols.get(name, 0) == self.classic_members for name in names)
 
-    def preferred_assignor(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> str | None:
-        """The assignor that most members ask for, once ``old`` has become ``new``; None where nobody does."""
-        # Equal votes: as Kafka's tables of names happen to stand, so that ours and Kafka's groups choose alike. Both
-        # names fall into one bucket of the copy, where one that is counted from nothing is put in front.
-        counts = {name: self.server_assignors[name] for name in self.assignors_in_order()}
+    def preferred_assignor(self) -> str | None:
+        """The assignor that most members ask for; None if no member asks for one.
+
+        Equal votes go to the one that comes first in Kafka's table of names, so that a group gets the same assignor in
+        Kafka and here.
+        """
+        return _most_votes(self._assignor_votes())
+
+    def preferred_assignor_with(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> str | None:
+        """:meth:`preferred_assignor`, once ``old`` has become ``new``."""
+        counts = self._assignor_votes()
         _count(counts, old.server_assignor, -1)
         if new.server_assignor and new.server_assignor not in counts:
+            # Both names are in one bucket of Kafka's copy of the table, which puts a name that it adds first.
             counts = {new.server_assignor: 1, **counts}
         else:
             _count(counts, new.server_assignor, 1)
-        return max(counts, key=counts.__getitem__, default=None)
+        return _most_votes(counts)
+
+    def _assignor_votes(self) -> dict[str, int]:
+        return {name: self.server_assignors[name] for name in self.assignors_in_order()}
 
     def assignors_in_order(self) -> list[str]:
         """The assignors that members ask for, as they stand in Kafka's table: uniform before range."""
@@ -321,6 +331,10 @@ class ConsumerGroup:
             self.resolved[regex] = resolved
             self._hold(names_bytes(resolved.topics))
             self._count_matches(self.subscribed_topics, regex, 1)
+
+
+def _most_votes(votes: dict[str, int]) -> str | None:
+    return max(votes, key=votes.__getitem__, default=None)
 
 
 def is_homogeneous(regex_counts: Mapping[str, int], topic_counts: TopicCounts, member_count: int) -> bool:

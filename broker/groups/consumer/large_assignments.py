@@ -8,6 +8,7 @@ Members that have left by then are skipped, and members that came later wait for
 """
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ....protocol.steps import Steps
@@ -15,11 +16,11 @@ from ...coordinator.effects import SetTimer
 from ..effects import Effects, TargetAssignmentDue, target_assignment_key
 from ..records import CoordinatorRecord
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
-from .assignors.interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError
+from .assignors.interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError, TopicId
 from .computation import Computation
 from .group import NO_ASSIGNMENT, ConsumerGroup, is_homogeneous
 from .member import ConsumerGroupMember
-from .records import target_epoch_record, target_record
+from .target_records import changed_targets, encode_changed_targets
 from .topics import TopicsSnapshot
 
 if TYPE_CHECKING:
@@ -92,36 +93,34 @@ def _records_in_steps(
     group_epoch = group.group_epoch
     if group.assignment_epoch >= group_epoch:
         return []
-    nobody = ConsumerGroupMember("")
-    name = group.preferred_assignor(nobody, nobody) or core.config.group_consumer_assignors[0]
+    name = group.preferred_assignor() or core.config.group_consumer_assignors[0]
     homogeneous = is_homogeneous(group.subscribed_regexes, group.subscribed_topics, len(group.members))
     topics = TopicsSnapshot(core.topics, group.subscribed_topics)
     members, targets = dict(group.members), dict(group.target_assignment)
     yield
     specs = yield from member_specs(members, targets, SubscribedTopicIds(group, topics), topics)
     assignment = yield from assignor_of(core, name)(GroupSpec(specs, homogeneous), topics)
+    encoded = yield from encode_changed_targets(
+        group, {member_id: assignment.get(member_id, NO_ASSIGNMENT) for member_id in specs}
+    )
     yield
     if group.assignment_epoch >= group_epoch:
         return []
-    logger.info("group %r: target assignment of epoch %d by %r, in steps", group.group_id, group_epoch, name)
-    records = _changes(group, specs, assignment)
     # The time at which it was asked for counts, as for a small group: the interval between assignments begins there.
-    records.append(target_epoch_record(group.group_id, group_epoch, effects.now_ms))
-    return records
+    return changed_targets(
+        group, _targets_of_present(group, specs, assignment), group_epoch, name, effects.now_ms, encoded
+    )
 
 
-def _changes(
+def _targets_of_present(
     group: ConsumerGroup, specs: dict[str, MemberSpec], assignment: GroupAssignment
-) -> list[CoordinatorRecord]:
-    """The new targets of the members that are still there; one that replaced a static member gets that one's."""
-    records: list[CoordinatorRecord] = []
+) -> dict[str, Mapping[TopicId, frozenset[int]]]:
+    """The targets of the members that have not left; one that replaced a static member gets the target of that one."""
+    targets = {}
     for computed_id, spec in specs.items():
         member_id = computed_id
         if member_id not in group.members and spec.instance_id is not None:
             member_id = group.static_members.get(spec.instance_id, "")
-        if member_id not in group.members:
-            continue
-        target = assignment.get(computed_id, NO_ASSIGNMENT)
-        if group.target_assignment.get(member_id) != target:
-            records.append(target_record(group.group_id, member_id, target))
-    return records
+        if member_id in group.members:
+            targets[member_id] = assignment.get(computed_id, NO_ASSIGNMENT)
+    return targets

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.steps import run_to_end
 from ..effects import Effects
-from ..records import CoordinatorRecord
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
 from .assignors.interface import (
     Assignment,
-    GroupAssignment,
     GroupSpec,
     MemberSpec,
     PartitionAssignorError,
@@ -25,8 +23,8 @@ from .assignors.interface import (
 from .group import NO_ASSIGNMENT, ConsumerGroup
 from .large_assignments import ask_for, is_large, is_under_way
 from .member import ConsumerGroupMember
-from .records import target_epoch_record, target_record
 from .settings import assignment_interval_ms
+from .target_records import changed_targets
 
 if TYPE_CHECKING:
     from .needs import HasConsumerGroups
@@ -59,7 +57,7 @@ def update_target_assignment(
     if is_large(core, group, updated):
         ask_for(core, group.group_id, effects)
         return present
-    name = group.preferred_assignor(member, updated) or core.config.group_consumer_assignors[0]
+    name = group.preferred_assignor_with(member, updated) or core.config.group_consumer_assignors[0]
     members = _specs_with(core, group, updated)
     try:
         assignment = run_to_end(assignor_of(core, name)(GroupSpec(members, homogeneous), core.topics))
@@ -67,10 +65,8 @@ def update_target_assignment(
         message = f"Failed to compute a new target assignment for epoch {group_epoch}: {error}"
         logger.error("group %r: %r", group.group_id, message)
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
-    logger.info("group %r: target assignment of epoch %d by %r", group.group_id, group_epoch, name)
-    records = effects.records
-    records += _changes(group, members, assignment)
-    records.append(target_epoch_record(group.group_id, group_epoch, now_ms))
+    targets = {member_id: assignment.get(member_id, NO_ASSIGNMENT) for member_id in members}
+    effects.records += changed_targets(group, targets, group_epoch, name, now_ms)
     return group_epoch, assignment.get(updated.member_id, NO_ASSIGNMENT)
 
 
@@ -94,13 +90,3 @@ def _specs_with(core: "HasConsumerGroups", group: ConsumerGroup, updated: Consum
             targets[updated.member_id] = target
     members[updated.member_id] = updated
     return run_to_end(member_specs(members, targets, SubscribedTopicIds(group, core.topics), core.topics))
-
-
-def _changes(
-    group: ConsumerGroup, members: Mapping[str, MemberSpec], assignment: GroupAssignment
-) -> list[CoordinatorRecord]:
-    return [
-        target_record(group.group_id, member_id, assignment.get(member_id, NO_ASSIGNMENT))
-        for member_id in members
-        if group.target_assignment.get(member_id) != assignment.get(member_id, NO_ASSIGNMENT)
-    ]
