@@ -7,7 +7,6 @@ Stable group is always what was last stored of it. Source: ``GroupCoordinatorSha
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from ...protocol.errors import ErrorCode, ProtocolError
 from ...protocol.messages.group_records import (
@@ -28,38 +27,17 @@ from .consumer.topics import GroupTopics, no_topics
 from .effects import EXPIRATION_KEY, Effects, ExpirationDue, InitialJoinDue, JoinDue, MemberExpired, SyncDue, TimerEvent
 from .memory import GroupMemory
 from .offsets.expiration import Expiration
-from .offsets.store import OffsetStore
+from .offsets.registry import OffsetRegistry
 from .records import CoordinatorRecord, decode_record, record_type_of
 from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
-
-if TYPE_CHECKING:
-    from .consumer.computation import Computation
-    from .consumer.group import ConsumerGroup
 
 # What serves consumer groups is imported with the first of them: a start without any does not pay for it.
 
 
-class GroupCore:
-    """Groups and offsets of one partition.
+class GroupCore(OffsetRegistry):
+    """Groups and offsets of one partition, and what happens to them."""
 
-    A group id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups`` (share, streams).
-    """
-
-    __slots__ = (
-        "assigning",
-        "config",
-        "consumer_groups",
-        "expiration",
-        "group_configs",
-        "groups",
-        "memory",
-        "new_uuid",
-        "offsets",
-        "resolving_groups",
-        "stored_groups",
-        "topics",
-        "unserved_groups",
-    )
+    __slots__ = ("expiration",)
 
     def __init__(
         self,
@@ -69,28 +47,14 @@ class GroupCore:
         group_configs: Callable[[str], Mapping[str, str]] = lambda _: {},
         memory: GroupMemory | None = None,
     ) -> None:
-        """``new_uuid``: gives a fresh UUID's text for each new member id. ``topics``: what there is to assign.
+        """``new_uuid`` returns the text of a fresh UUID. ``topics``: the topics that groups subscribe to.
 
-        ``group_configs``: what was set for a group by its id. ``memory``: counts the bytes of members, also of other
-        partitions' groups.
+        ``group_configs`` returns the configs of a group by its id. ``memory`` counts the bytes of members, also of
+        groups of other partitions.
         """
-        self.memory = memory or GroupMemory()
-        self.config = config
-        self.new_uuid = new_uuid
-        self.topics = topics or no_topics()
-        self.group_configs = group_configs
-        self.groups: dict[str, ClassicGroup] = {}
-        self.consumer_groups: dict[str, ConsumerGroup] = {}
-        self.resolving_groups: set[str] = set()
-        """Consumer groups whose regular expressions are about to be resolved."""
-        self.assigning: dict[str, Computation] = {}
-        """Target assignments of large consumer groups that are being computed."""
-        self.stored_groups: dict[str, GroupMetadataValue] = {}
-        self.unserved_groups: dict[str, UnservedGroup] = {}
-        """Share and streams groups of a real Kafka's log."""
-        self.offsets = OffsetStore()
+        super().__init__(config, new_uuid, memory or GroupMemory(), topics or no_topics(), group_configs)
         self.expiration: Expiration | None = None
-        """The look at all offsets that is under way."""
+        """The search for expired offsets that is under way."""
 
     def effects(self, now_ms: int) -> Effects:
         """An empty list of effects for an event at ``now_ms``."""

@@ -6,7 +6,6 @@ updateStaticMemberThenRebalanceOrCompleteJoin; KIP-345 (static members), KIP-394
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
@@ -27,10 +26,8 @@ from .rebalance import (
     refuse_parked_sync,
 )
 from .records import empty_group_metadata_record, group_metadata_record
+from .registry import ClassicGroupRegistry
 from .states import GroupState
-
-if TYPE_CHECKING:
-    from .needs import HasClassicGroups
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +65,7 @@ class PendingJoin:
         refuse_join(self.token, self.member_id if member_id is None else member_id, error, self.effects)
 
 
-def join_classic_group(core: "HasClassicGroups", joining: PendingJoin, replaced: list[CoordinatorRecord]) -> None:
+def join_classic_group(core: ClassicGroupRegistry, joining: PendingJoin, replaced: list[CoordinatorRecord]) -> None:
     """Handles a JoinGroup: answered at once, or parked. ``replaced``: what a new group's record takes the place of."""
     group_id = joining.request.group_id
     group = core.groups.get(group_id)
@@ -94,7 +91,7 @@ def join_classic_group(core: "HasClassicGroups", joining: PendingJoin, replaced:
 
 
 def _store_new_group(
-    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, replaced: list[CoordinatorRecord]
+    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, replaced: list[CoordinatorRecord]
 ) -> None:
     def appended(error: ErrorCode, follow: Effects) -> None:
         if not error:
@@ -113,7 +110,7 @@ def _store_new_group(
     joining.effects.after_append(appended)
 
 
-def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin) -> bool:
+def _has_memory(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> bool:
     """Refuses a JoinGroup whose metadata would exceed the limits of memory. A member stays as it was."""
     member_id = joining.member_id or group.static_members.get(joining.group_instance_id or "", "")
     refusal = refusal_of(core.config, group, member_id, joining.protocols)
@@ -131,7 +128,7 @@ def _has_memory(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJ
     return False
 
 
-def _accepts(core: "HasClassicGroups", group: ClassicGroup, member_id: str) -> bool:
+def _accepts(core: ClassicGroupRegistry, group: ClassicGroup, member_id: str) -> bool:
     """Whether group.max.size leaves room for the member."""
     max_size = core.config.group_max_size
     member = group.members.get(member_id)
@@ -143,7 +140,7 @@ def _accepts(core: "HasClassicGroups", group: ClassicGroup, member_id: str) -> b
     return True
 
 
-def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin) -> None:
+def _join_new_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
         return
@@ -165,7 +162,7 @@ def _join_new_member(core: "HasClassicGroups", group: ClassicGroup, joining: Pen
 
 
 def _join_new_dynamic_member(
-    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, new_member_id: str
+    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, new_member_id: str
 ) -> None:
     if joining.context.api_version < MEMBER_ID_REQUIRED_SINCE:
         _add_member(core, group, joining, new_member_id)
@@ -182,7 +179,7 @@ def _join_new_dynamic_member(
     joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
 
 
-def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin) -> None:
+def _join_existing_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin) -> None:
     if group.state is GroupState.DEAD:
         joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
@@ -206,7 +203,7 @@ def _join_existing_member(core: "HasClassicGroups", group: ClassicGroup, joining
     _rejoin(core, group, joining, group.members[joining.member_id])
 
 
-def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
+def _rejoin(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member: ClassicMember) -> None:
     """A known member joins again: a rebalance only where something has changed, or the leader asks for one."""
     unchanged = member.protocols == joining.protocols
     if group.state is GroupState.PREPARING_REBALANCE:
@@ -229,7 +226,7 @@ def _rejoin(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin,
 
 
 def _update_member(
-    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, member: ClassicMember, what: str
+    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member: ClassicMember, what: str
 ) -> None:
     _refuse_older_join(group, joining, member)
     group.update_member(
@@ -253,7 +250,7 @@ def _refuse_older_join(group: ClassicGroup, joining: PendingJoin, member: Classi
         refuse_join(token, member.member_id, ErrorCode.REBALANCE_IN_PROGRESS, joining.effects)
 
 
-def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, member_id: str) -> None:
+def _add_member(core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, member_id: str) -> None:
     request = joining.request
     member = ClassicMember(
         group.group_id,
@@ -280,7 +277,7 @@ def _add_member(core: "HasClassicGroups", group: ClassicGroup, joining: PendingJ
 
 
 def _replace_static_member(
-    core: "HasClassicGroups", group: ClassicGroup, joining: PendingJoin, old_member_id: str, new_member_id: str
+    core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, old_member_id: str, new_member_id: str
 ) -> None:
     """A static member came back without its member id: it gets a new one, and what it had (KIP-345)."""
     assert joining.group_instance_id is not None

@@ -6,22 +6,19 @@ tryCompleteInitialRebalanceElseSchedule.
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode
 from ...timers.log_lines import quoted, quoted_list
 from ..effects import Effects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
 from .group import ClassicGroup
 from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join
+from .registry import ClassicGroupRegistry
 from .states import GroupState
-
-if TYPE_CHECKING:
-    from .needs import HasClassicGroups
 
 logger = logging.getLogger(__name__)
 
 
-def member_expired(core: "HasClassicGroups", event: MemberExpired, effects: Effects) -> None:
+def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: Effects) -> None:
     """No sign of life in the session timeout: the member is out, unless a parked request speaks for it."""
     group = core.groups.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
@@ -49,21 +46,21 @@ def _complete_if_last(group: ClassicGroup, effects: Effects) -> None:
         complete_join(group, effects)
 
 
-def join_due(core: "HasClassicGroups", event: JoinDue, effects: Effects) -> None:
+def join_due(core: ClassicGroupRegistry, event: JoinDue, effects: Effects) -> None:
     """The rebalance timeout is over: the generation starts with those who are there."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         complete_join(group, effects)
 
 
-def initial_join_due(core: "HasClassicGroups", event: InitialJoinDue, effects: Effects) -> None:
+def initial_join_due(core: ClassicGroupRegistry, event: InitialJoinDue, effects: Effects) -> None:
     """The initial delay is over."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         extend_initial_join(core.config, group, effects, event.delay_ms, event.remaining_ms)
 
 
-def sync_due(core: "HasClassicGroups", event: SyncDue, effects: Effects) -> None:
+def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: Effects) -> None:
     """The rebalance timeout is over after the joining phase: whoever never asked for its assignment is out."""
     group = core.groups.get(event.group_id)
     if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:

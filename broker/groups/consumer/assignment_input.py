@@ -5,16 +5,13 @@ Owns: the way from a group to the input of its assignor. Never does: assigning. 
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from ....protocol.steps import Steps
 from .assignors.interface import A_STEP, Assignment, Assignor, MemberSpec, SubscribedTopics, TopicId
 from .group import NO_ASSIGNMENT, ConsumerGroup
 from .member import ConsumerGroupMember
+from .registry import GroupRegistry
 from .topics import GroupTopics, TopicsSnapshot
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
 
 
 class SubscribedTopicIds:
@@ -83,7 +80,7 @@ def _possible(
     return {topic_id: partitions - impossible.get(topic_id, set()) for topic_id, partitions in target.items()}
 
 
-def assignor_of(core: "HasConsumerGroups", name: str) -> Assignor:
+def assignor_of(core: GroupRegistry, name: str) -> Assignor:
     """The assignor of a name, in steps."""
     # A member of a stored group may name one that is not configured any more.
     if name not in core.config.group_consumer_assignors:

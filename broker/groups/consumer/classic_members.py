@@ -6,7 +6,6 @@ Source: ``GroupMetadataManager``, classicGroupJoinToConsumerGroup, …SyncTo…,
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.groups import (
@@ -52,6 +51,7 @@ from .membership import (
 )
 from .migration import Installation, downgrade, may_downgrade_replacing
 from .reconciliation import OwnedPartitions
+from .registry import GroupRegistry
 from .subscription import (
     RegexStatus,
     Subscription,
@@ -62,15 +62,12 @@ from .subscription import (
 )
 from .target_assignment import update_target_assignment
 
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
-
 logger = logging.getLogger(__name__)
 
 DISABLED = "disabled"
 
 
-def join(core: "HasConsumerGroups", group: ConsumerGroup, joining: PendingJoin) -> None:
+def join(core: GroupRegistry, group: ConsumerGroup, joining: PendingJoin) -> None:
     """Handles a JoinGroup to a group that has members. Raises KafkaError."""
     if core.config.group_consumer_migration_policy == DISABLED:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -114,7 +111,7 @@ def _member_of(group: ConsumerGroup, joining: PendingJoin, member_id: str, is_un
 
 
 def _step(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -185,9 +182,7 @@ def _set_session(group_id: str, member: ConsumerGroupMember, effects: Effects) -
     )
 
 
-def sync(
-    core: "HasConsumerGroups", group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: Effects
-) -> None:
+def sync(core: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: Effects) -> None:
     """Handles a SyncGroup: the member is told what it owns. Raises KafkaError."""
     member, classic = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
@@ -252,7 +247,7 @@ def _classic_member(
 
 
 def leave(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     identities: list[LeaveGroupRequest.MemberIdentity],
     effects: Effects,

@@ -1,7 +1,6 @@
 """ConsumerGroupDescribe: a group and its members as they are. Source: ``ConsumerGroup.asDescribedGroup``."""
 
 from collections.abc import Generator, Iterable
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.java_hash import in_hash_map_order
@@ -11,10 +10,8 @@ from .assignors.interface import TopicId
 from .fencing import existing_group
 from .group import NO_ASSIGNMENT, ConsumerGroup
 from .member import ConsumerGroupMember
+from .registry import GroupRegistry
 from .topics import GroupTopics
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
 
 DescribedGroup = ConsumerGroupDescribeResponse.DescribedGroup
 Assignment = ConsumerGroupDescribeResponse.Assignment
@@ -24,7 +21,7 @@ CLASSIC_MEMBER = 0
 CONSUMER_MEMBER = 1
 
 
-def describe_consumer_group(core: "HasConsumerGroups", group_id: str) -> Generator[None, None, DescribedGroup]:
+def describe_consumer_group(core: GroupRegistry, group_id: str) -> Generator[None, None, DescribedGroup]:
     """Describes a group, a member a step; GROUP_ID_NOT_FOUND if no group of this type has the id."""
     try:
         group = existing_group(core, group_id)

@@ -5,7 +5,6 @@ consumerGroupStaticMemberGroupLeave, consumerGroupFenceMembers.
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -25,14 +24,12 @@ from .membership import existing_member, existing_static_member
 from .metadata_hash import group_hash
 from .migration import downgrade, may_downgrade_without
 from .records import current_record, epoch_record, member_tombstones, regex_tombstone
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
+from .registry import GroupRegistry
 
 logger = logging.getLogger(__name__)
 
 
-def leave(core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, effects: Effects) -> None:
+def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: Effects) -> None:
     """A member leaves for good (epoch -1), or a static one for a while (-2). Raises KafkaError."""
     group = existing_group(core, request.group_id)
     if request.instance_id is None:
@@ -47,7 +44,7 @@ def leave(core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, eff
     fence(core, group, [member], effects)
 
 
-def existing_group(core: "HasConsumerGroups", group_id: str) -> ConsumerGroup:
+def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
     """The consumer group of that id. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
     if group is None:
@@ -71,9 +68,7 @@ def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effect
     )
 
 
-def fence(
-    core: "HasConsumerGroups", group: ConsumerGroup, members: list[ConsumerGroupMember], effects: Effects
-) -> None:
+def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroupMember], effects: Effects) -> None:
     """Takes members out. The group's epoch rises; where only classic members are left, it becomes a classic group."""
     if not members:
         return
@@ -120,7 +115,7 @@ def cancel_timers(group: ConsumerGroup, member_id: str, effects: Effects) -> Non
     group.rejoin_timeouts.discard(member_id)
 
 
-def member_timed_out(core: "HasConsumerGroups", event: ConsumerGroupTimerEvent, effects: Effects) -> None:
+def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effects: Effects) -> None:
     """A member's session is over, or its time to give up partitions, to join or to synchronise."""
     group = core.consumer_groups.get(event.group_id)
     member = None if group is None else group.members.get(event.member_id)

@@ -6,8 +6,6 @@ does: waiting; every heartbeat is answered at once. Source: ``GroupMetadataManag
 A heartbeat that changes nothing costs one comparison, one timer and one answer.
 """
 
-from typing import TYPE_CHECKING
-
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from ...coordinator.effects import SetTimer
@@ -33,6 +31,7 @@ from .membership import (
 from .migration import upgraded
 from .reconciliation import NO_INDEXES, OwnedPartitions, Reconciliation
 from .records import current_record
+from .registry import GroupRegistry
 from .settings import heartbeat_interval_ms, session_timeout_ms
 from .subscription import (
     RegexStatus,
@@ -43,9 +42,6 @@ from .subscription import (
 )
 from .target_assignment import Target, update_target_assignment
 
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
-
 JOINING_EPOCH = 0
 NO_TIMEOUT_MS = -1
 
@@ -53,7 +49,7 @@ TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
 
 
 def consumer_group_heartbeat(
-    core: "HasConsumerGroups", request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: Effects
+    core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: Effects
 ) -> None:
     """Handles a heartbeat whose fields were checked. Raises KafkaError."""
     if request.member_epoch < 0:
@@ -90,7 +86,7 @@ def consumer_group_heartbeat(
 
 
 def _group_of(
-    core: "HasConsumerGroups", group_id: str, joins: bool, effects: Effects, records: list[CoordinatorRecord]
+    core: GroupRegistry, group_id: str, joins: bool, effects: Effects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """The group, as it is or as the records will make it. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
@@ -109,7 +105,7 @@ def _group_of(
 
 
 def _member_of(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     request: ConsumerGroupHeartbeatRequest,
     owned: OwnedPartitions | None,
@@ -153,7 +149,7 @@ def _updated(
 
 
 def _step(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -176,7 +172,7 @@ def _step(
 
 
 def reconcile(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     target: Target,
@@ -204,7 +200,7 @@ def reconcile(
     return updated
 
 
-def set_session_timer(core: "HasConsumerGroups", group_id: str, member_id: str, effects: Effects) -> None:
+def set_session_timer(core: GroupRegistry, group_id: str, member_id: str, effects: Effects) -> None:
     """Gives a member a full session."""
     event = ConsumerSessionExpired(group_id, member_id)
     effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event))

@@ -9,7 +9,6 @@ Members that have left by then are skipped, and members that came later wait for
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ....protocol.steps import Steps
 from ...coordinator.effects import SetTimer
@@ -20,11 +19,9 @@ from .assignors.interface import GroupAssignment, GroupSpec, MemberSpec, Partiti
 from .computation import Computation
 from .group import NO_ASSIGNMENT, ConsumerGroup, is_homogeneous
 from .member import ConsumerGroupMember
+from .registry import GroupRegistry
 from .target_records import changed_targets, encode_changed_targets
 from .topics import TopicsSnapshot
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +32,7 @@ LOST_AFTER_MS = 10_000
 """When a computation that has not begun is asked for again: the decision that asked for it has failed."""
 
 
-def is_large(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
+def is_large(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> bool:
     """Whether a group with this member is above INLINE_SIZE: members times topics, plus partitions."""
     names = group.subscribed_topics.keys() | updated.subscribed_topic_names
     size = (len(group.members) + 1) * len(names)
@@ -47,7 +44,7 @@ def is_large(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerG
     return size > INLINE_SIZE
 
 
-def is_under_way(core: "HasConsumerGroups", group_id: str, now_ms: int) -> bool:
+def is_under_way(core: GroupRegistry, group_id: str, now_ms: int) -> bool:
     """Whether a target assignment of the group is being computed, or is about to be."""
     computation = core.assigning.get(group_id)
     if computation is None:
@@ -55,13 +52,13 @@ def is_under_way(core: "HasConsumerGroups", group_id: str, now_ms: int) -> bool:
     return computation.steps is not None or now_ms < computation.asked_ms + LOST_AFTER_MS
 
 
-def ask_for(core: "HasConsumerGroups", group_id: str, effects: Effects) -> None:
+def ask_for(core: GroupRegistry, group_id: str, effects: Effects) -> None:
     """Begins a computation with the next turn, when the records of this event have been replayed."""
     core.assigning[group_id] = Computation(effects.now_ms)
     effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
 
-def go_on(core: "HasConsumerGroups", event: TargetAssignmentDue, effects: Effects) -> None:
+def go_on(core: GroupRegistry, event: TargetAssignmentDue, effects: Effects) -> None:
     """Takes the next steps; after the last one, the records of the new target assignment are stored in one batch."""
     computation = core.assigning.get(event.group_id)
     if computation is None:
@@ -86,9 +83,7 @@ def go_on(core: "HasConsumerGroups", event: TargetAssignmentDue, effects: Effect
         effects.set_timer(SetTimer(target_assignment_key(event.group_id), 0, event))
 
 
-def _records_in_steps(
-    core: "HasConsumerGroups", group: ConsumerGroup, effects: Effects
-) -> Steps[list[CoordinatorRecord]]:
+def _records_in_steps(core: GroupRegistry, group: ConsumerGroup, effects: Effects) -> Steps[list[CoordinatorRecord]]:
     """Everything that the computation needs is taken when it begins. Raises PartitionAssignorError."""
     group_epoch = group.group_epoch
     if group.assignment_epoch >= group_epoch:

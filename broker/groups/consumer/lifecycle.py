@@ -3,21 +3,17 @@
 Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpdate.
 """
 
-from typing import TYPE_CHECKING
-
 from ..effects import ConsumerGroupTimerEvent, Effects, RegularExpressionsDue, TargetAssignmentDue
 from .fencing import member_timed_out
 from .group import REFRESH_NOW
 from .heartbeat import set_rebalance_timer, set_session_timer
 from .large_assignments import go_on
 from .member import MemberState
+from .registry import GroupRegistry
 from .subscription import resolve_regular_expressions
 
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
 
-
-def begin_sessions(core: "HasConsumerGroups", effects: Effects) -> None:
+def begin_sessions(core: GroupRegistry, effects: Effects) -> None:
     """The groups were loaded: each member has a full session ahead of it, and its time to give up partitions."""
     for group in core.consumer_groups.values():
         for member in group.members.values():
@@ -27,7 +23,7 @@ def begin_sessions(core: "HasConsumerGroups", effects: Effects) -> None:
 
 
 def handle_timer(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     event: ConsumerGroupTimerEvent | RegularExpressionsDue | TargetAssignmentDue,
     effects: Effects,
 ) -> None:
@@ -40,7 +36,7 @@ def handle_timer(
         member_timed_out(core, event, effects)
 
 
-def topics_changed(core: "HasConsumerGroups", names: set[str]) -> None:
+def topics_changed(core: GroupRegistry, names: set[str]) -> None:
     """Topics came, changed or went: groups that subscribe to them look at them with their next heartbeat."""
     for group in core.consumer_groups.values():
         if not names.isdisjoint(group.subscribed_topics):

@@ -5,7 +5,6 @@ getOrMaybeSubscribeDynamicConsumerGroupMember, getOrMaybeSubscribeStaticConsumer
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ..memory import limit_reached
@@ -15,14 +14,12 @@ from .member import LEAVE_GROUP_STATIC_MEMBER_EPOCH, ConsumerGroupMember
 from .memory import NAME_BYTES, member_bytes
 from .reconciliation import OwnedPartitions
 from .records import current_record, member_record, member_tombstones, target_record
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
+from .registry import GroupRegistry
 
 logger = logging.getLogger(__name__)
 
 
-def refuse_if_full(core: "HasConsumerGroups", group: ConsumerGroup, member_id: str) -> None:
+def refuse_if_full(core: GroupRegistry, group: ConsumerGroup, member_id: str) -> None:
     """Raises KafkaError GROUP_MAX_SIZE_REACHED to whoever would be one too many."""
     max_size = core.config.group_consumer_max_size
     if len(group.members) >= max_size and member_id not in group.members:
@@ -32,7 +29,7 @@ def refuse_if_full(core: "HasConsumerGroups", group: ConsumerGroup, member_id: s
         )
 
 
-def refuse_without_memory(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
+def refuse_without_memory(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> None:
     """Checks that there is memory for a member as its request describes it.
 
     Raises KafkaError GROUP_MAX_SIZE_REACHED, which ends a client, if the group itself has reached

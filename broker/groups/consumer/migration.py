@@ -8,7 +8,7 @@ validateOnlineUpgrade, validateOnlineDowngrade…; ``ConsumerGroup.fromClassicGr
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ...coordinator.effects import SetTimer
@@ -39,10 +39,8 @@ from .group import ConsumerGroup
 from .member import ClassicMemberMetadata, ConsumerGroupMember, PartitionEpochs
 from .metadata_hash import group_hash
 from .records import current_record, epoch_record, group_tombstones, member_record, target_epoch_record, target_record
+from .registry import GroupRegistry
 from .topics import GroupTopics
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +51,7 @@ Installation = Callable[[Effects], None]
 
 
 def upgraded(
-    core: "HasConsumerGroups", classic: ClassicGroup, effects: Effects, records: list[CoordinatorRecord]
+    core: GroupRegistry, classic: ClassicGroup, effects: Effects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """The consumer group that a classic one becomes by ``records``. Raises KafkaError GROUP_ID_NOT_FOUND."""
     records.append(group_tombstone(classic.group_id))
@@ -87,7 +85,7 @@ def _refuse_upgrade(classic: ClassicGroup, why: str) -> NoReturn:
     )
 
 
-def _validate_upgrade(core: "HasConsumerGroups", classic: ClassicGroup) -> None:
+def _validate_upgrade(core: GroupRegistry, classic: ClassicGroup) -> None:
     if core.config.group_consumer_migration_policy not in UPGRADES:
         _refuse_upgrade(classic, "online upgrade is disabled.")
     if not classic.uses_consumer_protocol:
@@ -161,9 +159,7 @@ def _records_of(group: ConsumerGroup) -> list[CoordinatorRecord]:
 # --- and back
 
 
-def may_downgrade_without(
-    core: "HasConsumerGroups", group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]
-) -> bool:
+def may_downgrade_without(core: GroupRegistry, group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember]) -> bool:
     """Whether only members of the classic protocol are left when these are gone, and a classic group may be made."""
     gone = list(leaving)
     left = len(group.members) - len(gone)
@@ -172,7 +168,7 @@ def may_downgrade_without(
     return _may_downgrade(core, group, left, gone)
 
 
-def may_downgrade_replacing(core: "HasConsumerGroups", group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
+def may_downgrade_replacing(core: GroupRegistry, group: ConsumerGroup, replaced: ConsumerGroupMember) -> bool:
     """Whether ``replaced`` is the last of the new protocol, so that a classic member in its place ends the group."""
     if replaced.classic is not None or group.classic_members != len(group.members) - 1:
         return False
@@ -180,7 +176,7 @@ def may_downgrade_replacing(core: "HasConsumerGroups", group: ConsumerGroup, rep
 
 
 def _may_downgrade(
-    core: "HasConsumerGroups", group: ConsumerGroup, member_count: int, leaving: list[ConsumerGroupMember]
+    core: GroupRegistry, group: ConsumerGroup, member_count: int, leaving: list[ConsumerGroupMember]
 ) -> bool:
     if core.config.group_consumer_migration_policy not in DOWNGRADES:
         logger.info("group %r stays a consumer group: downgrades are disabled", group.group_id)
@@ -212,7 +208,7 @@ def _have_common_protocol(members: list[ConsumerGroupMember]) -> bool:
 
 
 def downgrade(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     leaving: list[ConsumerGroupMember],
     joining: ConsumerGroupMember | None,

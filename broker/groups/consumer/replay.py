@@ -6,7 +6,7 @@ member that left): what has nothing to change changes nothing. Source: the ``rep
 """
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....protocol.errors import ProtocolError
 from ....protocol.messages.group_records import (
@@ -29,14 +29,12 @@ from .member import (
     MemberState,
     PartitionEpochs,
 )
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
+from .registry import GroupRegistry
 
 logger = logging.getLogger(__name__)
 
 
-def replay(core: "HasConsumerGroups", key: Any, value: Any) -> None:
+def replay(core: GroupRegistry, key: Any, value: Any) -> None:
     """Takes in a record of a consumer group; ``value`` None is a tombstone.
 
     Raises ProtocolError if the id is another kind of group's (``getOrMaybeCreatePersistedConsumerGroup``).

@@ -4,16 +4,12 @@ Pure. Times in milliseconds. Source: ``GroupConfigManager``, ``GroupConfig.evalu
 bounds that have changed since.
 """
 
-from typing import TYPE_CHECKING
-
 from ...config.definition import group_keys
 from ...config.stored import served_value
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
+from .registry import GroupRegistry
 
 
-def session_timeout_ms(core: "HasConsumerGroups", group_id: str) -> int:
+def session_timeout_ms(core: GroupRegistry, group_id: str) -> int:
     """How long a member may be silent (``consumer.session.timeout.ms``)."""
     config = core.config
     own = _own(core, group_id, "consumer.session.timeout.ms")
@@ -22,7 +18,7 @@ def session_timeout_ms(core: "HasConsumerGroups", group_id: str) -> int:
     return _within(own, config.group_consumer_min_session_timeout_ms, config.group_consumer_max_session_timeout_ms)
 
 
-def heartbeat_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
+def heartbeat_interval_ms(core: GroupRegistry, group_id: str) -> int:
     """How often members are told to send heartbeats (``consumer.heartbeat.interval.ms``)."""
     config = core.config
     own = _own(core, group_id, "consumer.heartbeat.interval.ms")
@@ -33,7 +29,7 @@ def heartbeat_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
     )
 
 
-def assignment_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
+def assignment_interval_ms(core: GroupRegistry, group_id: str) -> int:
     """How long a target assignment stands at least (``consumer.assignment.interval.ms``)."""
     config = core.config
     own = _own(core, group_id, "consumer.assignment.interval.ms")
@@ -44,7 +40,7 @@ def assignment_interval_ms(core: "HasConsumerGroups", group_id: str) -> int:
     )
 
 
-def _own(core: "HasConsumerGroups", group_id: str, key: str) -> int | None:
+def _own(core: GroupRegistry, group_id: str, key: str) -> int | None:
     """What is set for the group; None if nothing is, or nothing that can be served."""
     text = core.group_configs(group_id).get(key)
     value = None if text is None else served_value(group_keys()[key], text)

@@ -8,7 +8,7 @@ handleRegularExpressionsResult, updateSubscriptionMetadata.
 
 import logging
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ...coordinator.effects import SetTimer
@@ -25,9 +25,7 @@ from .group import (
 from .member import ConsumerGroupMember
 from .metadata_hash import group_hash
 from .records import epoch_record, member_record, partition_metadata_tombstone, regex_record, regex_tombstone
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
+from .registry import GroupRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +61,7 @@ def store_member(
 
 
 def update_regular_expression(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
@@ -107,7 +105,7 @@ def validate_regular_expression(pattern: str) -> None:
 
 
 def _resolve_when_due(
-    core: "HasConsumerGroups", group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: Effects
+    core: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: Effects
 ) -> None:
     """Asks for the event, unless one is under way or the last was less than ten seconds ago."""
     if group.group_id in core.resolving_groups:
@@ -128,7 +126,7 @@ def _resolve_when_due(
         effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
 
 
-def resolve_regular_expressions(core: "HasConsumerGroups", event: RegularExpressionsDue, effects: Effects) -> None:
+def resolve_regular_expressions(core: GroupRegistry, event: RegularExpressionsDue, effects: Effects) -> None:
     """Finds the topics of a group's regular expressions; the group's epoch rises where they have changed."""
     core.resolving_groups.discard(event.group_id)
     group = core.consumer_groups.get(event.group_id)
@@ -157,7 +155,7 @@ def resolve_regular_expressions(core: "HasConsumerGroups", event: RegularExpress
 
 
 def update_subscription(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     bump: bool,
     member: ConsumerGroupMember,

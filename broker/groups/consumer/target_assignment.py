@@ -7,7 +7,6 @@ Source: ``GroupMetadataManager.maybeUpdateTargetAssignment``, ``TargetAssignment
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.steps import run_to_end
@@ -23,11 +22,9 @@ from .assignors.interface import (
 from .group import NO_ASSIGNMENT, ConsumerGroup
 from .large_assignments import ask_for, is_large, is_under_way
 from .member import ConsumerGroupMember
+from .registry import GroupRegistry
 from .settings import assignment_interval_ms
 from .target_records import changed_targets
-
-if TYPE_CHECKING:
-    from .needs import HasConsumerGroups
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +33,7 @@ Target = tuple[int, Mapping[TopicId, frozenset[int]]]
 
 
 def update_target_assignment(
-    core: "HasConsumerGroups",
+    core: GroupRegistry,
     group: ConsumerGroup,
     group_epoch: int,
     member: ConsumerGroupMember,
@@ -70,13 +67,13 @@ def update_target_assignment(
     return group_epoch, assignment.get(updated.member_id, NO_ASSIGNMENT)
 
 
-def _is_due(core: "HasConsumerGroups", group: ConsumerGroup, now_ms: int) -> bool:
+def _is_due(core: GroupRegistry, group: ConsumerGroup, now_ms: int) -> bool:
     """Whether the last target assignment has stood long enough; one of an unknown age always has."""
     interval_ms = assignment_interval_ms(core, group.group_id)
     return not group.assignment_timestamp_ms or not interval_ms or now_ms >= group.assignment_timestamp_ms + interval_ms
 
 
-def _specs_with(core: "HasConsumerGroups", group: ConsumerGroup, updated: ConsumerGroupMember) -> dict[str, MemberSpec]:
+def _specs_with(core: GroupRegistry, group: ConsumerGroup, updated: ConsumerGroupMember) -> dict[str, MemberSpec]:
     """All members as they will be: ``updated`` among them, in place of the one that had its instance id."""
     replaced = group.static_members.get(updated.instance_id) if updated.instance_id is not None else None
     members = dict(group.members)

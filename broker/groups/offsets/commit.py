@@ -19,10 +19,10 @@ from ..classic.states import GroupState
 from ..effects import Effects
 from ..unserved import SHARE_TYPE, UnservedGroup
 from .records import offset_commit_record, offset_tombstone
+from .registry import OffsetRegistry
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
-    from .needs import HasOffsets
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 NO_RETENTION = -1
@@ -42,7 +42,7 @@ class TopicCommit:
 
 
 def commit_offsets(
-    core: "HasOffsets", request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
+    core: OffsetRegistry, request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
 ) -> None:
     """Commits; the response's topics carry both name and id. Raises KafkaError for who may not commit."""
     validate_partition = _validate_commit(core, request, api_version, effects)
@@ -90,7 +90,7 @@ def commit_offsets(
 
 
 def _validate_commit(
-    core: "HasOffsets", request: OffsetCommitRequest, api_version: int, effects: Effects
+    core: OffsetRegistry, request: OffsetCommitRequest, api_version: int, effects: Effects
 ) -> Callable[[bytes, int], None] | None:
     """What further has to be asked of each partition, if anything. Raises KafkaError."""
     group = core.groups.get(request.group_id)
@@ -147,7 +147,7 @@ def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: s
 
 
 def delete_offsets(
-    core: "HasOffsets", group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
+    core: OffsetRegistry, group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
 ) -> None:
     """Forgets offsets of topics that the group does not read. Raises KafkaError where the group forbids it."""
     group = _group_to_delete_from(core, group_id)
@@ -168,7 +168,7 @@ def delete_offsets(
     effects.response = OffsetDeleteResponse(topics=response_topics)
 
 
-def _group_to_delete_from(core: "HasOffsets", group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
+def _group_to_delete_from(core: OffsetRegistry, group_id: str) -> Union[ClassicGroup, UnservedGroup, "ConsumerGroup"]:
     unserved = core.unserved_groups.get(group_id)
     if unserved is not None and unserved.group_type != SHARE_TYPE:
         return unserved

@@ -23,10 +23,10 @@ from ..classic.states import GroupState
 from ..records import CoordinatorRecord
 from .partition_offsets import CommittedOffset
 from .records import offset_tombstone
+from .registry import OffsetRegistry
 
 if TYPE_CHECKING:
     from ..consumer.group import ConsumerGroup
-    from .needs import HasOffsets
 
 STEP_US = 500
 GROUP_US = 1
@@ -41,7 +41,7 @@ AnyGroup = Union[ClassicGroup, "ConsumerGroup"]
 class Expiration:
     """One look at all offsets of a partition, in steps of 0.5 ms; what comes or goes in between is taken as it is."""
 
-    def __init__(self, core: "HasOffsets", now_ms: int) -> None:
+    def __init__(self, core: OffsetRegistry, now_ms: int) -> None:
         self._core = core
         self._now_ms = now_ms
         self._records: list[CoordinatorRecord] = []
@@ -131,13 +131,13 @@ def _may_expire(group: AnyGroup) -> bool:
     return group.uses_consumer_protocol and group.subscribed_topics is not None and group.state is GroupState.STABLE
 
 
-def _is_expired(core: "HasOffsets", group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
+def _is_expired(core: OffsetRegistry, group: AnyGroup, committed: CommittedOffset, now_ms: int) -> bool:
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         return now_ms >= committed.expire_timestamp_ms
     return _is_old(core, group, committed.commit_timestamp_ms, now_ms)
 
 
-def _is_old(core: "HasOffsets", group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
+def _is_old(core: OffsetRegistry, group: AnyGroup, commit_timestamp_ms: int, now_ms: int) -> bool:
     """Whether what was committed at a time, without an expiry of its own, has been kept for long enough."""
     since_ms = commit_timestamp_ms
     if isinstance(group, ClassicGroup):

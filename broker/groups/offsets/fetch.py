@@ -4,17 +4,14 @@ Source: ``OffsetMetadataManager.fetchOffsets``, ``fetchAllOffsets``. A group tha
 """
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.groups import OffsetFetchResponse
 from ..classic.states import GroupState
 from ..unserved import STREAMS_TYPE
 from .partition_offsets import CommittedOffset
+from .registry import OffsetRegistry
 from .store import ZERO_UUID, TopicOffsets
-
-if TYPE_CHECKING:
-    from .needs import HasOffsets
 
 NO_OFFSET = -1
 NO_LEADER_EPOCH = -1
@@ -35,7 +32,7 @@ class TopicFetch:
         self.partition_indexes = partition_indexes
 
 
-def validate_fetch(core: "HasOffsets", group_id: str, member_id: str | None, member_epoch: int) -> None:
+def validate_fetch(core: OffsetRegistry, group_id: str, member_id: str | None, member_epoch: int) -> None:
     """Raises KafkaError where a member of a consumer group says who it is, and is not (KIP-848)."""
     unserved = core.unserved_groups.get(group_id)
     if unserved is not None and unserved.group_type == STREAMS_TYPE and member_id and member_id not in unserved.members:
@@ -48,7 +45,7 @@ def validate_fetch(core: "HasOffsets", group_id: str, member_id: str | None, mem
 
 
 def fetch_offsets(
-    core: "HasOffsets", group_id: str, topics: list[TopicFetch], require_stable: bool
+    core: OffsetRegistry, group_id: str, topics: list[TopicFetch], require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
     """The offsets asked for, in steps, each of which reads what is committed then.
 
@@ -72,7 +69,7 @@ def fetch_offsets(
 
 
 def _fetch_portion(
-    core: "HasOffsets", group_id: str, topic: TopicFetch, indexes: list[int], require_stable: bool
+    core: OffsetRegistry, group_id: str, topic: TopicFetch, indexes: list[int], require_stable: bool
 ) -> list[FetchedPartition]:
     offsets: Mapping[int, CommittedOffset] = _offsets_of(core, group_id).get(topic.name, {})
     return [
@@ -86,7 +83,7 @@ def _fetch_portion(
 
 
 def fetch_all_offsets(
-    core: "HasOffsets", group_id: str, require_stable: bool
+    core: OffsetRegistry, group_id: str, require_stable: bool
 ) -> Generator[None, None, list[FetchedTopic]]:
     """Every offset that the group has at the beginning, in steps; topic ids are the caller's to fill in."""
     topics = [
@@ -96,7 +93,7 @@ def fetch_all_offsets(
     return fetched
 
 
-def _offsets_of(core: "HasOffsets", group_id: str) -> TopicOffsets:
+def _offsets_of(core: OffsetRegistry, group_id: str) -> TopicOffsets:
     if group_id in core.unserved_groups:
         return core.offsets.topics_of(group_id)
     group = core.groups.get(group_id)

@@ -3,8 +3,6 @@
 Source: ``OffsetMetadataManager.commitTransactionalOffset``, ``validateTransactionalOffsetCommit``; KIP-98, KIP-447.
 """
 
-from typing import TYPE_CHECKING
-
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.group_records import OffsetCommitValue
 from ....protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
@@ -14,9 +12,7 @@ from ..classic.states import GroupState
 from ..effects import Effects
 from .commit import validate_unserved
 from .records import offset_commit_record
-
-if TYPE_CHECKING:
-    from .needs import HasOffsets
+from .registry import OffsetRegistry
 
 TopicResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
 PartitionResponse = TxnOffsetCommitResponse.TxnOffsetCommitResponsePartition
@@ -36,7 +32,7 @@ class TransactionalTopicCommit:
 
 
 def commit_transactional_offsets(
-    core: "HasOffsets",
+    core: OffsetRegistry,
     request: TxnOffsetCommitRequest,
     topics: list[TransactionalTopicCommit],
     effects: Effects,
@@ -72,7 +68,7 @@ def commit_transactional_offsets(
 
 
 def _commit(
-    core: "HasOffsets",
+    core: OffsetRegistry,
     request: TxnOffsetCommitRequest,
     topic: TransactionalTopicCommit,
     partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
@@ -93,7 +89,7 @@ def _commit(
     return PartitionResponse(partition.partition_index)
 
 
-def _is_too_large(core: "HasOffsets", partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
+def _is_too_large(core: OffsetRegistry, partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition) -> bool:
     return len(partition.committed_metadata or "") > core.config.offset_metadata_max_bytes
 
 

@@ -1,0 +1,55 @@
+"""The groups of one partition of ``__consumer_offsets``, of every kind.
+
+Owns: where they are kept, and what consumer groups need beside them. Never does: deciding. Pure. It knows all kinds
+because an id belongs to one of them, and a group may change its kind. Source: ``GroupMetadataManager``, its fields.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ....protocol.messages.group_records import GroupMetadataValue
+from ..classic.registry import ClassicGroupRegistry
+from ..config import GroupCoordinatorConfig
+from ..memory import GroupMemory
+from ..unserved import UnservedGroup
+from .topics import GroupTopics
+
+if TYPE_CHECKING:  # a start without consumer groups does not load what serves them
+    from .computation import Computation
+    from .group import ConsumerGroup
+
+
+class GroupRegistry(ClassicGroupRegistry):
+    """Groups by id: an id is in one of ``groups`` (classic), ``consumer_groups`` and ``unserved_groups``."""
+
+    __slots__ = (
+        "assigning",
+        "consumer_groups",
+        "group_configs",
+        "resolving_groups",
+        "stored_groups",
+        "topics",
+        "unserved_groups",
+    )
+
+    def __init__(
+        self,
+        config: GroupCoordinatorConfig,
+        new_uuid: Callable[[], str],
+        memory: GroupMemory,
+        topics: GroupTopics,
+        group_configs: Callable[[str], Mapping[str, str]],
+    ) -> None:
+        """``topics``: what groups subscribe to. ``group_configs`` returns the configs of a group by its id."""
+        super().__init__(config, new_uuid, memory)
+        self.topics = topics
+        self.group_configs = group_configs
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.resolving_groups: set[str] = set()
+        """Consumer groups whose regular expressions are about to be resolved."""
+        self.assigning: dict[str, Computation] = {}
+        """The target assignments of large consumer groups that are being computed."""
+        self.stored_groups: dict[str, GroupMetadataValue] = {}
+        """The last record of each classic group."""
+        self.unserved_groups: dict[str, UnservedGroup] = {}
+        """Share and streams groups, which a real Kafka has written to the log."""
