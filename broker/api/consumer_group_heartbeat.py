@@ -19,7 +19,7 @@ from ..dispatch.request import RequestContext
 from ..groups.consumer.heartbeat import consumer_group_heartbeat
 from ..groups.consumer.member import LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH
 from ..groups.core import GroupCore
-from ..groups.effects import Effects
+from ..groups.effects import GroupEffects
 from ..metadata.features import GROUP_VERSION
 from ..server.broker import Broker
 
@@ -47,7 +47,7 @@ def handle(
         reply(_refused(error.error_code, error.message))
         return
 
-    def decide(core: GroupCore, effects: Effects) -> None:
+    def decide(core: GroupCore, effects: GroupEffects) -> None:
         try:
             consumer_group_heartbeat(core, request, context, effects)
         except KafkaError as error:

@@ -14,7 +14,7 @@ from ...protocol.messages.groups import DeleteGroupsRequest, DeleteGroupsRespons
 from ..dispatch.request import RequestContext
 from ..groups.core import GroupCore
 from ..groups.describe import delete_group
-from ..groups.effects import Effects
+from ..groups.effects import GroupEffects
 from ..server.broker import Broker
 
 API_KEY = ApiKey.DELETE_GROUPS
@@ -58,7 +58,7 @@ def _delete(broker: Broker, group_id: str, now_ms: int, done: Callable[[Result],
             is_ended = True
             done(result)
 
-    def delete(core: GroupCore, effects: Effects) -> None:
+    def delete(core: GroupCore, effects: GroupEffects) -> None:
         nonlocal goes_on
         goes_on = delete_group(core, group_id, effects)
 

@@ -15,14 +15,14 @@ from ..timers.timers import Timers
 from .config import GroupCoordinatorConfig
 from .consumer.topics import GroupTopics, no_topics
 from .core import GroupCore
-from .effects import Effects
+from .effects import GroupEffects
 from .memory import GroupMemory
 from .records import CoordinatorRecord
 
-GroupShard = CoordinatorShard[GroupCore, Effects]
+GroupShard = CoordinatorShard[GroupCore, GroupEffects]
 
 
-class GroupCoordinator(Coordinator[GroupCore, Effects]):
+class GroupCoordinator(Coordinator[GroupCore, GroupEffects]):
     """Finds the shard of a group."""
 
     def __init__(
@@ -85,7 +85,7 @@ class GroupCoordinator(Coordinator[GroupCore, Effects]):
                 yield
 
 
-def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: Effects) -> None:
+def _forget(tombstones: list[CoordinatorRecord], core: GroupCore, effects: GroupEffects) -> None:
     effects.records += tombstones
     effects.atomic = False
 

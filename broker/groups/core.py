@@ -24,7 +24,16 @@ from .classic.states import GroupState
 from .classic.timeouts import initial_join_due, join_due, member_expired, sync_due
 from .config import GroupCoordinatorConfig
 from .consumer.topics import GroupTopics, no_topics
-from .effects import EXPIRATION_KEY, Effects, ExpirationDue, InitialJoinDue, JoinDue, MemberExpired, SyncDue, TimerEvent
+from .effects import (
+    EXPIRATION_KEY,
+    ExpirationDue,
+    GroupEffects,
+    InitialJoinDue,
+    JoinDue,
+    MemberExpired,
+    SyncDue,
+    TimerEvent,
+)
 from .memory import GroupMemory
 from .offsets.expiration import Expiration
 from .offsets.registry import OffsetRegistry
@@ -56,9 +65,9 @@ class GroupCore(OffsetRegistry):
         self.expiration: Expiration | None = None
         """The search for expired offsets that is under way."""
 
-    def effects(self, now_ms: int) -> Effects:
+    def effects(self, now_ms: int) -> GroupEffects:
         """An empty list of effects for an event at ``now_ms``."""
-        return Effects(now_ms)
+        return GroupEffects(now_ms)
 
     # --- what is durable
 
@@ -153,7 +162,7 @@ class GroupCore(OffsetRegistry):
 
     # --- loading and unloading
 
-    def on_loaded(self, effects: Effects) -> None:
+    def on_loaded(self, effects: GroupEffects) -> None:
         """All records were replayed: the groups come to life, each member with a full session ahead of it."""
         for group_id, value in self.stored_groups.items():
             group = _group_from_record(group_id, value, effects.now_ms, self.memory)
@@ -168,7 +177,7 @@ class GroupCore(OffsetRegistry):
             begin_sessions(self, effects)
         effects.set_timer(SetTimer(EXPIRATION_KEY, self.config.offsets_retention_check_interval_ms, ExpirationDue()))
 
-    def on_unloaded(self, effects: Effects) -> None:
+    def on_unloaded(self, effects: GroupEffects) -> None:
         """The partition goes elsewhere: parked requests are told to look for their coordinator again."""
         for group in self.groups.values():
             group.transition_to(GroupState.DEAD, effects.now_ms)
@@ -185,7 +194,7 @@ class GroupCore(OffsetRegistry):
 
     # --- timers
 
-    def handle_timer(self, event: TimerEvent, effects: Effects) -> None:
+    def handle_timer(self, event: TimerEvent, effects: GroupEffects) -> None:
         """A timer has fired."""
         match event:
             case MemberExpired():

@@ -12,7 +12,7 @@ from .classic.member import ClassicMember
 from .classic.records import group_tombstone
 from .classic.states import GroupState
 from .core import GroupCore
-from .effects import Effects
+from .effects import GroupEffects
 from .records import CoordinatorRecord
 from .unserved import SHARE_TYPE
 
@@ -107,7 +107,7 @@ def _listed(
     )
 
 
-def delete_group(core: GroupCore, group_id: str, effects: Effects) -> bool:
+def delete_group(core: GroupCore, group_id: str, effects: GroupEffects) -> bool:
     """Deletes an empty group with its offsets; whether it has more offsets than one step forgets.
 
     Then the group is still there, and the request goes on with another call. Raises KafkaError NON_EMPTY_GROUP and

@@ -5,12 +5,11 @@ The vocabulary itself is :mod:`..coordinator.effects`.
 
 from typing import NamedTuple
 
-from ..coordinator import effects
-from ..coordinator.effects import TimerKey
+from ..coordinator.effects import Effects, TimerKey
 from .records import CoordinatorRecord
 
 
-class Effects(effects.Effects[CoordinatorRecord]):
+class GroupEffects(Effects[CoordinatorRecord]):
     """What one event leads to."""
 
     __slots__ = ()

@@ -14,12 +14,12 @@ from .classic.join import PendingJoin, join_classic_group
 from .classic.leave import MemberIdentity, leave_classic_group
 from .classic.sync import sync_classic_group
 from .core import GroupCore
-from .effects import Effects
+from .effects import GroupEffects
 from .records import CoordinatorRecord
 
 
 def join_group(
-    core: GroupCore, request: JoinGroupRequest, context: RequestContext, token: Token, effects: Effects
+    core: GroupCore, request: JoinGroupRequest, context: RequestContext, token: Token, effects: GroupEffects
 ) -> None:
     """Handles a JoinGroup: answered at once, or parked under ``token``."""
     joining = PendingJoin(request, context, token, effects)
@@ -45,7 +45,7 @@ def join_group(
     join_classic_group(core, joining, replaced)
 
 
-def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects: Effects) -> None:
+def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects: GroupEffects) -> None:
     """Handles a SyncGroup: answered at once, or parked under ``token`` until the leader's assignment is stored."""
     try:
         group = core.groups.get(request.group_id)
@@ -62,7 +62,7 @@ def sync_group(core: GroupCore, request: SyncGroupRequest, token: Token, effects
         effects.reply(token, SyncGroupResponse(error_code=error.error_code))
 
 
-def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: Effects) -> None:
+def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: GroupEffects) -> None:
     """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
     group = core.groups.get(request.group_id)
     if group is not None:
@@ -76,7 +76,7 @@ def heartbeat(core: GroupCore, request: HeartbeatRequest, effects: Effects) -> N
     heartbeat_in_consumer_group(consumer_group, request, effects)
 
 
-def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: Effects) -> None:
+def leave_group(core: GroupCore, group_id: str, identities: list[MemberIdentity], effects: GroupEffects) -> None:
     """Takes members out, each with an error of its own. Raises KafkaError where there is no such group."""
     group = core.groups.get(group_id)
     if group is not None:

@@ -7,8 +7,7 @@ durable, the shell comes back with ``TransactionCore.markers_written``.
 
 from typing import NamedTuple
 
-from ..coordinator import effects
-from ..coordinator.effects import TimerKey
+from ..coordinator.effects import Effects, TimerKey
 from .records import TransactionRecord
 from .transaction import TopicPartition
 
@@ -31,7 +30,7 @@ class IdExpirationDue(NamedTuple):
     """Time to forget transactional ids that nobody has used for long."""
 
 
-class TransactionEffects(effects.Effects[TransactionRecord]):
+class TransactionEffects(Effects[TransactionRecord]):
     """What one event leads to; ``markers``: to be written once the records are as durable as configured."""
 
     __slots__ = ("markers",)

@@ -2,7 +2,7 @@
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
-from ..effects import Effects
+from ..effects import GroupEffects
 from .group import ClassicGroup
 from .states import GroupState
 
@@ -13,7 +13,7 @@ _DEAD = GroupState.DEAD
 _PREPARING_REBALANCE = GroupState.PREPARING_REBALANCE
 
 
-def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects: Effects) -> None:
+def heartbeat_of_member(group: ClassicGroup, request: HeartbeatRequest, effects: GroupEffects) -> None:
     """Renews a member's session, and tells it of a rebalance. Raises KafkaError for whoever is not a member."""
     state = group.state
     if state is _DEAD:

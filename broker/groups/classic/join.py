@@ -12,7 +12,7 @@ from ....protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 from ...coordinator.effects import SetTimer, Token
 from ...dispatch.request import RequestContext
 from ...timers.log_lines import quoted
-from ..effects import Effects, MemberExpired, session_key
+from ..effects import GroupEffects, MemberExpired, session_key
 from ..records import CoordinatorRecord
 from .group import ClassicGroup
 from .member import ClassicMember, Protocols, bytes_of
@@ -40,7 +40,7 @@ class PendingJoin:
 
     __slots__ = ("context", "effects", "group_instance_id", "member_id", "protocols", "request", "token")
 
-    def __init__(self, request: JoinGroupRequest, context: RequestContext, token: Token, effects: Effects) -> None:
+    def __init__(self, request: JoinGroupRequest, context: RequestContext, token: Token, effects: GroupEffects) -> None:
         self.request = request
         self.context = context
         self.token = token
@@ -93,7 +93,7 @@ def join_classic_group(core: ClassicGroupRegistry, joining: PendingJoin, replace
 def _store_new_group(
     core: ClassicGroupRegistry, group: ClassicGroup, joining: PendingJoin, replaced: list[CoordinatorRecord]
 ) -> None:
-    def appended(error: ErrorCode, follow: Effects) -> None:
+    def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if not error:
             return
         logger.warning("group %r was not stored: %s", group.group_id, error.name)
@@ -307,7 +307,7 @@ def _replace_static_member(
         complete_join_if_all_joined(group, joining.effects)
 
 
-def _fence(group: ClassicGroup, member: ClassicMember, effects: Effects) -> None:
+def _fence(group: ClassicGroup, member: ClassicMember, effects: GroupEffects) -> None:
     token = group.take_join_token(member)
     if token is not None:
         refuse_join(token, member.member_id, ErrorCode.FENCED_INSTANCE_ID, effects)
@@ -321,7 +321,7 @@ def _store_replaced(
     instance_id = joining.group_instance_id
     assert instance_id is not None
 
-    def appended(error: ErrorCode, follow: Effects) -> None:
+    def appended(error: ErrorCode, follow: GroupEffects) -> None:
         token = group.take_join_token(member)
         if error:
             group.update_member(member, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)

@@ -9,7 +9,7 @@ from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.messages.groups import LeaveGroupRequest, LeaveGroupResponse
 from ...timers.log_lines import quoted_list
 from ..config import GroupCoordinatorConfig
-from ..effects import Effects, session_key
+from ..effects import GroupEffects, session_key
 from .group import ClassicGroup
 from .rebalance import complete_join_if_all_joined, prepare_or_complete, refuse_parked_join, refuse_parked_sync
 from .states import GroupState
@@ -20,7 +20,7 @@ MemberIdentity = LeaveGroupRequest.MemberIdentity
 
 
 def leave_classic_group(
-    config: GroupCoordinatorConfig, group: ClassicGroup, identities: list[MemberIdentity], effects: Effects
+    config: GroupCoordinatorConfig, group: ClassicGroup, identities: list[MemberIdentity], effects: GroupEffects
 ) -> None:
     """Takes members out, each with an error of its own. Raises KafkaError where the group is being unloaded."""
     if group.state is GroupState.DEAD:
@@ -45,7 +45,7 @@ def leave_classic_group(
         complete_join_if_all_joined(group, effects)
 
 
-def _take_out(group: ClassicGroup, identity: MemberIdentity, effects: Effects) -> ErrorCode:
+def _take_out(group: ClassicGroup, identity: MemberIdentity, effects: GroupEffects) -> ErrorCode:
     member_id = identity.member_id
     if not member_id:
         # An admin removes static members, whose member ids only the coordinator knows.

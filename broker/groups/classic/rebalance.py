@@ -10,7 +10,7 @@ from ....protocol.errors import ErrorCode
 from ....protocol.messages.groups import JoinGroupResponse, SyncGroupResponse
 from ...coordinator.effects import SetTimer, Token
 from ..config import GroupCoordinatorConfig
-from ..effects import Effects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
+from ..effects import GroupEffects, InitialJoinDue, JoinDue, SyncDue, join_key, sync_key
 from .group import ClassicGroup
 from .member import ClassicMember
 from .records import group_metadata_record
@@ -22,7 +22,9 @@ MIN_RETRY_MS = 500
 """The shortest wait for static members that did not join. A client, or a record, may give a rebalance timeout of 0."""
 
 
-def prepare_or_complete(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, reason: str) -> None:
+def prepare_or_complete(
+    config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupEffects, reason: str
+) -> None:
     """Starts a rebalance where the state allows it; else completes the joining phase if nobody is missing."""
     if group.can_rebalance():
         prepare(config, group, effects, reason)
@@ -30,7 +32,7 @@ def prepare_or_complete(config: GroupCoordinatorConfig, group: ClassicGroup, eff
         complete_join_if_all_joined(group, effects)
 
 
-def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, reason: str) -> None:
+def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupEffects, reason: str) -> None:
     """Enters PreparingRebalance: parked SyncGroups are sent back to join, and a timer limits the wait."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignments(group, effects, ErrorCode.REBALANCE_IN_PROGRESS)
@@ -51,7 +53,7 @@ def prepare(config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effect
 
 
 def extend_initial_join(
-    config: GroupCoordinatorConfig, group: ClassicGroup, effects: Effects, delay_ms: int, remaining_ms: int
+    config: GroupCoordinatorConfig, group: ClassicGroup, effects: GroupEffects, delay_ms: int, remaining_ms: int
 ) -> None:
     """The initial delay is over: waits on while members keep coming and time remains, else starts the generation."""
     if not group.new_member_added or remaining_ms == 0:
@@ -63,7 +65,7 @@ def extend_initial_join(
     effects.set_timer(SetTimer(join_key(group.group_id), next_delay_ms, event))
 
 
-def complete_join_if_all_joined(group: ClassicGroup, effects: Effects) -> None:
+def complete_join_if_all_joined(group: ClassicGroup, effects: GroupEffects) -> None:
     """Starts the next generation if nobody is missing; an initial rebalance always waits for its delay."""
     if (
         group.state is GroupState.PREPARING_REBALANCE
@@ -73,7 +75,7 @@ def complete_join_if_all_joined(group: ClassicGroup, effects: Effects) -> None:
         complete_join(group, effects)
 
 
-def complete_join(group: ClassicGroup, effects: Effects) -> None:
+def complete_join(group: ClassicGroup, effects: GroupEffects) -> None:
     """Starts the next generation with those who joined; dynamic members who did not are out."""
     effects.cancel_timer(join_key(group.group_id))
     missing = [member for member in group.members.values() if not member.is_awaiting_join and not member.is_static]
@@ -106,8 +108,8 @@ def complete_join(group: ClassicGroup, effects: Effects) -> None:
     )
 
 
-def _remember_empty(group: ClassicGroup, effects: Effects) -> None:
-    def appended(error: ErrorCode, _: Effects) -> None:
+def _remember_empty(group: ClassicGroup, effects: GroupEffects) -> None:
+    def appended(error: ErrorCode, _: GroupEffects) -> None:
         if error:
             # Safe: after a restart the old generation comes back, and its members' sessions end.
             logger.warning("group %r: its empty generation was not stored: %s", group.group_id, error.name)
@@ -139,19 +141,19 @@ def generation_response(group: ClassicGroup, member_id: str, skip_assignment: bo
     )
 
 
-def refuse_join(token: Token, member_id: str, error: ErrorCode, effects: Effects) -> None:
+def refuse_join(token: Token, member_id: str, error: ErrorCode, effects: GroupEffects) -> None:
     """Answers a JoinGroup with an error."""
     effects.reply(token, JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id))
 
 
-def refuse_parked_join(group: ClassicGroup, member: ClassicMember, error: ErrorCode, effects: Effects) -> None:
+def refuse_parked_join(group: ClassicGroup, member: ClassicMember, error: ErrorCode, effects: GroupEffects) -> None:
     """Answers the member's parked JoinGroup, if there is one, with an error and without its member id."""
     token = group.take_join_token(member)
     if token is not None:
         refuse_join(token, "", error, effects)
 
 
-def refuse_parked_sync(member: ClassicMember, error: ErrorCode, effects: Effects) -> None:
+def refuse_parked_sync(member: ClassicMember, error: ErrorCode, effects: GroupEffects) -> None:
     """Answers the member's parked SyncGroup, if there is one, with an error.
 
     Kafka leaves it unanswered when its member leaves; then only the client's request timeout ends it.
@@ -161,20 +163,20 @@ def refuse_parked_sync(member: ClassicMember, error: ErrorCode, effects: Effects
         member.sync_token = None
 
 
-def cancel_sync_wait(group: ClassicGroup, effects: Effects) -> None:
+def cancel_sync_wait(group: ClassicGroup, effects: GroupEffects) -> None:
     """Nobody is waited for in the synchronising phase any more."""
     group.pending_sync_members.clear()
     effects.cancel_timer(sync_key(group.group_id))
 
 
-def reset_assignments(group: ClassicGroup, effects: Effects, error: ErrorCode) -> None:
+def reset_assignments(group: ClassicGroup, effects: GroupEffects, error: ErrorCode) -> None:
     """Takes back all assignments and answers every parked SyncGroup with the error."""
     for member in group.members.values():
         member.assignment = b""
     answer_parked_syncs(group, effects, error)
 
 
-def answer_parked_syncs(group: ClassicGroup, effects: Effects, error: ErrorCode = ErrorCode.NONE) -> None:
+def answer_parked_syncs(group: ClassicGroup, effects: GroupEffects, error: ErrorCode = ErrorCode.NONE) -> None:
     """Answers every parked SyncGroup with the member's assignment, or with an error."""
     for member in group.members.values():
         token = member.sync_token

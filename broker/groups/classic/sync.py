@@ -10,7 +10,7 @@ from ....protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 from ...coordinator.effects import Token
 from ...timers.log_lines import quoted
 from ..config import GroupCoordinatorConfig
-from ..effects import Effects, sync_key
+from ..effects import GroupEffects, sync_key
 from .group import ClassicGroup
 from .rebalance import answer_parked_syncs, assignment_response, prepare_or_complete, reset_assignments
 from .records import group_metadata_record
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def sync_classic_group(
-    config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, token: Token, effects: Effects
+    config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, token: Token, effects: GroupEffects
 ) -> None:
     """Answers at once, or parks ``token`` until the leader's assignment is stored. Raises KafkaError: not a member."""
     _validate(group, request)
@@ -54,20 +54,20 @@ def _differs(requested: str | None, known: str | None) -> bool:
     return requested is not None and known is not None and requested != known
 
 
-def _has_synced(group: ClassicGroup, member_id: str, effects: Effects) -> None:
+def _has_synced(group: ClassicGroup, member_id: str, effects: GroupEffects) -> None:
     group.pending_sync_members.pop(member_id, None)
     if not group.pending_sync_members:
         effects.cancel_timer(sync_key(group.group_id))
 
 
 def _store_assignment(
-    config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, effects: Effects
+    config: GroupCoordinatorConfig, group: ClassicGroup, request: SyncGroupRequest, effects: GroupEffects
 ) -> None:
     given = {assignment.member_id: bytes(assignment.assignment) for assignment in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     generation_id = group.generation_id
 
-    def appended(error: ErrorCode, follow: Effects) -> None:
+    def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != generation_id:
             return
         if error:

@@ -9,7 +9,7 @@ import logging
 
 from ....protocol.errors import ErrorCode
 from ...timers.log_lines import quoted, quoted_list
-from ..effects import Effects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
+from ..effects import GroupEffects, InitialJoinDue, JoinDue, MemberExpired, SyncDue
 from .group import ClassicGroup
 from .rebalance import complete_join, extend_initial_join, prepare, prepare_or_complete, refuse_parked_join
 from .registry import ClassicGroupRegistry
@@ -18,7 +18,7 @@ from .states import GroupState
 logger = logging.getLogger(__name__)
 
 
-def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: Effects) -> None:
+def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: GroupEffects) -> None:
     """No sign of life in the session timeout: the member is out, unless a parked request speaks for it."""
     group = core.groups.get(event.group_id)
     if group is None or group.state is GroupState.DEAD:
@@ -41,26 +41,26 @@ def member_expired(core: ClassicGroupRegistry, event: MemberExpired, effects: Ef
         _complete_if_last(group, effects)
 
 
-def _complete_if_last(group: ClassicGroup, effects: Effects) -> None:
+def _complete_if_last(group: ClassicGroup, effects: GroupEffects) -> None:
     if group.state is GroupState.PREPARING_REBALANCE and group.has_all_members_joined():
         complete_join(group, effects)
 
 
-def join_due(core: ClassicGroupRegistry, event: JoinDue, effects: Effects) -> None:
+def join_due(core: ClassicGroupRegistry, event: JoinDue, effects: GroupEffects) -> None:
     """The rebalance timeout is over: the generation starts with those who are there."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         complete_join(group, effects)
 
 
-def initial_join_due(core: ClassicGroupRegistry, event: InitialJoinDue, effects: Effects) -> None:
+def initial_join_due(core: ClassicGroupRegistry, event: InitialJoinDue, effects: GroupEffects) -> None:
     """The initial delay is over."""
     group = core.groups.get(event.group_id)
     if group is not None and group.state is GroupState.PREPARING_REBALANCE:
         extend_initial_join(core.config, group, effects, event.delay_ms, event.remaining_ms)
 
 
-def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: Effects) -> None:
+def sync_due(core: ClassicGroupRegistry, event: SyncDue, effects: GroupEffects) -> None:
     """The rebalance timeout is over after the joining phase: whoever never asked for its assignment is out."""
     group = core.groups.get(event.group_id)
     if group is None or group.generation_id != event.generation_id or not group.pending_sync_members:

@@ -26,7 +26,7 @@ from ..effects import (
     ConsumerJoinDue,
     ConsumerSessionExpired,
     ConsumerSyncDue,
-    Effects,
+    GroupEffects,
     consumer_join_key,
     consumer_session_key,
     consumer_sync_key,
@@ -116,7 +116,7 @@ def _step(
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
     owned: OwnedPartitions,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> tuple[ConsumerGroupMember, Installation | None]:
     """The member as it is afterwards, and how the group becomes a classic one where this member makes it that."""
     existing = group.static_member(updated.instance_id)
@@ -147,7 +147,7 @@ def _answer_when_stored(
 ) -> None:
     group_id = group.group_id
 
-    def appended(error: ErrorCode, follow: Effects) -> None:
+    def appended(error: ErrorCode, follow: GroupEffects) -> None:
         if error:
             refuse_join(joining.token, "", error, follow)
             return
@@ -174,7 +174,7 @@ def _answer_when_stored(
     joining.effects.after_append(appended)
 
 
-def _set_session(group_id: str, member: ConsumerGroupMember, effects: Effects) -> None:
+def _set_session(group_id: str, member: ConsumerGroupMember, effects: GroupEffects) -> None:
     assert member.classic is not None
     event = ConsumerSessionExpired(group_id, member.member_id)
     effects.set_timer(
@@ -182,7 +182,9 @@ def _set_session(group_id: str, member: ConsumerGroupMember, effects: Effects) -
     )
 
 
-def sync(core: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: Effects) -> None:
+def sync(
+    core: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, token: Token, effects: GroupEffects
+) -> None:
     """Handles a SyncGroup: the member is told what it owns. Raises KafkaError."""
     member, classic = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     if request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE):
@@ -209,7 +211,7 @@ def sync(core: GroupRegistry, group: ConsumerGroup, request: SyncGroupRequest, t
     )
 
 
-def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, effects: Effects) -> None:
+def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, effects: GroupEffects) -> None:
     """Handles a Heartbeat: tells the member to join again where something waits for it. Raises KafkaError."""
     member, _ = _classic_member(group, request.member_id, request.group_instance_id, request.generation_id)
     _set_session(group.group_id, member, effects)
@@ -222,7 +224,7 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, effects: Effects)
     effects.response = HeartbeatResponse(error_code=error)
 
 
-def _await_join(group: ConsumerGroup, member: ConsumerGroupMember, effects: Effects) -> None:
+def _await_join(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
     """Gives a member its rebalance timeout to join again, from the first time that it was told to."""
     if member.member_id in group.rejoin_timeouts:
         return
@@ -250,7 +252,7 @@ def leave(
     core: GroupRegistry,
     group: ConsumerGroup,
     identities: list[LeaveGroupRequest.MemberIdentity],
-    effects: Effects,
+    effects: GroupEffects,
 ) -> None:
     """Handles a LeaveGroup: by members themselves, or by an administrator who names instance ids."""
     responses = []

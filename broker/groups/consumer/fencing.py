@@ -12,7 +12,7 @@ from ...timers.log_lines import quoted
 from ..effects import (
     ConsumerGroupTimerEvent,
     ConsumerRebalanceDue,
-    Effects,
+    GroupEffects,
     consumer_join_key,
     consumer_session_key,
     consumer_sync_key,
@@ -29,7 +29,7 @@ from .registry import GroupRegistry
 logger = logging.getLogger(__name__)
 
 
-def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: Effects) -> None:
+def leave(core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, effects: GroupEffects) -> None:
     """A member leaves for good (epoch -1), or a static one for a while (-2). Raises KafkaError."""
     group = existing_group(core, request.group_id)
     if request.instance_id is None:
@@ -54,7 +54,7 @@ def existing_group(core: GroupRegistry, group_id: str) -> ConsumerGroup:
     return group
 
 
-def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effects: Effects) -> None:
+def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effects: GroupEffects) -> None:
     """It keeps its partitions until its session ends; whoever comes with its instance id before gets them."""
     logger.info("group %r: static member %r leaves for a while", group.group_id, member.member_id)
     left = member._replace(
@@ -68,7 +68,7 @@ def _leave_for_a_while(group: ConsumerGroup, member: ConsumerGroupMember, effect
     )
 
 
-def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroupMember], effects: Effects) -> None:
+def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroupMember], effects: GroupEffects) -> None:
     """Takes members out. The group's epoch rises; where only classic members are left, it becomes a classic group."""
     if not members:
         return
@@ -76,7 +76,7 @@ def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroup
         reason = f"Downgrade group {quoted(group.group_id)} from consumer to classic for member leaving."
         install = downgrade(core, group, members, None, reason, effects)
 
-        def appended(error: ErrorCode, follow: Effects) -> None:
+        def appended(error: ErrorCode, follow: GroupEffects) -> None:
             if not error:
                 install(follow)
 
@@ -90,7 +90,7 @@ def fence(core: GroupRegistry, group: ConsumerGroup, members: list[ConsumerGroup
     metadata_hash = group_hash(group.topic_counts_without(members, regexes), core.topics)
     records.append(epoch_record(group.group_id, next_epoch(group.group_epoch), metadata_hash))
 
-    def gone(error: ErrorCode, follow: Effects) -> None:
+    def gone(error: ErrorCode, follow: GroupEffects) -> None:
         # Whoever could not be taken out is still waited for.
         if not error:
             for member in members:
@@ -108,14 +108,14 @@ def _deserted_regexes(group: ConsumerGroup, members: list[ConsumerGroupMember]) 
     return [regex for regex, count in counts.items() if group.subscribed_regexes.get(regex) == count]
 
 
-def cancel_timers(group: ConsumerGroup, member_id: str, effects: Effects) -> None:
+def cancel_timers(group: ConsumerGroup, member_id: str, effects: GroupEffects) -> None:
     """Waits for nothing of a member any more."""
     for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):
         effects.cancel_timer(key(group.group_id, member_id))
     group.rejoin_timeouts.discard(member_id)
 
 
-def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effects: Effects) -> None:
+def member_timed_out(core: GroupRegistry, event: ConsumerGroupTimerEvent, effects: GroupEffects) -> None:
     """A member's session is over, or its time to give up partitions, to join or to synchronise."""
     group = core.consumer_groups.get(event.group_id)
     member = None if group is None else group.members.get(event.member_id)

@@ -11,7 +11,7 @@ from ....protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest,
 from ...coordinator.effects import SetTimer
 from ...dispatch.request import RequestContext
 from ..classic.states import GroupState
-from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, Effects, consumer_session_key, rebalance_key
+from ..effects import ConsumerRebalanceDue, ConsumerSessionExpired, GroupEffects, consumer_session_key, rebalance_key
 from ..memory import GroupMemory
 from ..records import CoordinatorRecord
 from .assignment_input import SubscribedTopicIds
@@ -49,7 +49,7 @@ TopicPartitions = ConsumerGroupHeartbeatResponse.TopicPartitions
 
 
 def consumer_group_heartbeat(
-    core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: Effects
+    core: GroupRegistry, request: ConsumerGroupHeartbeatRequest, context: RequestContext, effects: GroupEffects
 ) -> None:
     """Handles a heartbeat whose fields were checked. Raises KafkaError."""
     if request.member_epoch < 0:
@@ -86,7 +86,7 @@ def consumer_group_heartbeat(
 
 
 def _group_of(
-    core: GroupRegistry, group_id: str, joins: bool, effects: Effects, records: list[CoordinatorRecord]
+    core: GroupRegistry, group_id: str, joins: bool, effects: GroupEffects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """The group, as it is or as the records will make it. Raises KafkaError GROUP_ID_NOT_FOUND."""
     group = core.consumer_groups.get(group_id)
@@ -154,7 +154,7 @@ def _step(
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
     owned: OwnedPartitions | None,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> ConsumerGroupMember:
     """All steps of a heartbeat of which something may have changed; the member as it is then."""
     records = effects.records
@@ -178,7 +178,7 @@ def reconcile(
     target: Target,
     subscription_changed: bool,
     owned: OwnedPartitions | None,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> ConsumerGroupMember:
     """The member one step nearer to its target, recorded if it has changed. Raises KafkaError FENCED_MEMBER_EPOCH."""
     target_epoch, partitions = target
@@ -200,13 +200,13 @@ def reconcile(
     return updated
 
 
-def set_session_timer(core: GroupRegistry, group_id: str, member_id: str, effects: Effects) -> None:
+def set_session_timer(core: GroupRegistry, group_id: str, member_id: str, effects: GroupEffects) -> None:
     """Gives a member a full session."""
     event = ConsumerSessionExpired(group_id, member_id)
     effects.set_timer(SetTimer(consumer_session_key(group_id, member_id), session_timeout_ms(core, group_id), event))
 
 
-def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: Effects) -> None:
+def set_rebalance_timer(group_id: str, member: ConsumerGroupMember, effects: GroupEffects) -> None:
     """Gives a member its rebalance timeout to leave the epoch in which it is."""
     event = ConsumerRebalanceDue(group_id, member.member_id, member.member_epoch)
     effects.set_timer(SetTimer(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, event))

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 
 from ....protocol.steps import Steps
 from ...coordinator.effects import SetTimer
-from ..effects import Effects, TargetAssignmentDue, target_assignment_key
+from ..effects import GroupEffects, TargetAssignmentDue, target_assignment_key
 from ..records import CoordinatorRecord
+from .assignment_computation import AssignmentComputation
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
 from .assignors.interface import GroupAssignment, GroupSpec, MemberSpec, PartitionAssignorError, TopicId
-from .computation import Computation
 from .group import NO_ASSIGNMENT, ConsumerGroup, is_homogeneous
 from .member import ConsumerGroupMember
 from .registry import GroupRegistry
@@ -52,13 +52,13 @@ def is_under_way(core: GroupRegistry, group_id: str, now_ms: int) -> bool:
     return computation.steps is not None or now_ms < computation.asked_ms + LOST_AFTER_MS
 
 
-def ask_for(core: GroupRegistry, group_id: str, effects: Effects) -> None:
+def ask_for(core: GroupRegistry, group_id: str, effects: GroupEffects) -> None:
     """Begins a computation with the next turn, when the records of this event have been replayed."""
-    core.assigning[group_id] = Computation(effects.now_ms)
+    core.assigning[group_id] = AssignmentComputation(effects.now_ms)
     effects.set_timer(SetTimer(target_assignment_key(group_id), 0, TargetAssignmentDue(group_id)))
 
 
-def go_on(core: GroupRegistry, event: TargetAssignmentDue, effects: Effects) -> None:
+def go_on(core: GroupRegistry, event: TargetAssignmentDue, effects: GroupEffects) -> None:
     """Takes the next steps; after the last one, the records of the new target assignment are stored in one batch."""
     computation = core.assigning.get(event.group_id)
     if computation is None:
@@ -83,7 +83,9 @@ def go_on(core: GroupRegistry, event: TargetAssignmentDue, effects: Effects) -> 
         effects.set_timer(SetTimer(target_assignment_key(event.group_id), 0, event))
 
 
-def _records_in_steps(core: GroupRegistry, group: ConsumerGroup, effects: Effects) -> Steps[list[CoordinatorRecord]]:
+def _records_in_steps(
+    core: GroupRegistry, group: ConsumerGroup, effects: GroupEffects
+) -> Steps[list[CoordinatorRecord]]:
     """Everything that the computation needs is taken when it begins. Raises PartitionAssignorError."""
     group_epoch = group.group_epoch
     if group.assignment_epoch >= group_epoch:

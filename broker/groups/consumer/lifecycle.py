@@ -3,7 +3,7 @@
 Never does: deciding. Source: ``GroupMetadataManager``, onLoaded, onMetadataUpdate.
 """
 
-from ..effects import ConsumerGroupTimerEvent, Effects, RegularExpressionsDue, TargetAssignmentDue
+from ..effects import ConsumerGroupTimerEvent, GroupEffects, RegularExpressionsDue, TargetAssignmentDue
 from .fencing import member_timed_out
 from .group import REFRESH_NOW
 from .heartbeat import set_rebalance_timer, set_session_timer
@@ -13,7 +13,7 @@ from .registry import GroupRegistry
 from .subscription import resolve_regular_expressions
 
 
-def begin_sessions(core: GroupRegistry, effects: Effects) -> None:
+def begin_sessions(core: GroupRegistry, effects: GroupEffects) -> None:
     """The groups were loaded: each member has a full session ahead of it, and its time to give up partitions."""
     for group in core.consumer_groups.values():
         for member in group.members.values():
@@ -25,7 +25,7 @@ def begin_sessions(core: GroupRegistry, effects: Effects) -> None:
 def handle_timer(
     core: GroupRegistry,
     event: ConsumerGroupTimerEvent | RegularExpressionsDue | TargetAssignmentDue,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> None:
     """A timer of a consumer group has fired."""
     if isinstance(event, RegularExpressionsDue):

@@ -19,7 +19,7 @@ from ..classic.records import group_metadata_record, group_tombstone
 from ..classic.states import GroupState
 from ..effects import (
     ConsumerSessionExpired,
-    Effects,
+    GroupEffects,
     consumer_join_key,
     consumer_session_key,
     consumer_sync_key,
@@ -46,12 +46,12 @@ logger = logging.getLogger(__name__)
 
 UPGRADES = frozenset(("upgrade", "bidirectional"))
 DOWNGRADES = frozenset(("downgrade", "bidirectional"))
-Installation = Callable[[Effects], None]
+Installation = Callable[[GroupEffects], None]
 """Brings the classic group to life when its records are stored."""
 
 
 def upgraded(
-    core: GroupRegistry, classic: ClassicGroup, effects: Effects, records: list[CoordinatorRecord]
+    core: GroupRegistry, classic: ClassicGroup, effects: GroupEffects, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
     """The consumer group that a classic one becomes by ``records``. Raises KafkaError GROUP_ID_NOT_FOUND."""
     records.append(group_tombstone(classic.group_id))
@@ -213,7 +213,7 @@ def downgrade(
     leaving: list[ConsumerGroupMember],
     joining: ConsumerGroupMember | None,
     reason: str | None,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> Installation:
     """Leaves the records that make a classic group of this one; what is to be called when they are stored.
 
@@ -238,7 +238,7 @@ def downgrade(
         member.assignment = write_assignment(target, version, core.topics)
     effects.records.append(group_metadata_record(classic, classic.assignments()))
 
-    def install(follow: Effects) -> None:
+    def install(follow: GroupEffects) -> None:
         core.groups[classic.group_id] = classic
         for member_id in group.members:
             for key in (consumer_session_key, rebalance_key, consumer_join_key, consumer_sync_key):

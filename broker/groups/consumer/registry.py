@@ -15,7 +15,7 @@ from ..unserved import UnservedGroup
 from .topics import GroupTopics
 
 if TYPE_CHECKING:  # a start without consumer groups does not load what serves them
-    from .computation import Computation
+    from .assignment_computation import AssignmentComputation
     from .group import ConsumerGroup
 
 
@@ -47,7 +47,7 @@ class GroupRegistry(ClassicGroupRegistry):
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.resolving_groups: set[str] = set()
         """Consumer groups whose regular expressions are about to be resolved."""
-        self.assigning: dict[str, Computation] = {}
+        self.assigning: dict[str, AssignmentComputation] = {}
         """The target assignments of large consumer groups that are being computed."""
         self.stored_groups: dict[str, GroupMetadataValue] = {}
         """The last record of each classic group."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ...coordinator.effects import SetTimer
-from ..effects import Effects, RegularExpressionsDue, regular_expressions_key
+from ..effects import GroupEffects, RegularExpressionsDue, regular_expressions_key
 from ..records import CoordinatorRecord
 from .group import (
     ConsumerGroup,
@@ -65,7 +65,7 @@ def update_regular_expression(
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
-    effects: Effects,
+    effects: GroupEffects,
     records: list[CoordinatorRecord],
 ) -> RegexStatus:
     """Takes over the member's regular expression, and sees to it that the group's are resolved when that is due.
@@ -105,7 +105,7 @@ def validate_regular_expression(pattern: str) -> None:
 
 
 def _resolve_when_due(
-    core: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: Effects
+    core: GroupRegistry, group: ConsumerGroup, regexes: dict[str, int], is_due: bool, effects: GroupEffects
 ) -> None:
     """Asks for the event, unless one is under way or the last was less than ten seconds ago."""
     if group.group_id in core.resolving_groups:
@@ -126,7 +126,7 @@ def _resolve_when_due(
         effects.set_timer(SetTimer(regular_expressions_key(group.group_id), 0, event))
 
 
-def resolve_regular_expressions(core: GroupRegistry, event: RegularExpressionsDue, effects: Effects) -> None:
+def resolve_regular_expressions(core: GroupRegistry, event: RegularExpressionsDue, effects: GroupEffects) -> None:
     """Finds the topics of a group's regular expressions; the group's epoch rises where they have changed."""
     core.resolving_groups.discard(event.group_id)
     group = core.consumer_groups.get(event.group_id)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ....protocol.errors import ErrorCode, KafkaError
 from ....protocol.steps import run_to_end
-from ..effects import Effects
+from ..effects import GroupEffects
 from .assignment_input import SubscribedTopicIds, assignor_of, member_specs
 from .assignors.interface import (
     Assignment,
@@ -39,7 +39,7 @@ def update_target_assignment(
     member: ConsumerGroupMember,
     updated: ConsumerGroupMember,
     homogeneous: bool,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> Target:
     """What ``updated`` (``member`` until now) shall own, and since which epoch. Raises KafkaError.
 

@@ -16,7 +16,7 @@ from ....protocol.messages.groups import (
 )
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.states import GroupState
-from ..effects import Effects
+from ..effects import GroupEffects
 from ..unserved import SHARE_TYPE, UnservedGroup
 from .records import offset_commit_record, offset_tombstone
 from .registry import OffsetRegistry
@@ -42,7 +42,11 @@ class TopicCommit:
 
 
 def commit_offsets(
-    core: OffsetRegistry, request: OffsetCommitRequest, topics: list[TopicCommit], api_version: int, effects: Effects
+    core: OffsetRegistry,
+    request: OffsetCommitRequest,
+    topics: list[TopicCommit],
+    api_version: int,
+    effects: GroupEffects,
 ) -> None:
     """Commits; the response's topics carry both name and id. Raises KafkaError for who may not commit."""
     validate_partition = _validate_commit(core, request, api_version, effects)
@@ -90,7 +94,7 @@ def commit_offsets(
 
 
 def _validate_commit(
-    core: OffsetRegistry, request: OffsetCommitRequest, api_version: int, effects: Effects
+    core: OffsetRegistry, request: OffsetCommitRequest, api_version: int, effects: GroupEffects
 ) -> Callable[[bytes, int], None] | None:
     """What further has to be asked of each partition, if anything. Raises KafkaError."""
     group = core.groups.get(request.group_id)
@@ -147,7 +151,10 @@ def validate_committer(group: ClassicGroup, member_id: str, group_instance_id: s
 
 
 def delete_offsets(
-    core: OffsetRegistry, group_id: str, topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic], effects: Effects
+    core: OffsetRegistry,
+    group_id: str,
+    topics: list[OffsetDeleteRequest.OffsetDeleteRequestTopic],
+    effects: GroupEffects,
 ) -> None:
     """Forgets offsets of topics that the group does not read. Raises KafkaError where the group forbids it."""
     group = _group_to_delete_from(core, group_id)

@@ -9,7 +9,7 @@ from ....protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffset
 from ...coordinator.effects import OpenTransaction
 from ..classic.group import NO_TIMESTAMP, ClassicGroup
 from ..classic.states import GroupState
-from ..effects import Effects
+from ..effects import GroupEffects
 from .commit import validate_unserved
 from .records import offset_commit_record
 from .registry import OffsetRegistry
@@ -35,7 +35,7 @@ def commit_transactional_offsets(
     core: OffsetRegistry,
     request: TxnOffsetCommitRequest,
     topics: list[TransactionalTopicCommit],
-    effects: Effects,
+    effects: GroupEffects,
 ) -> None:
     """Stores the offsets as part of the producer's transaction. Raises KafkaError for who may not commit."""
     group = core.groups.get(request.group_id)
@@ -72,7 +72,7 @@ def _commit(
     request: TxnOffsetCommitRequest,
     topic: TransactionalTopicCommit,
     partition: TxnOffsetCommitRequest.TxnOffsetCommitRequestPartition,
-    effects: Effects,
+    effects: GroupEffects,
 ) -> PartitionResponse:
     metadata = partition.committed_metadata or ""
     if _is_too_large(core, partition):

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.broker.coordinator.batches import NON_ATOMIC_BATCH_RECORDS, portions
-from odradek.broker.groups.effects import Effects
+from odradek.broker.groups.effects import GroupEffects
 from odradek.broker.groups.offsets.records import offset_commit_record
 from odradek.broker.groups.records import CoordinatorRecord
 from odradek.protocol.errors import ErrorCode
@@ -21,13 +21,13 @@ def test_a_long_chain_of_continuations_does_not_recurse() -> None:
     rounds = 3_000
     seen: list[ErrorCode] = []
 
-    def next_round(error: ErrorCode, follow: Effects) -> None:
+    def next_round(error: ErrorCode, follow: GroupEffects) -> None:
         seen.append(error)
         if len(seen) < rounds:
             follow.records.append(_commit(len(seen)))
             follow.after_append(next_round)
 
-    effects = Effects(START_MS)
+    effects = GroupEffects(START_MS)
     effects.records.append(_commit(0))
     effects.after_append(next_round)
     shard = harness.coordinator.shard_of("g")
@@ -40,11 +40,11 @@ def test_a_continuation_without_records_is_called_and_its_replies_are_sent() -> 
     harness = Harness()
     answers: list[object] = []
 
-    def then(error: ErrorCode, follow: Effects) -> None:
+    def then(error: ErrorCode, follow: GroupEffects) -> None:
         assert error is ErrorCode.NONE
         follow.reply(answers.append, "follow")
 
-    effects = Effects(START_MS)
+    effects = GroupEffects(START_MS)
     effects.reply(answers.append, "first")
     effects.after_append(then)
     effects.response = "response"
@@ -53,7 +53,7 @@ def test_a_continuation_without_records_is_called_and_its_replies_are_sent() -> 
 
 
 def test_dropped_records_take_their_continuation_with_them() -> None:
-    effects = Effects(START_MS)
+    effects = GroupEffects(START_MS)
     effects.records.append(_commit(0))
     effects.after_append(lambda error, follow: pytest.fail("called"))
     effects.discard_records()
@@ -72,7 +72,7 @@ def test_dropped_records_take_their_continuation_with_them() -> None:
     ],
 )
 def test_records_that_are_atomic_are_in_one_batch(count: int, atomic: bool, sizes: list[int]) -> None:
-    effects = Effects(START_MS)
+    effects = GroupEffects(START_MS)
     effects.records += [_commit(0)] * count
     effects.atomic = atomic
     assert [len(records) for records in portions(effects)] == sizes

@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.dispatch.request import RequestContext
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.core import GroupCore
-from odradek.broker.groups.effects import Effects, MemberExpired
+from odradek.broker.groups.effects import GroupEffects, MemberExpired
 from odradek.broker.groups.memory import MEMBER_BYTES, GroupMemory
 from odradek.broker.groups.routing import join_group, leave_group
 from odradek.protocol.errors import ErrorCode
@@ -32,7 +32,7 @@ class Coordinator:
         protocol = JoinGroupRequest.JoinGroupRequestProtocol("range", bytes(size))
         request = JoinGroupRequest(group_id, 30_000, 30_000, member_id, None, "consumer", [protocol])
         context = RequestContext(11, version, "client", "127.0.0.1", "PLAINTEXT", 0, NOW_MS)
-        effects = Effects(NOW_MS)
+        effects = GroupEffects(NOW_MS)
         self.answers.clear()
         join_group(self.core, request, context, self.answers.append, effects)
         for token, response in effects.replies:
@@ -87,7 +87,7 @@ def test_clients_that_never_come_back_are_counted(caplog: pytest.LogCaptureFixtu
     assert len(pending) == 100_000 // MEMBER_BYTES - 1 or len(pending) == 100_000 // MEMBER_BYTES
     assert refused == 500 - len(pending)
     for member_id in list(pending):
-        groups.core.handle_timer(MemberExpired("g", member_id), Effects(NOW_MS))
+        groups.core.handle_timer(MemberExpired("g", member_id), GroupEffects(NOW_MS))
     assert groups.used == 0
 
 
@@ -104,7 +104,7 @@ def test_whoever_leaves_holds_nothing() -> None:
     assert groups.join("g", 5_000) is None
     assert groups.join("g", 6_000) is None
     members = [LeaveGroupRequest.MemberIdentity(one) for one in groups.core.groups["g"].members]
-    leave_group(groups.core, "g", members, Effects(NOW_MS))
+    leave_group(groups.core, "g", members, GroupEffects(NOW_MS))
     assert groups.used == 0
     assert groups.core.groups["g"].supported_protocols == {}
 
@@ -113,7 +113,7 @@ def test_a_core_that_goes_frees_what_its_groups_held() -> None:
     memory = GroupMemory()
     groups = Coordinator(memory)
     assert groups.join("g", 5_000) is None
-    groups.core.on_unloaded(Effects(NOW_MS))
+    groups.core.on_unloaded(GroupEffects(NOW_MS))
     del groups
     gc.collect()
     assert memory.used_bytes == 0

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.groups.consumer import large_assignments
-from odradek.broker.groups.effects import Effects, TargetAssignmentDue
+from odradek.broker.groups.effects import GroupEffects, TargetAssignmentDue
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
@@ -133,7 +133,7 @@ def test_a_computation_whose_group_is_gone_ends() -> None:
     _begin(harness)
     assert harness.core.assigning
     del harness.core.consumer_groups["g"]
-    effects = Effects(harness.timers.now_ms)
+    effects = GroupEffects(harness.timers.now_ms)
     harness.core.handle_timer(TargetAssignmentDue("g"), effects)
     assert not harness.core.assigning
     assert not effects.records

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.broker.groups.config import GroupCoordinatorConfig
 from odradek.broker.groups.core import GroupCore
-from odradek.broker.groups.effects import Effects, ExpirationDue
+from odradek.broker.groups.effects import ExpirationDue, GroupEffects
 from odradek.broker.groups.offsets.expiration import STEP_US, TOMBSTONE_US
 from odradek.broker.groups.offsets.records import offset_commit_record
 from odradek.broker.groups.offsets.store import TOMBSTONES_A_STEP
@@ -30,7 +30,7 @@ def full_core(groups: int, partitions: int) -> GroupCore:
     return core
 
 
-def step(core: GroupCore, now_ms: int) -> Effects:
+def step(core: GroupCore, now_ms: int) -> GroupEffects:
     """One timer event, with its records replayed as the shell does."""
     effects = core.effects(now_ms)
     core.handle_timer(ExpirationDue(), effects)
@@ -39,7 +39,7 @@ def step(core: GroupCore, now_ms: int) -> Effects:
     return effects
 
 
-def delay_ms(effects: Effects) -> int:
+def delay_ms(effects: GroupEffects) -> int:
     """When the next event comes."""
     [timer] = effects.timers
     return timer.delay_ms  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ from ..records import CoordinatorRecord
 from .group import ConsumerGroup
 
 
-class Computation:
+class AssignmentComputation:
     """A target assignment that was asked for at ``asked_ms`` (wall clock), and its steps once it has begun."""
 
     __slots__ = ("asked_ms", "group", "steps")
