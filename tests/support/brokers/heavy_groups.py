@@ -1,14 +1,21 @@
 """The rebalance of a large group: the row of docs/limits.md in which thousands of members join."""
 
 import asyncio
+from collections.abc import Sequence
 
+from odradek.protocol.codec import decode
+from odradek.protocol.codec.header import encode_request, response_header_version
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from support.brokers.heavy_requests import Heavy, Prepared, Row, Scale, create
-from support.groups.load import Line, RawMember
+from support.groups.load import Line, RawConsumer, RawMember
 
 CONNECTING_AT_ONCE = 100
 LOOK_EVERY_S = 0.05
 MEMBERS = 2_000
 PARTITIONS = 4_000
+CONSUMERS = 400
+CONSUMED_PARTITIONS = 800
+METADATA = 12
 
 
 async def _lines(port: int, count: int) -> list[Line]:
@@ -18,11 +25,11 @@ async def _lines(port: int, count: int) -> list[Line]:
     return lines
 
 
-async def _join_and_settle(members: list[RawMember], partitions: int) -> None:
+async def _join_and_settle(members: Sequence[RawMember | RawConsumer], partitions: int) -> None:
     """All members join and live, until they are of one generation and own every partition; then they are gone."""
     leave = asyncio.Event()
 
-    async def live(member: RawMember) -> None:
+    async def live(member: RawMember | RawConsumer) -> None:
         await member.join()
         await member.live(leave)
 
@@ -55,6 +62,32 @@ def _row_classic_group(port: int, scale: Scale) -> Prepared:
     return lambda: asyncio.run(join())
 
 
+def _consumer_group(port: int, count: int, partitions: int) -> Prepared:
+    Heavy(port).ask(create(["many"], partitions), 5)
+    topic_id = _topic_id(port, "many")
+
+    async def join() -> None:
+        owners: dict[int, str] = {}
+        members = [RawConsumer("large", "many", topic_id, line, owners) for line in await _lines(port, count)]
+        await _join_and_settle(members, partitions)
+
+    return lambda: asyncio.run(join())
+
+
+def _topic_id(port: int, name: str) -> bytes:
+    answer = Heavy(port).answer(
+        encode_request(MetadataRequest([MetadataRequest.MetadataRequestTopic(name=name)]), METADATA, 7, "heavy")
+    )
+    start = 4 + response_header_version(MetadataRequest.API_KEY, METADATA)
+    [topic] = decode(MetadataResponse, METADATA, answer, start)[0].topics
+    return bytes(topic.topic_id)
+
+
+def _row_consumer_group(port: int, scale: Scale) -> Prepared:
+    return _consumer_group(port, scale.of(CONSUMERS), scale.of(CONSUMED_PARTITIONS))
+
+
 ROWS: dict[str, Row] = {
     "2,000 members join a classic group": _row_classic_group,
+    "400 members join a consumer group": _row_consumer_group,
 }

@@ -58,7 +58,8 @@ class Line(asyncio.Protocol):
         if len(self._received) >= 4 and len(self._received) >= 4 + _SIZE.unpack_from(self._received)[0]:
             frame, self._received = bytes(self._received), bytearray()
             assert self._answer is not None
-            self._answer.set_result(frame)
+            if not self._answer.done():  # its task may have been cancelled
+                self._answer.set_result(frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._answer is not None and not self._answer.done():
