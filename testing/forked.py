@@ -1,15 +1,18 @@
-"""What a forked child must do with the in-process brokers of its parent: let go of their sockets.
+"""Closes the sockets of the parent's in-process brokers in a forked child.
 
 A fork copies every descriptor. While a child holds copies of a broker's listening and accepted sockets, the parent's
-broker can't take its port again, and its clients never notice that it closed their connections. Owns: the brokers of
+broker cannot bind its port again, and its clients do not notice that it closed their connections. Owns: the brokers of
 this process that a fork would copy. Never does: shutting a socket down, which would reach the parent's connections.
-Invariant: a descriptor's number stays taken in the child (by the null device), since objects that were copied may still
-close it. Source: fork(2); ``os.register_at_fork``.
+Invariants: when a fork returns in the parent, the child has closed its copies; a descriptor's number stays taken in the
+child (by the null device), because objects that were copied may still close it. Source: fork(2);
+``os.register_at_fork``.
 """
 
+import contextlib
 import os
 import socket
 import stat
+import threading
 from typing import Protocol
 from weakref import WeakSet
 
@@ -29,7 +32,16 @@ class Forkable(Protocol):
 
 _brokers: WeakSet[Forkable] = WeakSet()
 _of_parents: list[Forkable] = []
-"""In a forked child, what was copied: kept, since an event loop's destructors would act on what is shared."""
+"""In a forked child, the parent's brokers: kept, because an event loop's destructor would act on what is shared."""
+
+_one_fork = threading.RLock()
+"""Held while a thread forks: the child of another fork at that time would keep the pipe open."""
+
+_pipes: list[tuple[int, int] | None] = []
+"""For each fork that is under way, a pipe that the child closes when it has closed the sockets; None without brokers.
+
+More than one only if a signal handler forks.
+"""
 
 
 def watch(broker: Forkable) -> None:
@@ -37,13 +49,43 @@ def watch(broker: Forkable) -> None:
     _brokers.add(broker)
 
 
+def _before_fork() -> None:
+    _one_fork.acquire()
+    pipe = None
+    if _brokers:
+        with contextlib.suppress(OSError):  # no descriptor is left: the parent does not wait
+            pipe = os.pipe()
+    _pipes.append(pipe)
+
+
+def _after_fork_in_parent() -> None:
+    """Waits for the child: on a busy machine the broker would otherwise try to bind a port that the child still has."""
+    try:
+        pipe = _pipes.pop()
+        if pipe is not None:
+            read, write = pipe
+            os.close(write)
+            os.read(read, 1)  # ends when the child closes its copy or ends, and at once if the fork failed
+            os.close(read)
+    finally:
+        _one_fork.release()
+
+
 def _after_fork_in_child() -> None:
+    global _one_fork
+    _one_fork = threading.RLock()
     brokers = list(_brokers)
     _brokers.clear()
     _of_parents.extend(brokers)
     ports = set[int]().union(*(broker.ports() for broker in brokers))
-    if ports:
-        _close_sockets_on(ports)
+    try:
+        if ports:
+            _close_sockets_on(ports)
+    finally:
+        for pipe in _pipes:
+            for descriptor in pipe or ():
+                os.close(descriptor)
+        _pipes.clear()
     for broker in brokers:
         broker.forget()
 
@@ -80,4 +122,4 @@ def _is_bound_to(descriptor: int, ports: set[int]) -> bool:
         one.detach()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

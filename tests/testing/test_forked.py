@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 
@@ -15,6 +16,7 @@ import pytest
 
 from odradek.protocol.codec.header import encode_request
 from odradek.protocol.messages.metadata import ApiVersionsRequest
+from odradek.testing import forked
 from odradek.testing.in_process import InProcessBroker
 
 Factory = Callable[..., InProcessBroker]
@@ -87,6 +89,22 @@ def test_the_broker_restarts_and_is_killed_while_forked_children_live(kafka_brok
             assert reached([*pipes, *later]) == [(7, False)] * 4
 
 
+def test_the_port_is_free_when_a_fork_returns_however_slow_the_child_is(
+    kafka_broker_factory: Factory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = kafka_broker_factory()
+    close_sockets = forked._close_sockets_on
+
+    def close_sockets_late(ports: set[int]) -> None:
+        time.sleep(0.5)  # a child that a busy machine does not run at once
+        close_sockets(ports)
+
+    monkeypatch.setattr(forked, "_close_sockets_on", close_sockets_late)
+    with workers(broker, 1) as pipes:
+        broker.restart()
+        assert reached(pipes) == [(7, False)]
+
+
 def test_the_port_of_the_metrics_is_free_again_too(kafka_broker_factory: Factory) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -119,6 +137,7 @@ def test_a_child_that_leaves_the_with_block_and_ends_as_any_program_does_harms_n
     program = """
 import os, socket, sys, tempfile
 from pathlib import Path
+from odradek.testing import forked
 from odradek.testing.in_process import InProcessBroker
 
 with InProcessBroker(Path(tempfile.mkdtemp())) as broker:
