@@ -185,6 +185,22 @@ def test_make_targets_named_in_the_docs_exist() -> None:
     assert not {(doc, target) for doc, target in named if target not in targets}
 
 
+EXAMPLES = {"broker/api/describe_user_scram_credentials.py"}
+"""Modules that a document names although they are not there: CONTRIBUTING.md shows how to write this one."""
+
+
+def test_modules_named_in_the_docs_exist() -> None:
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    known = {f"/{name}" for name in files}
+    missing = [
+        f"{relative(document)}: {name}"
+        for document in DOCUMENTS
+        for name in re.findall(r"`([\w.-][\w./-]*\.(?:py|java))`", document.read_text())
+        if name not in EXAMPLES and not any(one.endswith(f"/{name}") for one in known)
+    ]
+    assert not missing
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     """To a file, and to a heading of it, as GitHub makes anchors of headings."""
 
