@@ -21,6 +21,7 @@ from ...protocol.records.control import ControlRecordType
 from ...protocol.records.record import iterate_records
 from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files.files import Files
+from ...storage.log.log_config import MAX_INT64
 from .format import control_records
 from .records import decode_record
 
@@ -84,44 +85,55 @@ def snapshot_records(snapshot: bytes, path: Path) -> list[LoadedRecord]:
 
 
 class LogReader:
-    """Reads the log from an offset to its end, once."""
+    """Reads the log from an offset on, in one go or in several; a transaction may begin in one and end in another."""
 
     def __init__(self, read: BatchReader, take_control: Callable[[bytes], None]) -> None:
         """``take_control`` is given each control batch."""
-        self.has_open_transaction = False
-        """Whether the log ended within a metadata transaction, whose records were left out."""
         self.last_epoch = 0
         self.bytes_read = 0
         self._read = read
         self._take_control = take_control
+        self.transaction_offset = -1
+        """Where the metadata transaction has begun that has not ended yet."""
+        self._transaction: list[LoadedRecord] | None = None
+        """Its records."""
 
-    def whole_transactions(self, offset: int) -> Iterator[LoadedRecord]:
-        """The records from an offset on; those of a metadata transaction once it has ended. Raises MetadataLogError."""
-        pending: list[LoadedRecord] | None = None
-        for record in self._records(offset):
+    @property
+    def has_open_transaction(self) -> bool:
+        """Whether reading ended within a metadata transaction, whose records were left out."""
+        return self._transaction is not None
+
+    def whole_transactions(self, offset: int, until: int = MAX_INT64) -> Iterator[LoadedRecord]:
+        """The records from ``offset`` to below ``until``; those of a metadata transaction once it has ended.
+
+        ``until``: the log's end, or the end of a batch. Raises MetadataLogError.
+        """
+        for record in self._records(offset, until):
             message = record.message
             if isinstance(message, BeginTransactionRecord):
-                pending = []
+                self._transaction = []
+                self.transaction_offset = record.offset
             elif isinstance(message, EndTransactionRecord):
-                yield from pending or ()
-                pending = None
+                ended, self._transaction = self._transaction, None
+                yield from ended or ()
                 yield record
             elif isinstance(message, AbortTransactionRecord):
-                pending = None
+                self._transaction = None
                 yield record
-            elif pending is not None:
-                pending.append(record)
+            elif self._transaction is not None:
+                self._transaction.append(record)
             else:
                 yield record
-        self.has_open_transaction = pending is not None
 
-    def _records(self, offset: int) -> Iterator[LoadedRecord]:
-        while True:
+    def _records(self, offset: int, until: int) -> Iterator[LoadedRecord]:
+        while offset < until:
             data, path, place = self._read(offset)
             if not data:
                 return
             first = offset
             for position, header in _headers(data, path, place):
+                if header.base_offset >= until:
+                    return
                 offset = header.next_offset
                 self.last_epoch = max(self.last_epoch, header.partition_leader_epoch)
                 self.bytes_read += header.size_in_bytes

@@ -1,8 +1,8 @@
 """The log of ``__cluster_metadata-0``: a thin shell between storage and the image.
 
-Owns: the partition's log, its snapshots, quorum-state, the leader epoch. Never does: interpreting a metadata record
-beyond its frame. Invariants: what :meth:`append` returned from is on disk; a snapshot is whole and durable before
-anything that it stands for is removed.
+Owns: the partition's log, its snapshots, quorum-state. Never does: interpreting a metadata record beyond its frame,
+writing records (:mod:`.voter_log` appends its own, :mod:`.observer_log` those of other controllers). Invariant: a
+snapshot is whole and durable before anything that it stands for is removed.
 Source: KafkaMetadataLog, KafkaRaftClient; KIP-595, KIP-630.
 """
 
@@ -10,22 +10,18 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from ...protocol.errors import KafkaError
 from ...protocol.internal_topics import METADATA_TOPIC, METADATA_TOPIC_ID
 from ...protocol.messages.structure import Message
-from ...protocol.records.builder import BatchBuilder
 from ...protocol.records.control import ControlRecordType
 from ...protocol.records.errors import CorruptRecordError
-from ...protocol.steps import Steps
 from ...storage.directory.log_directory import LogDirectory
 from ...storage.files.files import Files
 from ...storage.log.log import Log
 from ...storage.log.log_config import LogConfig
 from ...storage.log.read_result import in_memory
 from ..config.server_config import ServerConfig
-from .features import record_version
 from .format import (
     QUORUM_STATE,
     QuorumState,
@@ -33,7 +29,6 @@ from .format import (
     control_records,
     kraft_version_of,
     last_contained_log_timestamp,
-    leader_change_batch,
 )
 from .image import MetadataImage
 from .log_reader import (
@@ -46,7 +41,6 @@ from .log_reader import (
     refuse_to_lose,
     snapshot_records,
 )
-from .records import encode_record
 from .snapshot import encode_snapshot
 from .snapshot_files import SnapshotFiles, SnapshotId, ids_in
 
@@ -93,7 +87,7 @@ class PendingSnapshot(NamedTuple):
 
 
 class MetadataLog:
-    """The metadata log of a single voter."""
+    """The metadata log as both a voter and an observer have it: what was read, and the snapshots."""
 
     def __init__(
         self, log: Log, snapshots: SnapshotFiles, files: Files, config: MetadataLogConfig, state: QuorumState
@@ -118,13 +112,14 @@ class MetadataLog:
         cls,
         directory: LogDirectory,
         node_id: int,
-        voter_endpoint: tuple[str, str, int],
+        voter_endpoint: tuple[str, str, int] | None,
         config: ServerConfig,
         now_ms: int,
-    ) -> "MetadataLog":
+    ) -> Self:
         """Opens the log; formats the partition where it isn't there yet.
 
-        Raises MetadataLogError for damage that would lose what was committed, KafkaError, OSError, ValueError.
+        ``voter_endpoint``: listener, host and port of this node as the only voter, None for an observer. Raises
+        MetadataLogError for damage that would lose what was committed, KafkaError, OSError, ValueError.
         """
         assert directory.meta is not None, "meta.properties comes first"
         files = directory.files
@@ -156,7 +151,8 @@ class MetadataLog:
                 f"{path}: the log begins at offset {log.log_start_offset}, and no snapshot (<end offset>-<epoch>"
                 f".checkpoint) has what was before. Put the snapshot back from a copy of this directory"
             )
-        if not log.log_end_offset and not snapshots.ids and not files.exists(path / QUORUM_STATE):
+        is_new = not log.log_end_offset and not snapshots.ids and not files.exists(path / QUORUM_STATE)
+        if voter_endpoint is not None and is_new:
             snapshots.write(
                 FIRST_SNAPSHOT, [bootstrap_checkpoint(node_id, directory.meta.directory_id, voter_endpoint, now_ms)]
             )
@@ -269,11 +265,15 @@ class MetadataLog:
 
     def begin_snapshot(self, image: MetadataImage, now_ms: int) -> PendingSnapshot | None:
         """A snapshot of everything up to the log's end, to be encoded and written; None where there is one already."""
-        snapshot_id = SnapshotId(self.log_end_offset, self.leader_epoch)
+        snapshot_id = self._snapshot_id(image)
         if snapshot_id in self._snapshots.ids:
             return None
-        batches = encode_snapshot(image.copy(), self.kraft_version, self._voters, self.leader_epoch, now_ms)
+        batches = encode_snapshot(image.copy(), self.kraft_version, self._voters, snapshot_id.epoch, now_ms)
         return PendingSnapshot(snapshot_id, batches, self.bytes_since_snapshot)
+
+    def _snapshot_id(self, image: MetadataImage) -> SnapshotId:
+        """Of what the image says: everything up to the log's end."""
+        return SnapshotId(self.log_end_offset, self.leader_epoch)
 
     def write_snapshot(self, snapshot_id: SnapshotId, batches: Sequence[bytes]) -> None:
         """Writes its file durably; on any thread. Raises OSError."""
@@ -320,53 +320,6 @@ class MetadataLog:
             return None
         age = now_ms - last_contained_log_timestamp(self._snapshots.read_start(oldest, SNAPSHOT_HEADER_BYTES))
         return f"its records are {age} ms old, older than {limit}" if age > limit else None
-
-    # Writing -----------------------------------------------------------------
-
-    def become_leader(self, node_id: int, now_ms: int) -> None:
-        """Begins the next epoch: remembered first, so that no epoch is ever used twice, then written to the log."""
-        epoch = max(self._state.leader_epoch, self._log.offsets.latest_epoch, self._last_epoch, 0) + 1
-        self._state = QuorumState(node_id, epoch, data_version=min(self.kraft_version, 1))
-        self._files.write_file(self._log.directory / QUORUM_STATE, self._state.to_json())
-        batch = leader_change_batch(node_id, epoch, self._log.log_end_offset, now_ms)
-        self._log.append_as_follower(batch, now_ms)
-        self._log.flush()
-
-    def append(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[int]:
-        """Appends records in one batch (more only if one can't hold them), flushes; the first one's offset.
-
-        The steps encode; the last one alone writes, so that other appends may come between. Raises KafkaError if the
-        disk refuses: then none of them is in the log.
-        """
-        builders = yield from self._builders(records, metadata_version, now_ms)
-        first_offset = self._log.log_end_offset
-        size = 0
-        try:
-            for builder in builders:
-                builder.move_to(self._log.log_end_offset)
-                batch = builder.build()
-                self._log.append_as_follower(batch, now_ms)
-                size += len(batch)
-        except KafkaError:
-            if size:
-                self._log.truncate_to(first_offset)
-            raise
-        self._log.flush()
-        self.bytes_since_snapshot += size
-        return first_offset
-
-    def _builders(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[list[BatchBuilder]]:
-        """The records, encoded, in as few batches as hold them; offsets are given when they are appended."""
-        builders = [BatchBuilder(partition_leader_epoch=self._state.leader_epoch)]
-        for count, record in enumerate(records, 1):
-            value = encode_record(record, record_version(record, metadata_version))
-            # 64 bytes are more than a record adds to its value.
-            if builders[-1].records_count and builders[-1].size_in_bytes + len(value) + 64 > MAX_BATCH_BYTES:
-                builders.append(BatchBuilder(partition_leader_epoch=self._state.leader_epoch))
-            builders[-1].append(now_ms, None, value)
-            if not count % RECORDS_A_STEP:
-                yield
-        return builders
 
 
 def _read_state(files: Files, path: Path) -> QuorumState:

@@ -1,13 +1,13 @@
-"""The metadata service: the image, its log, its subscribers, and the only way to write records.
+"""The metadata of a broker that is its own controller: the only way to write records.
 
     metadata = MetadataService.open(directory, config, directory_id=..., now_ms=..., random_uuid=...)
     metadata.subscribe(on_change)
     metadata.change(decide, now_ms, done)
 
-Shell: appends the records of a decision, flushes, replays, calls the subscribers, and then answers. Takes no decision:
-what a change consists of is decided in :mod:`..controller`, which a cluster replaces. All steps of a change run in
-slices of the event loop (:attr:`MetadataService.run`). One change runs at a time, the next ones wait for their turn.
-Readers see a topic as it was before a change or as it is after it. Source: Kafka's MetadataLoader and QuorumController.
+Shell: appends the records of a decision, flushes, replays, calls the subscribers, and then answers. Never does:
+deciding what a change consists of (:mod:`..controller` does). All steps of a change run in slices of the event loop
+(:attr:`PublishedMetadata.run`). One change runs at a time, the next ones wait for their turn.
+Source: QuorumController.
 """
 
 import logging
@@ -22,20 +22,13 @@ from ...storage.files.meta_properties import uuid_text
 from ..config.errors import ConfigError
 from ..config.server_config import ServerConfig
 from .decision import Decision, Response
-from .features import (
-    KRAFT_VERSION,
-    SUPPORTED_FEATURES,
-    levels_problem,
-)
 from .image import MetadataDelta, MetadataImage
-from .metadata_log import MetadataLog, PendingSnapshot
-from .replay import problem_of, publish, replay, replay_aside
-from .snapshot import UnwritableMetadataError
-from .turns import Turns
+from .published import PublishedMetadata, Subscriber
+from .replay import problem_of, replay
+from .voter_log import VoterLog
 
 logger = logging.getLogger(__name__)
 
-Subscriber = Callable[[MetadataImage, MetadataDelta], Iterator[None]]
 Done = Callable[[Response | KafkaError], None]
 """Called with a decision's response, or with what went wrong."""
 RECORDS_A_STEP = 64
@@ -50,42 +43,24 @@ MAX_RECORDS_AFTER_STOP = 1_000
 two more with each start and stop."""
 
 
-class MetadataService:
-    """The image and the only way to change it."""
+class MetadataService(PublishedMetadata):
+    """The image of a broker that is its own controller, and the only way to change it."""
+
+    log: VoterLog
 
     def __init__(
         self,
-        log: MetadataLog,
+        log: VoterLog,
         config: ServerConfig,
         cluster_id: str,
         directory_id: bytes,
         now_ms: int,
     ) -> None:
-        """``directory_id``: of the directory of the metadata log."""
-        self._newest = MetadataImage()
-        """What all records say; changes while a change is under way."""
-        self.image = self._newest.view()
-        """What readers see: a new image after each change, none of which changes any more."""
-        self.cluster_id = cluster_id
-        self.node_id = config.node_id
+        """``directory_id``: of the directory of the metadata log, the voter's."""
+        super().__init__(log, config, cluster_id, directory_id, now_ms)
         self.refusal: str | None = None
         """Why clients may change nothing, None where they may."""
-        self.run: Callable[[Iterator[object], Callable[[Exception], None]], object] = run_at_once
-        """Takes the steps of what is asked for, and calls back with what a step raised: ``Slices.start`` once the
-        broker serves, all steps at once before."""
-        self.turns = Turns()
-        """Of those who change the image."""
-        self.log = log
-        self.directory_id = directory_id
-        """The directory of the metadata log: the voter's."""
         self.controller_endpoint = controller_endpoint(config)
-        self._max_bytes_between_snapshots = config.get_int("metadata.log.max.record.bytes.between.snapshots")
-        self._max_snapshot_interval_ms = config.get_int("metadata.log.max.snapshot.interval.ms")
-        self._last_snapshot_ms = now_ms
-        self._unpublished = 0
-        """Changes that are in the log and not yet in the image."""
-        self._preparers: list[Subscriber] = []
-        self._subscribers: list[Subscriber] = []
 
     @classmethod
     def open(
@@ -116,7 +91,7 @@ class MetadataService:
                     f"start with --override node.id={meta.node_id} to serve this directory"
                 ]
             )
-        log = MetadataLog.open(directory, config.node_id, controller_endpoint(config), config, now_ms)
+        log = VoterLog.open(directory, config.node_id, controller_endpoint(config), config, now_ms)
         service = cls(log, config, meta.cluster_id, directory_id, now_ms)
         service._load()
         return service
@@ -136,67 +111,6 @@ class MetadataService:
         self.image = image.view()
         if not image.is_empty:
             self.check_feature_levels()
-
-    def check_feature_levels(self) -> None:
-        """Raises ConfigError if the log finalised a level that this broker does not support."""
-        problem = levels_problem(self.image.features)
-        if problem is not None:
-            raise ConfigError([problem])
-
-    def subscribe(self, subscriber: Subscriber) -> None:
-        """Takes the steps of ``subscriber(image, delta)`` after each change, before its request is answered."""
-        self._subscribers.append(subscriber)
-
-    def prepare(self, preparer: Subscriber) -> None:
-        """Takes the steps of ``preparer(image, delta)`` before the image shows what is in ``delta.drafts``.
-
-        So topics are served before others can learn of them.
-        """
-        self._preparers.append(preparer)
-
-    # Snapshots ---------------------------------------------------------------
-
-    def snapshot_reason(self, now_ms: int) -> str | None:
-        """Why a snapshot is due now, None where none is: by the bytes, the time or the records since the last one.
-
-        Source: SnapshotGenerator.publishLogDelta; the rule of records is ours.
-        """
-        log = self.log
-        if self._unpublished:
-            return None  # the image lacks what the log has
-        if log.bytes_since_snapshot >= self._max_bytes_between_snapshots:
-            return f"{log.bytes_since_snapshot} bytes were written or read since the last one"
-        if log.records_since_snapshot > MAX_RECORDS_TO_LOAD:
-            return f"a start would read {log.records_since_snapshot} records"
-        interval_ms = self._max_snapshot_interval_ms
-        if interval_ms and log.bytes_since_snapshot and now_ms - self._last_snapshot_ms >= interval_ms:
-            return f"{interval_ms} ms have passed since the last one"
-        return None
-
-    def begin_snapshot(self, now_ms: int) -> PendingSnapshot | None:
-        """A snapshot of the image as it is now (``MetadataLog.begin_snapshot``)."""
-        self._last_snapshot_ms = now_ms
-        return self.log.begin_snapshot(self.image, now_ms)
-
-    def write_snapshot(self, now_ms: int) -> None:
-        """Writes a snapshot before it returns, and removes what is no longer needed.
-
-        Raises KafkaError, OSError, UnwritableMetadataError.
-        """
-        pending = self.begin_snapshot(now_ms)
-        if pending is not None:
-            self.log.write_snapshot(pending.snapshot_id, list(pending.batches))
-            self.log.complete_snapshot(pending)
-            self.log.clean(now_ms)
-
-    def write_snapshot_at_stop(self, now_ms: int) -> None:
-        """Writes a snapshot if the next start would read many records without it; logs a warning if that fails."""
-        if self.log.records_since_snapshot <= MAX_RECORDS_AFTER_STOP or self._unpublished:
-            return
-        try:
-            self.write_snapshot(now_ms)
-        except (KafkaError, OSError, UnwritableMetadataError) as error:
-            logger.warning("could not write a snapshot of the metadata, the next start takes longer: %s", error)
 
     # Changes -----------------------------------------------------------------
 
@@ -276,9 +190,7 @@ class MetadataService:
     def _commit(self, records: Sequence[Message], metadata_version: int, now_ms: int) -> Steps[None]:
         delta = MetadataDelta()
         yield from self._written(records, metadata_version, now_ms, delta, self._preparers)
-        image = self.image
-        for subscriber in self._subscribers:
-            yield from subscriber(image, delta)
+        yield from self._tell(delta)
 
     def _written(
         self,
@@ -289,48 +201,13 @@ class MetadataService:
         preparers: Sequence[Subscriber] = (),
     ) -> Steps[None]:
         """Until the records are in the log and in the image. Raises KafkaError."""
-        image = self._newest
         yield from self.log.append(records, metadata_version, now_ms)
-        self._unpublished += 1
-        try:
-            for count, record in enumerate(records):
-                if not count % RECORDS_A_STEP:
-                    yield
-                replay_aside(image, record, delta)
-            self.image = image.view()  # with configs that topics are served by, but without the drafts
-            for preparer in preparers:
-                yield from preparer(self.image, delta)
-        finally:
-            # Whatever a disk said: the records are in the log.
-            publish(image, delta)
-            self._unpublished -= 1
+
+        def position(image: MetadataImage) -> None:
             image.last_offset = self.log.log_end_offset - 1
             image.last_epoch, image.last_timestamp_ms = self.log.leader_epoch, now_ms
-            self.image = image.view()
 
-    def supported_features(self) -> dict[str, tuple[int, int]]:
-        """Feature name -> lowest and highest level that this broker supports."""
-        return SUPPORTED_FEATURES
-
-    def finalized_features(self) -> dict[str, int]:
-        """Feature name -> finalised level, of the features that this broker supports.
-
-        A real Kafka's directory may have more (share.version): a client that saw those would rely on them.
-        """
-        finalized = {name: level for name, level in self.image.features.items() if name in SUPPORTED_FEATURES}
-        if self.log.kraft_version:
-            finalized[KRAFT_VERSION] = self.log.kraft_version
-        return finalized
-
-    def finalized_features_epoch(self) -> int:
-        """The metadata offset up to which the finalised levels are known."""
-        return self.image.last_offset
-
-
-def run_at_once(steps: Iterator[object], failed: Callable[[Exception], None]) -> None:
-    """Takes all steps; what one raises goes to the caller."""
-    for _ in steps:
-        pass
+        yield from self._replayed(((record, 0) for record in records), delta, position, preparers)
 
 
 def controller_endpoint(config: ServerConfig) -> tuple[str, str, int]:

@@ -112,31 +112,18 @@ class SnapshotFiles:
 
         On any thread; :meth:`add` makes it known. What a failure leaves is removed, now or at the next start.
         """
-        path = self.path(snapshot_id)
-        partial = path.with_name(f"{path.name.removesuffix(SNAPSHOT_SUFFIX)}-0{PARTIAL_SUFFIX}")
+        received = self.receive(snapshot_id)
         try:
-            descriptor = self._files.open(partial, CREATE)
-            try:
-                self._files.truncate(descriptor, 0)
-                position = 0
-                for part in parts:
-                    self._files.write_all(descriptor, [part], position)
-                    position += len(part)
-                self._files.sync(descriptor)
-            finally:
-                self._files.close(descriptor)
-            self._files.set_mode(partial, READ_ONLY_MODE)
-            self._files.rename(partial, path)
-            self._files.sync_directory(self._directory)
+            for part in parts:
+                received.write(part)
+            received.complete()
         except OSError:
-            self._discard(partial)
+            received.discard()
             raise
 
-    def _discard(self, partial: Path) -> None:
-        try:
-            self._files.remove(partial)
-        except OSError as error:
-            logger.warning("%s: can't be removed, the next start will: %s", partial, error)
+    def receive(self, snapshot_id: SnapshotId) -> "ReceivedSnapshot":
+        """Begins the file of a snapshot that comes in pieces. Raises OSError."""
+        return ReceivedSnapshot(snapshot_id, self.path(snapshot_id), self._files)
 
     def add(self, snapshot_id: SnapshotId) -> None:
         """A snapshot that was written is there from now on."""
@@ -166,3 +153,46 @@ class SnapshotFiles:
             self._files.remove(entry[1])
             self._removals.remove(entry)
         return len(due)
+
+
+class ReceivedSnapshot:
+    """A snapshot that is written piece by piece: a ``.checkpoint.part`` until :meth:`complete`."""
+
+    def __init__(self, snapshot_id: SnapshotId, path: Path, files: Files) -> None:
+        """Opens its file, empty. Raises OSError."""
+        self.snapshot_id = snapshot_id
+        self.size = 0
+        """Bytes written so far."""
+        self._path = path
+        self._partial = path.with_name(f"{path.name.removesuffix(SNAPSHOT_SUFFIX)}-0{PARTIAL_SUFFIX}")
+        self._files = files
+        self._descriptor: int | None = files.open(self._partial, CREATE)
+        files.truncate(self._descriptor, 0)
+
+    def write(self, part: Buffer) -> None:
+        """Appends the next bytes. Raises OSError."""
+        assert self._descriptor is not None, "it is complete"
+        self._files.write_all(self._descriptor, [part], self.size)
+        self.size += len(part)
+
+    def complete(self) -> None:
+        """Makes it durable and gives it its name. Raises OSError; :meth:`discard` then."""
+        assert self._descriptor is not None, "it is complete"
+        self._files.sync(self._descriptor)
+        self._close()
+        self._files.set_mode(self._partial, READ_ONLY_MODE)
+        self._files.rename(self._partial, self._path)
+        self._files.sync_directory(self._path.parent)
+
+    def discard(self) -> None:
+        """Removes what was written; a file that can't be removed goes at the next start."""
+        self._close()
+        try:
+            self._files.remove(self._partial)
+        except OSError as error:
+            logger.warning("%s: can't be removed, the next start will: %s", self._partial, error)
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            self._files.close(descriptor)

@@ -13,7 +13,7 @@ from ...protocol.errors import KafkaError
 from ..timers.loop_timers import LoopTimers
 from .image import MetadataDelta, MetadataImage
 from .metadata_log import PendingSnapshot
-from .service import MetadataService
+from .published import PublishedMetadata
 from .snapshot import UnwritableMetadataError
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ CHECK_MS = 60_000
 class SnapshotGenerator:
     """Snapshots and their removal, until :meth:`finish` or until the timers are closed."""
 
-    def __init__(self, metadata: MetadataService, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
+    def __init__(self, metadata: PublishedMetadata, timers: LoopTimers, clock_ms: Callable[[], int]) -> None:
         """``clock_ms``: milliseconds since the epoch."""
         self._metadata = metadata
         self._timers = timers

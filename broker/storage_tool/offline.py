@@ -20,15 +20,15 @@ from ...storage.log.log_config import LogConfig
 from ..config.server_config import ServerConfig
 from ..config.topic_config import log_config_for
 from ..metadata.image import MetadataDelta, MetadataImage, ResourceType
-from ..metadata.metadata_log import MetadataLog
 from ..metadata.replay import replay
 from ..metadata.service import controller_endpoint
+from ..metadata.voter_log import VoterLog
 
 
 def load_image(directory: LogDirectory, config: ServerConfig, now_ms: int) -> MetadataImage:
     """The metadata in a directory. Raises MetadataLogError, MetadataCorruption, KafkaError."""
     assert directory.meta is not None
-    log = MetadataLog.open(directory, directory.meta.node_id, controller_endpoint(config), config, now_ms)
+    log = VoterLog.open(directory, directory.meta.node_id, controller_endpoint(config), config, now_ms)
     image, delta = MetadataImage(), MetadataDelta()
     for record in log.load():
         replay(image, record.message, delta, record.version)

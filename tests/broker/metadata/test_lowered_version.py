@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.service import MAX_RECORDS_AFTER_STOP, MetadataService
+from odradek.broker.metadata.published import MAX_RECORDS_AFTER_STOP
+from odradek.broker.metadata.service import MetadataService
 from odradek.broker.metadata.snapshot_generator import SnapshotGenerator
 from odradek.broker.timers.loop_timers import LoopTimers
 from odradek.protocol.messages.metadata_records import ConfigRecord, FeatureLevelRecord, TopicRecord

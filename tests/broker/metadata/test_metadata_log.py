@@ -114,7 +114,7 @@ def test_snapshot_is_due_where_a_kafka_has_left_many_no_ops(tmp_path: Path, monk
         data = bytearray(batch)
         stamp(data, 0, end_offset + number, 1)
         path.write_bytes(path.read_bytes() + data)
-    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_TO_LOAD", 90)
+    monkeypatch.setattr("odradek.broker.metadata.published.MAX_RECORDS_TO_LOAD", 90)
     with open_service(tmp_path) as service:
         assert "a start would read" in (service.snapshot_reason(NOW_MS) or "")
         service.write_snapshot(NOW_MS)
@@ -233,7 +233,7 @@ def test_disk_that_refuses_a_snapshot_is_asked_again_a_minute_later(
 def test_records_that_need_several_batches_are_written_all_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.metadata_log.MAX_BATCH_BYTES", 400)
+    monkeypatch.setattr("odradek.broker.metadata.voter_log.MAX_BATCH_BYTES", 400)
     records = [ConfigRecord(ResourceType.GROUP, "g", f"key-{number}", "v") for number in range(50)]
     with open_service(tmp_path) as service:
         log = service.log._log

@@ -347,7 +347,7 @@ def test_with_eligible_leader_replicas_the_cluster_begins_with_the_nodes_min_ins
 
 
 def test_stop_that_leaves_much_to_read_leaves_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.broker.metadata.service.MAX_RECORDS_AFTER_STOP", 20)
+    monkeypatch.setattr("odradek.broker.metadata.published.MAX_RECORDS_AFTER_STOP", 20)
     found = []
     for index in range(4):
         with open_service(tmp_path) as service:

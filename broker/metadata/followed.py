@@ -1,0 +1,167 @@
+"""The metadata of a broker of a cluster: the controllers' records, applied once they are committed.
+
+    metadata = FollowedMetadata.open(directory, config, now_ms)
+    metadata.subscribe(on_change)
+    yield from metadata.apply(high_watermark)
+
+Shell. Owns: how far the copied log is applied. Never does: fetching (:mod:`..quorum` does), writing records of its own,
+changing what the controllers decided. Invariant: the image holds whole metadata transactions below the high watermark
+and nothing else. Source: MetadataLoader, MetadataBatchLoader; KIP-866.
+"""
+
+import logging
+from collections.abc import Iterator
+
+from ...protocol.errors import KafkaError
+from ...protocol.steps import Steps
+from ...storage.directory.log_directory import LogDirectory
+from ...storage.files.meta_properties import META_PROPERTIES
+from ..config.errors import ConfigError
+from ..config.server_config import ServerConfig
+from .image import MetadataDelta, MetadataImage
+from .image_difference import difference
+from .log_reader import LoadedRecord
+from .metadata_log import MetadataLog
+from .observer_log import ObserverLog
+from .published import RECORDS_A_STEP, PublishedMetadata
+from .replay import problem_of, replay
+from .snapshot_files import ReceivedSnapshot
+
+logger = logging.getLogger(__name__)
+
+
+class FollowedMetadata(PublishedMetadata):
+    """The image of a cluster that other nodes control."""
+
+    log: ObserverLog
+
+    def __init__(
+        self, log: ObserverLog, config: ServerConfig, cluster_id: str, directory_id: bytes, now_ms: int
+    ) -> None:
+        """Use :meth:`open`."""
+        super().__init__(log, config, cluster_id, directory_id, now_ms)
+        self._next_offset = log.log_start_offset
+        """The first offset that was not read yet."""
+
+    @classmethod
+    def open(cls, directory: LogDirectory, config: ServerConfig, now_ms: int) -> "FollowedMetadata":
+        """Opens the copy of the metadata log and applies its latest snapshot: what is committed for certain.
+
+        Raises ConfigError for a directory that is not formatted, of another node, or of a broker that was its own
+        controller; MetadataLogError, KafkaError and OSError of the disk.
+        """
+        meta = directory.meta
+        where = directory.path / META_PROPERTIES
+        if meta is None or not meta.directory_id:
+            raise ConfigError(
+                [
+                    f"{where}: is missing. A broker of a cluster needs directories that carry the cluster's id: run"
+                    " `odradek storage format --config FILE --cluster-id ID` with the id that the controllers have"
+                ]
+            )
+        if meta.node_id != config.node_id:
+            raise ConfigError(
+                [
+                    f"{where}: Stored node id {meta.node_id} doesn't match node.id {config.node_id}: "
+                    f"start with --override node.id={meta.node_id} to serve this directory"
+                ]
+            )
+        log = ObserverLog.open(directory, config.node_id, None, config, now_ms)
+        followed = cls(log, config, meta.cluster_id, meta.directory_id, now_ms)
+        snapshot_id, records = log.latest_snapshot()
+        if snapshot_id is not None:
+            followed._newest = _image_of(records, log)
+            _place(followed._newest, snapshot_id.end_offset, snapshot_id.epoch)
+            followed._next_offset = snapshot_id.end_offset
+            followed.image = followed._newest.view()
+        return followed
+
+    @property
+    def applied_offset(self) -> int:
+        """The last offset that the image has, -1 for none: what heartbeats tell the controllers."""
+        return self.image.last_offset
+
+    def apply(self, high_watermark: int) -> Steps[None]:
+        """Applies the records up to the high watermark, and lets subscribers act. Raises MetadataLogError.
+
+        What a disk refuses to a partition is logged: the records are the cluster's, whatever this broker makes of them.
+        """
+        end = min(high_watermark, self.log.log_end_offset)
+        if end <= self._next_offset:
+            return
+        delta, seen = MetadataDelta(), _Seen()
+        records = seen.noted(self.log.committed(self._next_offset, end))
+
+        def position(image: MetadataImage) -> None:
+            self._next_offset = end
+            image.last_offset = self.log.applied_end(end) - 1
+            image.last_epoch = self.log.read_epoch
+            image.last_timestamp_ms = max(image.last_timestamp_ms, seen.timestamp_ms)
+
+        try:
+            yield from self._replayed(((one.message, one.version) for one in records), delta, position, self._preparers)
+        except KafkaError as error:
+            logger.error("a change of the metadata could not be carried out in full on this broker: %s", error)
+        if seen.count:
+            yield from self._tell(delta)
+
+    def replace(self, received: ReceivedSnapshot, now_ms: int) -> Steps[None]:
+        """Completes a snapshot of the controllers, takes its image, and lets subscribers act on the difference.
+
+        Raises OSError and KafkaError of the disk, MetadataLogError.
+        """
+        self.log.replace_by_snapshot(received, now_ms)
+        snapshot_id, records = self.log.latest_snapshot()
+        assert snapshot_id is not None
+        image = MetadataImage()
+        yield from _fill(image, records, self.log)
+        _place(image, snapshot_id.end_offset, snapshot_id.epoch)
+        old, self._newest, self._next_offset = self.image, image, snapshot_id.end_offset
+        delta = difference(old, image)
+        self.image = image.view()
+        for preparer in self._preparers:
+            try:
+                yield from preparer(self.image, delta)
+            except KafkaError as error:
+                logger.error("a snapshot of the metadata could not be carried out in full on this broker: %s", error)
+        delta.drafts.clear()
+        yield from self._tell(delta)
+
+
+class _Seen:
+    """How many records passed by, and the latest time among them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.timestamp_ms = -1
+
+    def noted(self, records: Iterator[LoadedRecord]) -> Iterator[LoadedRecord]:
+        """The same records."""
+        for record in records:
+            self.count += 1
+            self.timestamp_ms = record.timestamp_ms
+            yield record
+
+
+def _image_of(records: list[LoadedRecord], log: MetadataLog) -> MetadataImage:
+    image = MetadataImage()
+    for _ in _fill(image, records, log):
+        pass
+    return image
+
+
+def _fill(image: MetadataImage, records: list[LoadedRecord], log: MetadataLog) -> Steps[None]:
+    unheard = MetadataDelta()
+    for count, record in enumerate(records):
+        if not count % RECORDS_A_STEP:
+            yield
+        try:
+            replay(image, record.message, unheard, record.version)
+        except Exception as contradiction:
+            # Any kind: a record may break a rule that no check foresaw, and without its snapshot nothing can be served.
+            raise log.contradiction(-1, problem_of(record.message, contradiction)) from contradiction
+        image.last_timestamp_ms = record.timestamp_ms
+
+
+def _place(image: MetadataImage, end_offset: int, epoch: int) -> None:
+    image.last_offset, image.last_epoch = end_offset - 1, epoch

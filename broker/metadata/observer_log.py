@@ -1,0 +1,105 @@
+"""The metadata log of a broker that follows the controllers of a cluster, which write it.
+
+Owns: this broker's copy of the log and of the snapshots. Never does: writing records of its own, deciding what is
+committed. Invariants: a copied log is the leader's, byte for byte, up to its end; a snapshot that is being received is
+no snapshot before its last byte is on disk. Kafka's brokers keep the same files, so either may take the directory over.
+Source: KafkaMetadataLog, KafkaRaftClient as an observer; KIP-595, KIP-630.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from ...protocol.records.batch import iterate_headers
+from .format import QUORUM_STATE, QuorumState
+from .image import MetadataImage
+from .log_reader import LoadedRecord, LogReader
+from .metadata_log import MetadataLog
+from .snapshot_files import ReceivedSnapshot, SnapshotId
+
+
+class ObserverLog(MetadataLog):
+    """The metadata log of an observer. Get it with ``ObserverLog.open``."""
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch, or of the snapshot that the log begins behind; 0 without any."""
+        latest = self._snapshots.latest
+        if self._log.offsets.latest_epoch >= 0:
+            return self._log.offsets.latest_epoch
+        return 0 if latest is None else latest.epoch
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The highest epoch up to ``epoch`` that is known, and the offset at which it ends
+        (``KafkaMetadataLog.endOffsetForEpoch``)."""
+        found = self._log.offsets.epoch_end_offset(epoch)
+        if found is None:
+            return self.last_epoch, self._log.log_end_offset
+        earliest = self._snapshots.ids[0] if self._snapshots.ids else None
+        if earliest is not None and found == (epoch, earliest.end_offset):
+            return earliest.epoch, earliest.end_offset
+        return found
+
+    def append_fetched(self, records: bytes, now_ms: int) -> None:
+        """Appends the whole batches of a Fetch response. Not synced: what a power failure takes is fetched again.
+
+        Raises KafkaError for damaged batches, batches that don't follow the log's end, or a disk that refuses them.
+        """
+        end = sum(header.size_in_bytes for _, header in iterate_headers(records))
+        if end:
+            self._log.append_as_follower(records[:end], now_ms)
+            self.bytes_since_snapshot += end
+
+    def truncate_to(self, offset: int) -> None:
+        """Removes what the leader doesn't have. Raises KafkaError."""
+        self._log.truncate_to(offset)
+
+    def committed(self, offset: int, high_watermark: int) -> Iterator[LoadedRecord]:
+        """The records from ``offset`` to the high watermark. A transaction that has not ended follows with its end.
+
+        Raises MetadataLogError.
+        """
+        yield from self._reader.whole_transactions(offset, min(high_watermark, self.log_end_offset))
+
+    def applied_end(self, end_offset: int) -> int:
+        """The end of what :meth:`committed` gave out up to ``end_offset``: where an open transaction begins."""
+        return self._reader.transaction_offset if self._reader.has_open_transaction else end_offset
+
+    @property
+    def read_epoch(self) -> int:
+        """The leader epoch of the last batch that :meth:`committed` has read."""
+        return max(self._reader.last_epoch, self._last_epoch)
+
+    @cached_property
+    def _reader(self) -> LogReader:
+        return LogReader(self._read, self._take_control_records)
+
+    def latest_snapshot(self) -> tuple[SnapshotId | None, list[LoadedRecord]]:
+        """The latest snapshot on disk that can be read, and its records. Raises MetadataLogError."""
+        snapshot_id, records = self._latest_readable()
+        if snapshot_id is not None:
+            self._last_epoch = snapshot_id.epoch
+        return snapshot_id, records
+
+    def receive_snapshot(self, snapshot_id: SnapshotId) -> ReceivedSnapshot:
+        """Begins the file of a snapshot that the leader sends. Raises OSError."""
+        return self._snapshots.receive(snapshot_id)
+
+    def replace_by_snapshot(self, received: ReceivedSnapshot, now_ms: int) -> None:
+        """Completes a received snapshot; the log goes on behind it. Raises OSError, KafkaError."""
+        received.complete()
+        snapshot_id = received.snapshot_id
+        self._snapshots.add(snapshot_id)
+        if snapshot_id.end_offset > self.log_end_offset or snapshot_id.epoch != self.last_epoch:
+            self._log.truncate_fully_and_start_at(snapshot_id.end_offset)
+            self._snapshots.delete_before(snapshot_id, now_ms)
+        self.bytes_since_snapshot = 0
+        self.__dict__.pop("_reader", None)
+
+    def remember_leader(self, leader_id: int, leader_epoch: int) -> None:
+        """Keeps who leads in ``quorum-state``, as Kafka's observers do. Raises OSError."""
+        self._state = QuorumState(leader_id, leader_epoch, data_version=min(self.kraft_version, 1))
+        self._files.write_file(self._log.directory / QUORUM_STATE, self._state.to_json())
+
+    def _snapshot_id(self, image: MetadataImage) -> SnapshotId:
+        """Of what the image says: what is committed and applied."""
+        return SnapshotId(image.last_offset + 1, image.last_epoch)

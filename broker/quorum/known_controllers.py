@@ -1,0 +1,80 @@
+"""Where the controllers are, and which of them is active as far as this broker has been told.
+
+Pure. Owns: the addresses of the configuration, the leader and its epoch. Never does: I/O. Invariant: the leader epoch
+never goes back. Source: KafkaRaftClient (``QuorumState``, ``LeaderAndEpoch``), RaftControllerNodeProvider.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..config.server_config import ServerConfig
+
+NO_LEADER = -1
+
+
+class Address(NamedTuple):
+    """Host and port of a controller's listener."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """From ``host:port``; an IPv6 address may stand in brackets."""
+        host, _, port = text.strip().rpartition(":")
+        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+class KnownControllers:
+    """The controllers that this broker may ask, and the active one."""
+
+    def __init__(self, bootstrap: Iterable[Address], voters: dict[int, Address]) -> None:
+        """``voters``: node id -> address where the configuration names them (``controller.quorum.voters``)."""
+        self._bootstrap = tuple(dict.fromkeys([*bootstrap, *voters.values()]))
+        self._addresses = dict(voters)
+        self._next = 0
+        self.leader_id = NO_LEADER
+        self.leader_epoch = 0
+
+    @classmethod
+    def of(cls, config: ServerConfig) -> "KnownControllers":
+        """As ``controller.quorum.voters`` or ``controller.quorum.bootstrap.servers`` says."""
+        voters = {}
+        for entry in config.get_list("controller.quorum.voters"):
+            node_id, _, address = entry.partition("@")
+            voters[int(node_id)] = Address.parse(address)
+        return cls(map(Address.parse, config.get_list("controller.quorum.bootstrap.servers")), voters)
+
+    @property
+    def active(self) -> Address | None:
+        """The address of the active controller, None if it is not known."""
+        return self._addresses.get(self.leader_id)
+
+    def any(self) -> Address:
+        """The active controller; while it is not known, each configured one in turn."""
+        return self.active or self._bootstrap[self._next % len(self._bootstrap)]
+
+    def take_leader(self, leader_id: int, leader_epoch: int) -> bool:
+        """Takes what a controller says of the leader (-1: there is none now); whether that is news."""
+        if leader_epoch < self.leader_epoch or (leader_id, leader_epoch) == (self.leader_id, self.leader_epoch):
+            return False
+        if leader_epoch == self.leader_epoch and leader_id == NO_LEADER:
+            return False
+        self.leader_id, self.leader_epoch = leader_id, leader_epoch
+        return True
+
+    def take_address(self, node_id: int, address: Address) -> None:
+        """Takes where a controller is reached, as another one says."""
+        self._addresses[node_id] = address
+
+    def failed(self, address: Address) -> None:
+        """A controller did not answer, or is no longer active: the next one is asked."""
+        if address == self.active:
+            self.leader_id = NO_LEADER
+        self._next += 1
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self._bootstrap))

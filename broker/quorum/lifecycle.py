@@ -1,0 +1,231 @@
+"""The life of a broker in a cluster: registration, heartbeats, fencing, controlled shutdown.
+
+    lifecycle.next(now_ms)        -> Register, Heartbeat, or Wait until something is due
+    lifecycle.registered(...)     and the other answers and events
+
+Pure. Owns: the state, the broker epoch, when the next request is due. Never does: I/O, reading a clock. Invariants: no
+heartbeat goes out before a registration was accepted; the broker asks to be unfenced only after the metadata was caught
+up and its partitions are served; directories that failed stay in every heartbeat. Source: BrokerLifecycleManager.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from ...protocol.errors import ErrorCode
+from ...protocol.messages.quorum import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from ..metadata.image import Endpoint
+
+FIRST_DELAY_MS = 10
+"""Between heartbeats until the broker serves (``BrokerLifecycleManager.scheduleNextCommunicationImmediately``)."""
+
+
+class BrokerState(Enum):
+    """Kafka's names (``BrokerState``)."""
+
+    STARTING = 1
+    """Not registered yet."""
+    RECOVERY = 2
+    """Registered and fenced: it catches up, and opens its logs."""
+    RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    """It has asked to be relieved of its leaderships."""
+    SHUTTING_DOWN = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Registrant:
+    """What a broker registers with. ``previous_epoch``: the broker epoch in the markers of a clean stop, else -1."""
+
+    node_id: int
+    cluster_id: str
+    incarnation_id: bytes
+    endpoints: Sequence[Endpoint]
+    features: Mapping[str, tuple[int, int]]
+    rack: str | None
+    directory_ids: Sequence[bytes]
+    previous_epoch: int
+
+
+class Register(NamedTuple):
+    """Send this registration."""
+
+    request: BrokerRegistrationRequest
+
+
+class Heartbeat(NamedTuple):
+    """Send this heartbeat."""
+
+    request: BrokerHeartbeatRequest
+
+
+class Wait(NamedTuple):
+    """Nothing is due before ``until_ms``."""
+
+    until_ms: int
+
+
+Action = Register | Heartbeat | Wait
+
+
+class Lifecycle:
+    """The state machine of one start of one broker."""
+
+    def __init__(self, registrant: Registrant, heartbeat_interval_ms: int, shutdown_timeout_ms: int) -> None:
+        """``heartbeat_interval_ms``: ``broker.heartbeat.interval.ms``. ``shutdown_timeout_ms``: how long a controlled
+        shutdown may take before the broker stops without it."""
+        self.state = BrokerState.STARTING
+        self.broker_epoch = -1
+        self.is_fenced = True
+        self.problem: str | None = None
+        """Why the controllers do not accept the registration, as they said last; None once they have."""
+        self.fatal: str | None = None
+        """Why this broker can never be registered as it is configured, None if it may be."""
+        self._registrant = registrant
+        self._interval_ms = heartbeat_interval_ms
+        self._shutdown_timeout_ms = shutdown_timeout_ms
+        self._due_ms = 0
+        self._applied_offset = -1
+        self._is_caught_up = False
+        self._is_ready = False
+        self._shutdown_until_ms: int | None = None
+        self._offline: dict[bytes, None] = {}
+        self._cordoned: Sequence[bytes] = ()
+        self._stall_ms = 0
+
+    # Events ------------------------------------------------------------------
+
+    def applied(self, offset: int) -> None:
+        """The metadata image holds everything up to ``offset``."""
+        self._applied_offset = offset
+
+    def ready_to_unfence(self) -> None:
+        """All partitions of this broker are served: it may become active."""
+        self._is_ready = True
+        self._due_ms = 0
+
+    def directory_failed(self, directory_id: bytes) -> None:
+        """A log directory is offline; the next heartbeat goes out at once and says so."""
+        self._offline[directory_id] = None
+        self._due_ms = 0
+
+    def cordon(self, directory_ids: Sequence[bytes]) -> None:
+        """These directories take no new partitions (KIP-1066)."""
+        if list(directory_ids) != list(self._cordoned):
+            self._cordoned = list(directory_ids)
+            self._due_ms = 0
+
+    def begin_shutdown(self, now_ms: int) -> None:
+        """Asks the controllers to move what this broker leads; without a registration there is nothing to move."""
+        if self.state in (BrokerState.RECOVERY, BrokerState.RUNNING):
+            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            self._shutdown_until_ms = now_ms + self._shutdown_timeout_ms
+            self._due_ms = 0
+        elif self.state is BrokerState.STARTING:
+            self.state = BrokerState.SHUTTING_DOWN
+
+    # Requests ----------------------------------------------------------------
+
+    def next(self, now_ms: int) -> Action:
+        """What to do now."""
+        if self._shutdown_until_ms is not None and now_ms >= self._shutdown_until_ms:
+            self.state = BrokerState.SHUTTING_DOWN
+        if now_ms < self._due_ms:
+            return Wait(self._due_ms)
+        if self.state is BrokerState.STARTING:
+            return Register(self._registration())
+        return Heartbeat(self._heartbeat())
+
+    def _registration(self) -> BrokerRegistrationRequest:
+        own = self._registrant
+        return BrokerRegistrationRequest(
+            broker_id=own.node_id,
+            cluster_id=own.cluster_id,
+            incarnation_id=own.incarnation_id,
+            listeners=[
+                BrokerRegistrationRequest.Listener(one.name, one.host, one.port, one.security_protocol)
+                for one in own.endpoints
+            ],
+            features=[
+                BrokerRegistrationRequest.Feature(name, lowest, highest)
+                for name, (lowest, highest) in sorted(own.features.items())
+            ],
+            rack=own.rack,
+            log_dirs=sorted(own.directory_ids),
+            previous_broker_epoch=own.previous_epoch,
+        )
+
+    def _heartbeat(self) -> BrokerHeartbeatRequest:
+        is_stopping = self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        return BrokerHeartbeatRequest(
+            broker_id=self._registrant.node_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self._applied_offset,
+            want_fence=not (self._is_caught_up and self._is_ready) and not is_stopping,
+            want_shut_down=is_stopping,
+            offline_log_dirs=list(self._offline),
+            cordoned_log_dirs=list(self._cordoned) if self._is_caught_up else None,
+        )
+
+    def registered(self, response: BrokerRegistrationResponse, now_ms: int) -> None:
+        """Takes the answer to a registration."""
+        code = response.error_code
+        if not code:
+            self.broker_epoch = response.broker_epoch
+            self.problem = None
+            if self.state is BrokerState.STARTING:
+                self.state = BrokerState.RECOVERY
+            self._due_ms = now_ms
+            return
+        self._due_ms = now_ms + self._interval_ms
+        self.problem = _refusal(code, self._registrant)
+        if code in (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.UNSUPPORTED_VERSION):
+            self.fatal = self.problem
+
+    def heartbeat_answered(self, response: BrokerHeartbeatResponse, now_ms: int) -> bool:
+        """Takes the answer to a heartbeat; False if the controller knows this broker or its epoch no longer."""
+        if response.error_code:
+            self._due_ms = now_ms + self._interval_ms
+            return response.error_code != ErrorCode.STALE_BROKER_EPOCH
+        self.is_fenced = response.is_fenced
+        self._is_caught_up = self._is_caught_up or response.is_caught_up
+        if self.state is BrokerState.RECOVERY and self._is_caught_up and self._is_ready and not response.is_fenced:
+            self.state = BrokerState.RUNNING
+        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and response.should_shut_down:
+            self.state = BrokerState.SHUTTING_DOWN
+        is_busy = self.state is BrokerState.RECOVERY or self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._due_ms = now_ms + (FIRST_DELAY_MS if is_busy else self._interval_ms)
+        return True
+
+    def unanswered(self, now_ms: int, retry_ms: int) -> None:
+        """No controller has answered; the next attempt is due after ``retry_ms``."""
+        self._due_ms = now_ms + retry_ms
+
+
+def _refusal(code: int, own: Registrant) -> str:
+    name = ErrorCode(code).name
+    if code == ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+        return (
+            f"{name}: another broker is registered with node.id {own.node_id}. If that is this broker before a kill or"
+            " a restart, its session ends within broker.session.timeout.ms (9 s by default); otherwise give this broker"
+            " another node.id"
+        )
+    if code == ErrorCode.INCONSISTENT_CLUSTER_ID:
+        return (
+            f"{name}: the controllers belong to another cluster than this broker's directories (cluster.id"
+            f" {own.cluster_id} in meta.properties)"
+        )
+    if code == ErrorCode.UNSUPPORTED_VERSION:
+        ranges = ", ".join(f"{name} {low} to {high}" for name, (low, high) in sorted(own.features.items()))
+        return (
+            f"{name}: the cluster has finalised a feature level that this broker does not serve. It serves {ranges}."
+            " Lower the others, for example: kafka-features.sh --bootstrap-controller HOST:PORT downgrade"
+            " --feature share.version=0 --feature streams.version=0"
+        )
+    return name
