@@ -18,8 +18,8 @@ from ..directories.cluster_metadata import DirectoryMetadata
 from ..directories.file_access import PathFiles, is_gone, is_unreadable
 from ..directories.log_directories import find_partitions
 from ..directories.metadata_reader import read_cluster_metadata
+from ..directories.restarts import PAUSE_S
 from .findings import Finding
-from .living import PAUSE_S
 
 LOOKS = 10
 """How often a doubtful assignment is looked at, PAUSE_S apart: a broker acts on the metadata within milliseconds."""

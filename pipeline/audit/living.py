@@ -7,7 +7,6 @@ half-written file, or a checkpoint or metadata older than the log can look like 
 Source: Kafka's LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +14,16 @@ from pathlib import Path
 from ...storage.directory.lock_holder import lock_holder
 from ...storage.files.file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from ...storage.files.regular_files import fault_text
-from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable, list_directory
-from ..directories.log_directories import segments_of
+from ..directories.file_access import FileEntry, is_gone, is_local, is_unreadable
+from ..directories.log_directories import look_at, segments_of
 from ..directories.metadata_reader import read_cluster_metadata
+from ..directories.restarts import MOST_RESTARTS, attempts
 from .check import Severity
 from .findings import Finding
 from .policy import topic_policy
 from .root_checkpoints import read_root_offsets
 from .tasks import AuditTask, PartitionReport
 
-MOST_RESTARTS = 3
-PAUSE_S = 0.2
-"""Between two looks at what a running broker may be in the middle of: renames of one deletion take milliseconds."""
 _READ_WHOLE = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 Look = dict[str, FileEntry]
 
@@ -42,24 +39,28 @@ def is_live(directory: Path) -> bool:
 def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport]) -> PartitionReport:
     """Audits the replica as it is now, by `audit`. Raises OSError for what is not one file's fault."""
     seen: set[tuple[str, str, int, int]] = set()
-    for attempt in range(MOST_RESTARTS + 1):
-        if attempt:
+    is_first = True
+    for is_last in attempts():
+        if not is_first:
             task = _as_of_now(task)
+        is_first = False
         if task.replica.fault:
             return note(task, "file-unreadable", task.replica.fault)
         try:
-            before = _look(task.replica.path)
+            before, is_changing = _look(task.replica.path)
         except OSError as error:
             if is_gone(error):
                 return note(task, "partition-gone", "")
             if not is_unreadable(error, task.replica.path):
                 raise
             return note(task, "file-unreadable", fault_text(error))
+        if is_changing and not is_last:
+            continue
         segments = tuple(segments_of(task.replica.path, before.values()))
         task = replace(task, replica=task.replica._replace(segments=segments))
         try:
             report = audit(task)
-            is_changed = _is_changed(before, _look(task.replica.path), task)
+            is_changed = _is_changed(before, _look(task.replica.path)[0], task)
         except OSError as error:
             if not is_gone(error):
                 raise
@@ -69,11 +70,10 @@ def audit_living(task: AuditTask, audit: Callable[[AuditTask], PartitionReport])
         serious = {_key(one) for one in report.findings if one.check.severity is not Severity.INFO}
         if not serious or not task.is_live or serious <= seen:
             return report
-        if attempt == MOST_RESTARTS:
+        if is_last:
             report.findings = [one for one in report.findings if _key(one) not in serious - seen]
             return report
         seen = serious
-        time.sleep(PAUSE_S)
     return note(task, "partition-changing", f"each of {MOST_RESTARTS + 1} readings met files that were replaced")
 
 
@@ -81,8 +81,10 @@ def _key(finding: Finding) -> tuple[str, str, int, int]:
     return finding.name, finding.file, finding.position, finding.offset
 
 
-def _look(directory: Path) -> Look:
-    return {entry.name: entry for entry in list_directory(directory)}
+def _look(directory: Path) -> tuple[Look, bool]:
+    """The entries by name; True if the cleaner is renaming files."""
+    entries, is_changing = look_at(directory)
+    return {entry.name: entry for entry in entries}, is_changing
 
 
 def _is_changed(before: Look, after: Look, task: AuditTask) -> bool:
@@ -92,7 +94,7 @@ def _is_changed(before: Look, after: Look, task: AuditTask) -> bool:
         if not name.endswith(_READ_WHOLE):
             continue
         now = after.get(name)
-        if now is None or now.identity != entry.identity:
+        if now is None or now.inode != entry.inode:
             return True
         if name.endswith(LOG_SUFFIX) and (now.size < entry.size or (now.size > entry.size and name != active)):
             return True

@@ -65,7 +65,7 @@ def _records(replica: PartitionDirectory, start: int, end: int) -> Iterator[tupl
     for segment in replica.segments:
         if segment.base_offset >= end:
             break
-        for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+        for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment), inode=segment.inode):
             if isinstance(chunk, Damage):
                 continue
             selected = _selected(chunk, start, end, aborted)

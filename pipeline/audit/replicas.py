@@ -18,8 +18,8 @@ from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Int64s
 from ..directories.file_access import is_gone
 from ..directories.log_directories import PartitionDirectory, indexed_positions, partition_at
+from ..directories.restarts import attempts
 from .findings import Finding
-from .living import MOST_RESTARTS
 from .replica_keys import missing_keys
 from .tasks import RECORDS, AuditTask, PartitionReport
 
@@ -81,7 +81,7 @@ class _Stream:
         for segment, after in zip(replica.segments, [*following, end + 1], strict=True):
             if after <= start or segment.base_offset >= end:
                 continue
-            for item in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+            for item in read_chunks(segment.path, batch_positions=indexed_positions(segment), inode=segment.inode):
                 if isinstance(item, Damage):
                     continue  # the replica's own audit reports it
                 bases = item.column("base_offset")
@@ -110,7 +110,7 @@ class _Stream:
 
 def compare_replicas(task: ReplicaTask) -> list[Finding]:
     """Where the replicas part, if they do; a note if one changes under every comparison. Raises OSError."""
-    for _ in range(MOST_RESTARTS + 1):
+    for _ in attempts():
         try:
             return _compared(task)
         except OSError as error:

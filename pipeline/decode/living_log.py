@@ -9,20 +9,17 @@ LocalLog (deleteSegmentFiles, replaceSegments), LogManager.asyncDelete.
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from time import sleep
 from typing import NamedTuple
 
 import numpy
 
 from ..directories.file_access import is_gone
 from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions, partition_at
+from ..directories.restarts import MOST_RESTARTS, attempts
 from .batch_table import BatchTable
 from .damage import Damage
 from .segment_chunks import read_chunks
 
-MOST_RESTARTS = 3
-PAUSE_S = 0.2
-"""Before a directory is listed again: the renames of one deletion or swap take milliseconds."""
 END_OF_OFFSETS = (1 << 63) - 1
 
 
@@ -90,20 +87,19 @@ def read_living(
     outside the offsets, and do not come twice. Raises OSError for what is not one file's fault.
     """
     reading = _Reading(key, path, first_offset, end_offset)
-    for attempt in range(MOST_RESTARTS + 1):
+    is_first = True
+    for _ in attempts():
         try:
-            if not attempt:
+            if is_first:
+                is_first = False
                 yield from reading.chunks(first_parts())
                 return
-            sleep(PAUSE_S)
             found = partition_at(key, path)
             absent = reading.absence(found)
             if absent is not None:
                 yield absent
             if found is None or found.fault:
                 return
-            if found.is_swapping and attempt < MOST_RESTARTS:
-                continue
             yield from reading.chunks(parts_of(found, reading.next_offset, end_offset))
             return
         except OSError as error:
@@ -126,7 +122,10 @@ class _Reading:
         """What lies in the parts from the next offset on. Raises OSError as read_chunks does."""
         for part in parts:
             positions = [at for at in indexed_positions(part.segment) if part.start < at < part.end]
-            for item in read_chunks(part.segment.path, start=part.start, end=part.end, batch_positions=positions):
+            file = part.segment
+            for item in read_chunks(
+                file.path, start=part.start, end=part.end, batch_positions=positions, inode=file.inode
+            ):
                 new = self._new(item)
                 if new is None:
                     continue
@@ -160,7 +159,7 @@ class _Reading:
         if found.fault:
             return self.absent(Absence.UNREADABLE, found.fault)
         start = found.segments[0].base_offset if found.segments else self.end_offset
-        if found.is_swapping or start <= self.next_offset:
+        if found.is_changing or start <= self.next_offset:
             return None
         end = min(start, self.end_offset)
         lost = self.absent(Absence.DELETED, f"retention deleted offsets {self.next_offset} to {end - 1}", end)

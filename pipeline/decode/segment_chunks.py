@@ -38,15 +38,17 @@ def read_chunks(
     end: int | None = None,
     batch_positions: Sequence[int] = (),
     chunk_bytes: int = DEFAULT_CHUNK_BYTES,
+    inode: int = 0,
 ) -> Iterator[BatchTable | Damage]:
     """The batches of `path` from byte `start` (a batch's) up to `end`, in chunks; damage in between.
 
     `batch_positions` are where the offset index says that batches begin: behind a batch whose length can't be believed,
     and behind bytes that can't be read, reading goes on at the next of them, else it ends. Raises FileNotFoundError
-    (and other errors that say that the file is gone), and OSError for what is not this file's fault.
+    (and other errors that say that the file is gone, or with an `inode` that it was replaced), and OSError for what is
+    not this file's fault.
     """
     try:
-        with open_ranges(path) as file:
+        with open_ranges(path, inode) as file:
             limit = file.size if end is None else min(end, file.size)
             yield from _Reading(path, file, limit, batch_positions, chunk_bytes).chunks(start)
     except OSError as error:

@@ -21,6 +21,7 @@ from ...storage.files.regular_files import fault_text, kind_of, open_regular
 URL_MARK = "://"
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 _OF_THIS_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
+_MOST_LISTINGS = 4
 
 
 class ObjectsMissingError(OSError):
@@ -88,13 +89,19 @@ def is_local(path: Path) -> bool:
 
 
 @contextmanager
-def open_ranges(path: Path) -> Iterator[RangeReader]:
-    """The file, for reads at positions. Raises OSError."""
+def open_ranges(path: Path, inode: int = 0) -> Iterator[RangeReader]:
+    """The file, for reads at positions. Raises OSError.
+
+    With an `inode` (not 0) another file under that name counts as gone: the cleaner has replaced the one that was
+    listed, and positions in that one mean nothing here.
+    """
     if not is_local(path):
         yield _RemoteFile(path)
         return
     descriptor = open_regular(path, follows_links=False)
     try:
+        if inode and os.fstat(descriptor).st_ino != inode:
+            raise OSError(errno.ESTALE, "another file has taken its name", str(path))
         yield _LocalFile(descriptor)
     finally:
         os.close(descriptor)
@@ -130,7 +137,7 @@ def unreadable_text(path: Path, error: OSError) -> str:
 
 
 class FileEntry(NamedTuple):
-    """An entry of a directory. `size` is bytes, `identity` the inode (0 in object storage).
+    """An entry of a directory. `size` is bytes; `inode` is 0 in object storage.
 
     `fault` says why it can't be read: it is neither a file nor a directory, or it can't even be looked at.
     """
@@ -138,41 +145,62 @@ class FileEntry(NamedTuple):
     name: str
     size: int
     is_directory: bool
-    identity: int = 0
+    inode: int = 0
     fault: str = ""
 
 
 def list_directory(directory: Path) -> list[FileEntry]:
-    """What lies in a directory; a remote one is listed by one request. Raises OSError."""
+    """The entries of a directory; see `list_steadily`. Raises OSError."""
+    return list_steadily(directory)[0]
+
+
+def list_steadily(directory: Path) -> tuple[list[FileEntry], bool]:
+    """The entries of a directory, and whether they are its state at one moment. Raises OSError.
+
+    The system gives the names in several portions, and each entry is looked at later. A file that is renamed in between
+    can miss under both names. A listing counts only if no entry vanished and a second one has the same names; the
+    last of _MOST_LISTINGS is returned as it is. A remote directory is listed by one request: objects have no renames.
+    """
     if not is_local(directory):
         remote: Any = directory
         return [
             FileEntry(entry["name"].rstrip("/").rpartition("/")[2], int(entry["size"] or 0), entry["type"] != "file")
             for entry in remote.fs.ls(remote.path, detail=True)
-        ]
+        ], True
+    found: list[FileEntry] = []
+    for _ in range(_MOST_LISTINGS):
+        found, is_whole = _scan(directory)
+        if is_whole and {entry.name for entry in found} == set(os.listdir(directory)):
+            return found, True
+    return found, False
+
+
+def _scan(directory: Path) -> tuple[list[FileEntry], bool]:
+    """The entries of a local directory; False if one vanished before it was looked at. Raises OSError."""
     found = []
+    is_whole = True
     with os.scandir(directory) as entries:
         for entry in entries:
             try:
                 found.append(_entry(entry))
-            except FileNotFoundError:  # a running broker deletes files
-                continue
+            except FileNotFoundError:  # a running broker deletes and renames files
+                is_whole = False
             except OSError as error:
                 if not is_unreadable(error, directory):
                     raise
                 found.append(FileEntry(entry.name, 0, is_directory=False, fault=fault_text(error)))
-    return found
+    return found, is_whole
 
 
 def _entry(entry: "os.DirEntry[str]") -> FileEntry:
     """Looks at an entry without following a link: what a link leads to is not the directory's."""
     status = entry.stat(follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
-        return FileEntry(entry.name, status.st_size, is_directory=False, identity=status.st_ino)
+        return FileEntry(entry.name, status.st_size, is_directory=False, inode=status.st_ino)
     if stat.S_ISDIR(status.st_mode):
-        return FileEntry(entry.name, 0, is_directory=True, identity=status.st_ino)
+        return FileEntry(entry.name, 0, is_directory=True, inode=status.st_ino)
     fault = f"{kind_of(status.st_mode)} in the place of a file or directory"
-    return FileEntry(entry.name, 0, is_directory=False, identity=status.st_ino, fault=fault)
+    return FileEntry(entry.name, 0, is_directory=False, inode=status.st_ino, fault=fault)
 
 
 def modified_ms(path: Path) -> int:
@@ -203,11 +231,9 @@ class PathFiles(Files):
         return read_file(path)
 
 
-def size_of(path: Path) -> int:
-    """Bytes of a file (of a link, if it is one) or an object. Raises OSError."""
-    return os.stat(path, follow_symlinks=False).st_size if is_local(path) else path.stat().st_size
-
-
-def identity(path: Path) -> int:
-    """A number that another file under the same name does not have: the inode; 0 in object storage. Raises OSError."""
-    return os.stat(path, follow_symlinks=False).st_ino if is_local(path) else 0
+def size_and_inode(path: Path) -> tuple[int, int]:
+    """Bytes and inode of a file (of a link, if it is one); an object's inode is 0. Raises OSError."""
+    if not is_local(path):
+        return path.stat().st_size, 0
+    status = os.stat(path, follow_symlinks=False)
+    return status.st_size, status.st_ino

@@ -5,6 +5,7 @@ partition's. Source: storage/files/file_names.py; Kafka's LogManager.loadLogs.
 """
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from ...protocol.internal_topics import METADATA_TOPIC
 from ...storage.files.file_names import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
+    SEGMENT_SUFFIXES,
     SWAP_SUFFIX,
     base_offset_of,
     parse_partition_directory,
@@ -20,18 +22,34 @@ from ...storage.files.file_names import (
 )
 from ...storage.files.meta_properties import META_PROPERTIES
 from ...storage.files.regular_files import fault_text
-from .file_access import FileEntry, is_gone, is_unreadable, list_directory, read_file
+from .file_access import (
+    FileEntry,
+    RangeReader,
+    is_gone,
+    is_unreadable,
+    list_directory,
+    list_steadily,
+    open_ranges,
+    read_file,
+)
+from .restarts import attempts
 
 _INDEX_ENTRY = Struct(">ii")
+_SWAPPED = tuple(suffix + SWAP_SUFFIX for suffix in SEGMENT_SUFFIXES)
 
 
 class SegmentFile(NamedTuple):
-    """A segment: its first offset, its log file and that file's bytes; `is_file` False: something else has its name."""
+    """A segment: its first offset, its log file and that file's bytes; `is_file` False: something else has its name.
+
+    `inode` is that of the file that was listed: after the cleaner's next round another file has the name. It is 0 in
+    object storage.
+    """
 
     base_offset: int
     path: Path
     size: int
     is_file: bool = True
+    inode: int = 0
 
 
 class PartitionDirectory(NamedTuple):
@@ -45,8 +63,8 @@ class PartitionDirectory(NamedTuple):
     path: Path
     segments: tuple[SegmentFile, ...]
     fault: str = ""
-    is_swapping: bool = False
-    """A segment that the cleaner wrote has not got its name yet, so that the segments may have a gap."""
+    is_changing: bool = False
+    """The last listing met renames of the cleaner, so that the segments may have a gap."""
 
     @property
     def name(self) -> str:
@@ -102,12 +120,19 @@ def find_partitions(directory: Path, topics: Iterable[str] | None = None) -> lis
 
 
 def partition_at(key: tuple[str, int], path: Path, fault: str = "") -> PartitionDirectory | None:
-    """What is in a partition's directory now; None if it is gone. `fault`: why it can't be listed. Raises OSError."""
+    """What is in a partition's directory now; None if it is gone. `fault`: why it can't be listed. Raises OSError.
+
+    Waits for a swap of segments that is under way: the old ones lose their names before the new one has its own.
+    """
     if fault:
         return PartitionDirectory(*key, path, (), fault)
     try:
-        entries = list_directory(path)
-        return PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_swapping=_is_swapping(entries))
+        for _ in attempts():
+            entries, is_changing = look_at(path)
+            found = PartitionDirectory(*key, path, tuple(segments_of(path, entries)), is_changing=is_changing)
+            if not is_changing:
+                break
+        return found
     except OSError as error:
         if is_gone(error):
             return None
@@ -129,16 +154,29 @@ def refuse_missing(named: Iterable[str] | None, found: Iterable[str], directorie
 def segments_of(directory: Path, entries: Iterable[FileEntry]) -> list[SegmentFile]:
     """The segments among a directory's entries, by offset."""
     return sorted(
-        SegmentFile(base_offset, directory / entry.name, entry.size, not (entry.is_directory or entry.fault))
+        SegmentFile(
+            base_offset, directory / entry.name, entry.size, not (entry.is_directory or entry.fault), entry.inode
+        )
         for entry in entries
         if entry.name.endswith(LOG_SUFFIX) and (base_offset := base_offset_of(entry.name)) is not None
     )
 
 
+def look_at(directory: Path) -> tuple[list[FileEntry], bool]:
+    """The entries of a partition's directory; True if renames are under way, so that one may miss. Raises OSError."""
+    entries, is_steady = list_steadily(directory)
+    return entries, not is_steady or _is_swapping(entries)
+
+
 def _is_swapping(entries: Iterable[FileEntry]) -> bool:
-    """Whether a log waits for its name: Kafka's LocalLog.replaceSegments renames the old segments first."""
-    swaps = {entry.name.removesuffix(SWAP_SUFFIX) for entry in entries if entry.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)}
+    """Whether a cleaned file waits for its name: Kafka's LocalLog.replaceSegments renames the old segments first."""
+    swaps = {entry.name.removesuffix(SWAP_SUFFIX) for entry in entries if entry.name.endswith(_SWAPPED)}
     return bool(swaps) and not swaps.issubset(entry.name for entry in entries)
+
+
+def open_segment(segment: SegmentFile) -> AbstractContextManager[RangeReader]:
+    """The segment's log file for reads at positions. Raises OSError, one that `is_gone` if the file was replaced."""
+    return open_ranges(segment.path, segment.inode)
 
 
 def indexed_positions(segment: SegmentFile) -> list[int]:

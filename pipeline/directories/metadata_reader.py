@@ -11,8 +11,8 @@ from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files.meta_properties import CLEAN_SHUTDOWN_FILE
 from .cluster_metadata import DirectoryMetadata
 from .file_access import is_gone, list_directory
+from .restarts import attempts
 
-_LISTINGS = 3
 _SNAPSHOT_SUFFIX = ".checkpoint"
 
 
@@ -21,13 +21,13 @@ def read_cluster_metadata(log_directory: Path) -> DirectoryMetadata:
 
     A running broker deletes old segments and snapshots: then the directory is listed again.
     """
-    for _ in range(_LISTINGS):
+    for is_last in attempts():
         try:
             return _read(log_directory)
         except OSError as error:
-            if not is_gone(error):
+            if is_last or not is_gone(error):
                 raise
-    return _read(log_directory)
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _read(log_directory: Path) -> DirectoryMetadata:

@@ -15,11 +15,11 @@ from ...storage.producers.producer_snapshots import decode_snapshot
 from ...storage.segment.transaction_index import AbortedTransaction, TransactionIndex
 from ..decode.batch_table import BatchTable
 from ..decode.damage import Damage
-from ..decode.living_log import MOST_RESTARTS
 from ..decode.segment_chunks import read_chunks
 from ..decode.spans import Flags
 from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file, unreadable_text
-from ..directories.log_directories import PartitionDirectory, indexed_positions
+from ..directories.log_directories import PartitionDirectory, indexed_positions, look_at
+from ..directories.restarts import attempts
 
 _TRANSACTIONAL = 0x10
 NO_OPEN_TRANSACTION = (1 << 63) - 1
@@ -31,7 +31,7 @@ def last_stable_offset(found: PartitionDirectory) -> int:
     for index, segment in enumerate(found.segments):
         if index + 1 < len(found.segments) and found.segments[index + 1].base_offset <= snapshot_offset:
             continue
-        for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment)):
+        for chunk in read_chunks(segment.path, batch_positions=indexed_positions(segment), inode=segment.inode):
             if not isinstance(chunk, Damage):
                 _follow(chunk, snapshot_offset, is_open)
     return min(is_open.values(), default=NO_OPEN_TRANSACTION)
@@ -78,16 +78,18 @@ def aborted_transactions(directory: Path, first_offset: int, end_offset: int) ->
     The list is empty if the directory is gone. If an index vanishes, the cleaner may have merged it into another: the
     directory is listed again. Raises UnknownTransactionsError, OSError for what is not one file's fault.
     """
-    for _ in range(MOST_RESTARTS + 1):
+    for is_last in attempts():
         try:
-            names = sorted(entry.name for entry in list_directory(directory))
+            listed, is_changing = look_at(directory)
         except OSError as error:
             if is_gone(error):
                 return []
             if not is_unreadable(error, directory):
                 raise
             raise UnknownTransactionsError(unreadable_text(directory, error)) from error
-        paths = [directory / name for name in names if name.endswith(TRANSACTION_INDEX_SUFFIX)]
+        if is_changing and not is_last:
+            continue
+        paths = sorted(directory / entry.name for entry in listed if entry.name.endswith(TRANSACTION_INDEX_SUFFIX))
         try:
             entries = [entry for path in paths for entry in _entries_of(path)]
         except OSError as error:

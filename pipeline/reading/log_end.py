@@ -8,8 +8,8 @@ is rolled: then the following segment says where the log goes on. Never writes. 
 from collections.abc import Sequence
 
 from ...protocol.records.batch import BATCH_HEADER_SIZE, HEADER, LOG_OVERHEAD, MAGIC, BatchHeader
-from ..directories.file_access import RangeReader, identity, open_ranges
-from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions
+from ..directories.file_access import RangeReader
+from ..directories.log_directories import PartitionDirectory, SegmentFile, indexed_positions, open_segment
 from .isolation import newest_snapshot
 from .positions import position_before
 
@@ -21,14 +21,14 @@ _LEAST_LENGTH = BATCH_HEADER_SIZE - LOG_OVERHEAD
 class LogEnd:
     """The end of one partition's log, as far as it was followed."""
 
-    __slots__ = ("_base_offset", "_identity", "_is_committed_only", "_marks", "_open", "_position", "offset")
+    __slots__ = ("_base_offset", "_inode", "_is_committed_only", "_marks", "_open", "_position", "offset")
 
     def __init__(self, *, is_committed_only: bool) -> None:
         self._is_committed_only = is_committed_only
         self._open: dict[int, int] = {}
         self._marks: list[int] = []
         self._base_offset = -1
-        self._identity = -1
+        self._inode = -1
         self._position = 0
         self.offset = 0
         """The offset behind the last whole batch."""
@@ -71,20 +71,18 @@ class LogEnd:
     def _is_known(self, segment: SegmentFile) -> bool:
         """Whether it is the file that was followed, not truncated since."""
         return (
-            segment.base_offset == self._base_offset
-            and segment.size >= self._position
-            and identity(segment.path) == self._identity
+            segment.base_offset == self._base_offset and segment.size >= self._position and segment.inode == self._inode
         )
 
     def _begin(self, segment: SegmentFile, position: int) -> None:
         self._base_offset = self.offset = segment.base_offset
-        self._identity = identity(segment.path)
+        self._inode = segment.inode
         self._position = position
         self._marks = []
 
     def _hop(self, segment: SegmentFile) -> None:
         """Over whole batches, to the first that is none."""
-        with open_ranges(segment.path) as file:
+        with open_segment(segment) as file:
             while (header := _header_at(file, self._position)) is not None:
                 self._take(header)
 

@@ -6,8 +6,8 @@ Reads the first bytes of a few batches.
 from collections.abc import Sequence
 
 from ...protocol.records.batch import MAGIC
-from ..directories.file_access import RangeReader, is_unreadable, open_ranges
-from ..directories.log_directories import SegmentFile
+from ..directories.file_access import RangeReader, is_unreadable
+from ..directories.log_directories import SegmentFile, open_segment
 
 
 def position_before(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:
@@ -26,7 +26,7 @@ def position_before(segment: SegmentFile, positions: Sequence[int], offset: int)
 
 def _searched(segment: SegmentFile, positions: Sequence[int], offset: int) -> int:
     low, high = 0, len(positions)
-    with open_ranges(segment.path) as file:
+    with open_segment(segment) as file:
         while low < high:
             middle = (low + high) // 2
             if not is_batch_at(file, positions[middle], segment.base_offset):

@@ -19,7 +19,7 @@ from ..decode.damage import Damage, DamageKind
 from ..decode.living_log import Absence, Absent, LogPart, read_living
 from ..decode.records import decode_chunk
 from ..decode.spans import Flags
-from ..directories.file_access import identity, is_gone, is_unreadable, size_of
+from ..directories.file_access import is_gone, is_local, is_unreadable, size_and_inode
 from ..directories.log_directories import SegmentFile
 from .columns import CORRUPT_COLUMN, DIRECTORY, FILE, corrupt_row, decoded_names, to_spark
 from .isolation import UnknownTransactionsError, aborted_transactions, is_aborted
@@ -120,19 +120,24 @@ def _where_it_is_now(split: LogSplit) -> list[LogPart]:
     file.delete.delay.ms under another name. Raises OSError if no such file is there.
     """
     planned = LogPart(split.segment, split.start, split.end, split.end_offset, split.is_active)
-    path = split.segment.path
+    segment = split.segment
+    path = segment.path
+    if not is_local(path):
+        return [planned]
     for candidate in (path, path.with_name(path.name + DELETED_SUFFIX)):
         try:
-            if identity(candidate) == split.identity:
-                return [planned._replace(segment=split.segment._replace(path=candidate))]
+            size, inode = size_and_inode(candidate)
         except OSError as error:
             if is_gone(error):
                 continue
             if not is_unreadable(error, candidate):
                 raise
             return [planned]  # reading it says what is wrong
-    size = size_of(path)
-    return [planned._replace(segment=SegmentFile(split.segment.base_offset, path, size), start=0, end=size)]
+        if inode == segment.inode and size >= segment.size:  # a system may give the inode to a new file soon
+            return [planned._replace(segment=segment._replace(path=candidate))]
+    size, inode = size_and_inode(path)
+    now = SegmentFile(segment.base_offset, path, size, inode=inode)
+    return [planned._replace(segment=now, start=0, end=size)]
 
 
 def _is_behind_the_log(damage: Damage, part: LogPart) -> bool:

@@ -9,19 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
-from time import sleep
 from typing import NamedTuple, TypeVar
 
-from ..decode.living_log import END_OF_OFFSETS, MOST_RESTARTS, PAUSE_S, Absence
-from ..directories.file_access import URL_MARK, identity, is_gone, is_unreadable, open_ranges, path_of
+from ..decode.living_log import END_OF_OFFSETS, Absence
+from ..directories.file_access import URL_MARK, is_gone, is_unreadable, path_of
 from ..directories.log_directories import (
     LogDirectoryError,
     PartitionDirectory,
     SegmentFile,
     find_partitions,
     indexed_positions,
+    open_segment,
     partition_at,
 )
+from ..directories.restarts import MOST_RESTARTS, attempts
 from .isolation import last_stable_offset
 from .offset_options import EARLIEST, LATEST, Bound
 from .options import ReadOptions
@@ -51,14 +52,16 @@ class UnreadPartition:
 
 @dataclass(frozen=True, slots=True)
 class LogSplit:
-    """Offsets `[first_offset, end_offset)` of a segment, in its bytes `[start, end)` at the time of the plan."""
+    """Offsets `[first_offset, end_offset)` of a segment, in its bytes `[start, end)` at the time of the plan.
+
+    If another file (by its inode) has the segment's name when it is read, the log was compacted since, and the bytes
+    are somewhere else.
+    """
 
     directory: str
     topic: str
     partition: int
     segment: SegmentFile
-    identity: int
-    """The file's inode: another one says that the log was compacted since, and the bytes are somewhere else."""
     start: int
     end: int
     first_offset: int
@@ -109,24 +112,20 @@ def plan_records(options: ReadOptions, pruning: Pruning) -> RecordPlan:
 def _with_range(found: PartitionDirectory, options: ReadOptions) -> tuple[PartitionDirectory, int, int] | str | None:
     """A partition as it is now, with the offsets to read; a sentence if that can't be known; None if it is gone.
 
-    A partition whose files vanish under the look, or that the cleaner is just changing, is listed again.
+    A partition whose files vanish under the look is listed again.
     """
-    for attempt in range(MOST_RESTARTS + 1):
-        if attempt:
-            sleep(PAUSE_S)
-            now = partition_at((found.topic, found.partition), found.path)
-            if now is None:
-                return None
-            found = now
-        if found.fault:
-            return found.fault_sentence
-        if found.is_swapping and attempt < MOST_RESTARTS:
-            continue
+    now: PartitionDirectory | None = found
+    for _ in attempts():
+        if now is None:
+            return None
+        if now.fault:
+            return now.fault_sentence
         try:
-            return found, *offset_range(found, options)
+            return now, *offset_range(now, options)
         except OSError as error:
             if not is_gone(error):
                 raise
+        now = partition_at((found.topic, found.partition), found.path)
     return f"{Absence.CHANGING}: {found.path}: files vanished under each of {MOST_RESTARTS + 1} looks"
 
 
@@ -199,7 +198,6 @@ def plan_partition(
             found.topic,
             found.partition,
             segment,
-            _identity(segment),
             0,
             segment.size,
             max(first, segment.base_offset),
@@ -237,7 +235,7 @@ def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], m
     cuts = [start]
     if not positions:
         return []
-    with open_ranges(segment.path) as file:
+    with open_segment(segment) as file:
         for position in positions:
             if position - cuts[-1] >= max_bytes and is_batch_at(file, position, segment.base_offset):
                 cuts.append(position)
@@ -245,17 +243,8 @@ def _cut_positions(segment: SegmentFile, start: int, positions: Sequence[int], m
 
 
 def _base_offset_at(segment: SegmentFile, position: int) -> int:
-    with open_ranges(segment.path) as file:
+    with open_segment(segment) as file:
         return int.from_bytes(file.read(position, 8), "big")
-
-
-def _identity(segment: SegmentFile) -> int:
-    try:
-        return identity(segment.path)
-    except OSError as error:
-        if not (is_gone(error) or is_unreadable(error, segment.path)):
-            raise
-        return 0  # no file has this inode
 
 
 def pack(items: Sequence[Item], size_of: Callable[[Item], int], max_bytes: int) -> list[tuple[Item, ...]]:

@@ -49,7 +49,7 @@ def _offset_in(segment: SegmentFile, times: TimeIndex, timestamp: int) -> int | 
     _, near = times.lookup(timestamp - 1)
     positions = indexed_positions(segment)
     start = position_before(segment, positions, near)
-    for chunk in read_chunks(segment.path, start=start, batch_positions=positions):
+    for chunk in read_chunks(segment.path, start=start, batch_positions=positions, inode=segment.inode):
         if isinstance(chunk, Damage):
             continue
         offset = _offset_in_chunk(chunk, timestamp)

@@ -24,7 +24,8 @@ from pyspark.sql.streaming.datasource import (
 from ...storage.files.regular_files import fault_text
 from ..decode.living_log import END_OF_OFFSETS
 from ..directories.file_access import is_gone, is_unreadable
-from ..directories.log_directories import PartitionDirectory, find_partitions
+from ..directories.log_directories import PartitionDirectory, find_partitions, partition_at
+from ..directories.restarts import attempts
 from ..reading.columns import CORRUPT_COLUMN, DIRECTORY, corrupt_row
 from ..reading.log_end import LogEnd
 from ..reading.offset_options import EARLIEST, LATEST
@@ -45,8 +46,6 @@ logger = logging.getLogger(__name__)
 
 TopicPartition = tuple[str, int]
 Offsets = dict[str, dict[str, int]]
-LISTINGS = 100
-"""How often a directory is listed anew when files vanish under the listing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,29 +157,22 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _follow(self) -> dict[TopicPartition, tuple[Path, PartitionDirectory]]:
         """The partitions that are there now, with their ends followed."""
-        for _ in range(LISTINGS):
-            try:
-                return self._listed()
-            except OSError as error:
-                if not is_gone(error):
-                    raise  # else the broker deleted a file, or renamed a directory, that was just listed
-        return self._listed()
-
-    def _listed(self) -> dict[TopicPartition, tuple[Path, PartitionDirectory]]:
         there: dict[TopicPartition, tuple[Path, PartitionDirectory]] = {}
         unread: list[UnreadPartition] = []
         for directory in expand_paths(self.options.paths):
-            for found in find_partitions(directory, self.options.topics.listed):
-                key = (found.topic, found.partition)
-                if not self.options.topics.has(*key) or not (found.segments or found.fault):
+            for listed in find_partitions(directory, self.options.topics.listed):
+                key = (listed.topic, listed.partition)
+                if not self.options.topics.has(*key):
                     continue
-                if key in there:
+                found, fault = self._followed(listed)
+                if fault:
+                    unread.append(UnreadPartition(str(directory), *key, fault))
+                elif found is None or not found.segments:
+                    continue
+                elif key in there:
                     raise ValueError(
                         f"{found.name} is in {there[key][0]} and in {directory}: a stream reads one replica"
                     )
-                fault = found.fault_sentence if found.fault else self._fault_of_end(found)
-                if fault:
-                    unread.append(UnreadPartition(str(directory), *key, fault))
                 else:
                     there[key] = directory, found
         for one in unread:
@@ -191,17 +183,30 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.unread = unread
         return there
 
-    def _fault_of_end(self, found: PartitionDirectory) -> str:
-        """Follows the end of a log; what is wrong if the system refuses to read it. Raises OSError."""
-        key = (found.topic, found.partition)
-        end = self.ends.setdefault(key, LogEnd(is_committed_only=self.options.is_committed_only))
-        try:
-            end.follow(found)
-        except OSError as error:
-            if not is_unreadable(error, found.path):
-                raise
-            return f"file-unreadable: {error.filename or found.path}: {fault_text(error)}"
-        return ""
+    def _followed(self, listed: PartitionDirectory) -> tuple[PartitionDirectory | None, str]:
+        """Follows the end of a partition's log: the partition as it was then, and what the system refuses to read.
+
+        None if the partition is gone: it keeps its place in the offsets. Raises OSError, also if a file vanished under
+        each attempt.
+        """
+        key = (listed.topic, listed.partition)
+        found: PartitionDirectory | None = listed
+        for is_last in attempts():
+            if found is None:
+                return None, ""
+            if found.fault:
+                return found, found.fault_sentence
+            end = self.ends.setdefault(key, LogEnd(is_committed_only=self.options.is_committed_only))
+            try:
+                end.follow(found)
+                return found, ""
+            except OSError as error:
+                if is_unreadable(error, found.path):
+                    return found, f"file-unreadable: {error.filename or found.path}: {fault_text(error)}"
+                if is_last or not is_gone(error):
+                    raise
+            found = partition_at(key, found.path)
+        raise AssertionError("the last attempt returns or raises")
 
 
 def share_out(

@@ -20,7 +20,7 @@ from ...decode.damage import Damage
 from ...decode.segment_chunks import read_chunks
 from ...directories.file_access import PathFiles, is_gone, read_file
 from ...directories.log_directories import PartitionDirectory, SegmentFile, partition_at
-from ..living import MOST_RESTARTS
+from ...directories.restarts import attempts
 
 CHUNK_BYTES = 64 << 10
 
@@ -51,7 +51,7 @@ class Answer:
 
 def answer(question: Question) -> Answer:
     """Looks it up; in the files that are there now if those of the question are gone. Raises OSError."""
-    for _ in range(MOST_RESTARTS + 1):
+    for _ in attempts():
         try:
             return _answer(question)
         except OSError as error:
@@ -107,7 +107,7 @@ class _Segment:
         return self._batches(self._offsets.lookup(self._times.lookup(time)[1]))
 
     def _batches(self, position: int) -> Iterator[tuple[memoryview, BatchHeader]]:
-        for chunk in read_chunks(self.file.path, start=position, chunk_bytes=CHUNK_BYTES):
+        for chunk in read_chunks(self.file.path, start=position, chunk_bytes=CHUNK_BYTES, inode=self.file.inode):
             if isinstance(chunk, Damage):
                 continue
             for place in chunk.positions.tolist():

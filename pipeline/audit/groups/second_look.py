@@ -17,9 +17,9 @@ from ...directories.cluster_metadata import DirectoryMetadata
 from ...directories.file_access import is_gone
 from ...directories.log_directories import PartitionDirectory, indexed_positions, partition_at
 from ...directories.metadata_reader import read_cluster_metadata
+from ...directories.restarts import MOST_RESTARTS, PAUSE_S, attempts
 from ...engine.engines import run_tasks
 from ..findings import Finding
-from ..living import MOST_RESTARTS, PAUSE_S
 from ..partition_audit import audit_partition
 from ..root_checkpoints import read_root_offsets
 from ..tasks import AuditTask, PartitionReport
@@ -104,7 +104,7 @@ def _log_start(task: AuditTask) -> int:
 
 def _log_end(task: AuditTask) -> int:
     """Where the log ends now; -1 if it is gone. Reads the headers of the last segment."""
-    for _ in range(MOST_RESTARTS + 1):
+    for _ in attempts():
         found = _now(task)
         if found is None or not found.segments:
             break

@@ -11,10 +11,9 @@ from typing import Any
 import pyarrow.dataset as dataset
 import pytest
 
-from odradek.pipeline.decode import living_log
-from odradek.pipeline.decode.living_log import MOST_RESTARTS
+from odradek.pipeline.directories import restarts
+from odradek.pipeline.directories.restarts import MOST_RESTARTS
 from odradek.pipeline.export.command import export
-from odradek.pipeline.reading import splits
 from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.protocol.records.batch import iterate_headers
 from odradek.protocol.records.control import ControlRecordType
@@ -29,8 +28,7 @@ COLUMNS = ("partition", "offset", "value", "_corrupt_record")
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(living_log, "PAUSE_S", 0)
-    monkeypatch.setattr(splits, "PAUSE_S", 0)
+    monkeypatch.setattr(restarts, "PAUSE_S", 0)
 
 
 @pytest.fixture
@@ -128,7 +126,7 @@ def test_a_swap_that_is_half_done_is_waited_for(root: Path, monkeypatch: pytest.
         if len(pauses) == 2:
             swap.rename(first)
 
-    monkeypatch.setattr("odradek.pipeline.decode.living_log.sleep", pause)
+    monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", pause)
     reader = batch_reader(root, *COLUMNS)
     tasks = list(reader.partitions())
     with changed_while_read(first, begin):
@@ -143,7 +141,7 @@ def test_a_plan_waits_for_a_swap(root: Path, monkeypatch: pytest.MonkeyPatch) ->
     swap = log.with_name(log.name + ".swap")
     log.rename(swap)
     assert swap.exists()
-    monkeypatch.setattr("odradek.pipeline.reading.splits.sleep", lambda _: swap.rename(log))
+    monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", lambda _: swap.rename(log))
     reader = batch_reader(root, *COLUMNS)
     assert values(rows_of(reader, list(reader.partitions()))) == ALL
 
@@ -178,7 +176,7 @@ def test_a_partition_that_never_stands_still_is_read_four_times(
         if log.with_suffix(".new").exists():
             log.with_suffix(".new").rename(log)
 
-    monkeypatch.setattr("odradek.pipeline.decode.living_log.sleep", back)
+    monkeypatch.setattr("odradek.pipeline.directories.restarts.sleep", back)
     text = f"partition-changing: {root / 't-0'}: files vanished under each of {MOST_RESTARTS + 1} readings"
     for mode in ("PERMISSIVE", "FAILFAST"):
         reader = batch_reader(root, *(COLUMNS if mode == "PERMISSIVE" else COLUMNS[:-1]), mode=mode)

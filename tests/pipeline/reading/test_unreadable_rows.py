@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from odradek.pipeline.directories import file_access, log_directories
-from odradek.pipeline.directories.file_access import FileEntry, list_directory
+from odradek.pipeline.directories.file_access import FileEntry, list_steadily
 from odradek.pipeline.export.command import export
 from odradek.pipeline.reading.split_reader import CorruptLogError
 from odradek.storage.files.regular_files import open_regular
@@ -177,12 +177,12 @@ def unlistable(kind: str, partition: Path, monkeypatch: pytest.MonkeyPatch) -> s
         partition.symlink_to(partition.parent.parent / "elsewhere")
         return "a symbolic link"
 
-    def listing(path: Path) -> list[FileEntry]:
+    def listing(path: Path) -> tuple[list[FileEntry], bool]:
         if path == partition:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return list_directory(path)
+        return list_steadily(path)
 
-    monkeypatch.setattr(log_directories, "list_directory", listing)
+    monkeypatch.setattr(log_directories, "list_steadily", listing)
     return "EACCES"
 
 
