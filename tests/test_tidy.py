@@ -1,8 +1,10 @@
 """The house rules that no linter knows: purity of the cores, file and function length, names, docs."""
 
 import ast
+import io
 import re
 import subprocess
+import tokenize
 import tomllib
 from pathlib import Path
 
@@ -296,12 +298,31 @@ def test_a_refused_phrase_is_found_across_lines_and_cases() -> None:
     assert refused_phrases("This is not told; a whomping noise, the greatest") == []
 
 
-PAGES = ("README.md", "CHANGELOG.md", *(relative(path) for path in sorted((ROOT / "docs").glob("*.md"))))
+PAGES = sorted(relative(path) for path in DOCUMENTS)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_documentation_is_plain_english(page: str) -> None:
     assert not refused_phrases((ROOT / page).read_text())
+
+
+def prose(source: str) -> str:
+    """The comments and the triple-quoted texts of a module, at their lines; everything else is left out."""
+    lines = [""] * (source.count("\n") + 2)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        is_text = token.type == tokenize.STRING and '"""' in token.string[:6]
+        if is_text or token.type == tokenize.COMMENT:
+            for at, line in enumerate(token.string.split("\n"), token.start[0] - 1):
+                lines[at] += line
+    return "\n".join(lines)
+
+
+TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__))
+
+
+def test_the_tests_are_plain_english() -> None:
+    """Their comments and docstrings; ids in test data, such as a group that is called nobody, are not text."""
+    assert not [f"{relative(path)}:{one}" for path in TESTS for one in refused_phrases(prose(path.read_text()))]
 
 
 @pytest.mark.parametrize("pattern", PLAIN_CODE)

@@ -1,9 +1,9 @@
 """Groups of the consumer protocol (KIP-848) with real clients: they join, leave, die, restart in turn; the broker dies.
 
 The Java consumer and librdkafka, each with both assignors of the broker and with a regular expression, unmodified.
-Every member keeps a journal: no record is lost or out of order, whoever gets a partition goes on at what was committed
-for it, and nobody gets a partition before the one that had it has given it up. Static members that come back get what
-they had, and nobody else notices.
+Every member keeps a journal. No record is lost or out of order. A new owner of a partition continues at the committed
+offset, and gets the partition only after its old owner has revoked it. Static members that return get their partitions
+back without a rebalance of the others.
 """
 
 import json

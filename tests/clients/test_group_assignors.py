@@ -1,9 +1,9 @@
 """Groups of the classic protocol with every assignor that each client has: joining, leaving, dying, rolling restarts.
 
 The three Python clients and the Java consumer, unmodified, all at once on one broker; a process holds one member in
-each of its client's groups. Every member keeps a journal: no record is lost or out of order, whoever gets a partition
-goes on at what was committed for it, and in one generation no partition has two owners. Static members that come back
-within their session, in order or after kill -9, get what they had and nobody else notices.
+each of its client's groups. Every member keeps a journal. No record is lost or out of order. A new owner of a partition
+continues at the committed offset, and no partition has two owners in one generation. Static members that return within
+their session, after a stop or kill -9, get their partitions back without a rebalance of the others.
 """
 
 import re
@@ -158,7 +158,7 @@ class Company:
         return asked
 
     def generations(self) -> dict[tuple[str, str], int]:
-        """The generation that each group is in, by the broker's log: of cooperative ones not every member is told."""
+        """The generation of each group, from the broker's log: cooperative members may not see it."""
         log = self._broker.log()
         return {(c, a): int(re.findall(rf"group '{c}-{a}', generation (\d+):", log)[-1]) for c, a in self.groups}
 
@@ -215,7 +215,7 @@ def live_through(company: Company) -> None:
     company.wait_for_owners(7, 6)
     company.produce()
     company.wait_for_records()
-    # A rolling restart of static members is no rebalance; but when it starts slowly, kafka-python's leader sometimes
+    # A rolling restart of static members starts no rebalance; but if it starts slowly, kafka-python's leader sometimes
     # joins once more of its own accord: it forgets a generation that it was given between two polls.
     deadline = time.monotonic() + PATIENCE_S
     while True:

@@ -1,6 +1,6 @@
 """Clients from before Kafka 0.11, whose Fetch (versions 0 to 3) reads messages of format 0 and 1.
 
-kafka-python speaks like one when it is told how old the broker is; our own connection asks each version in turn.
+kafka-python behaves like one if its `api_version` names an old broker; our own connection asks each version in turn.
 """
 
 from collections.abc import Callable

@@ -121,7 +121,7 @@ def _append_again(source: Path, target: Path, configs: dict[str, str], start: in
 
 
 def _as_it_was_sent(batch: Batch) -> bytes:
-    """Without the broker's claim to its time, which nobody but the broker may make."""
+    """Without the broker's claim to its time, which only the broker may make."""
     data = bytearray(batch.data)
     stamp(data, ATTRIBUTES_POSITION, ">h", batch.header.attributes & ~LOG_APPEND_TIME_FLAG)
     return bytes(data)

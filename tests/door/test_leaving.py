@@ -31,7 +31,7 @@ def printed_configuration(kafka: RealKafka) -> dict[str, str]:
         "listeners": f"PLAINTEXT://{kafka.bootstrap_servers},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{kafka.bootstrap_servers}",
         "controller.quorum.bootstrap.servers": controller,
-        "odradek.log.dirs.max.bytes": "1000000000",  # a key of our own that somebody left in the file
+        "odradek.log.dirs.max.bytes": "1000000000",  # a key of our own that was left in the file
     }
 
 

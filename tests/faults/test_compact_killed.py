@@ -1,4 +1,4 @@
-"""`odradek compact` killed with SIGKILL at any write: resumed, it ends in the bytes of a run that nobody killed.
+"""`odradek compact` killed with SIGKILL at any write: a resumed run ends with the bytes of a run that was not killed.
 
 Resumed at once, or after our broker's or Kafka's loader has opened the directory in between, as it is: stopped cleanly
 before the compaction. (A recovery of the whole log would compute the last stable offsets in the transaction indexes

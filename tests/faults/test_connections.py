@@ -218,7 +218,7 @@ def test_a_reader_of_large_fetches_that_does_not_read(broker: OurBroker) -> None
 
 
 def test_clients_that_vanish_while_they_wait(broker: OurBroker) -> None:
-    """A long poll's client is reset: nobody writes to it, nothing is logged as an error (see the fixture)."""
+    """The client of a long poll resets: the broker does not write to it and logs no error (see the fixture)."""
     check_that_it_serves(broker)
     fetch = FetchRequest(
         max_wait_ms=300,

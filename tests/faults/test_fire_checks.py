@@ -26,7 +26,7 @@ from support.fire.worker import TRANSACTION_TIMEOUT_MS, FireWorker, Specificatio
 
 
 def clean() -> History:
-    """1 and 2 are plain, 11 and 12 idempotent, 21 and 22 committed, 31 aborted, and of 41 nobody knows; two read."""
+    """1 and 2 are plain, 11 and 12 idempotent, 21 and 22 committed, 31 aborted, 41 unknown; two readers."""
     history = History()
     history.sends = [
         Send("p", PLAIN, 1, 0, None),
@@ -235,7 +235,7 @@ def test_who_is_fenced_is_excused_when_its_transaction_was_over(
     journal = tmp_path / "teller.journal"
     worker = FireWorker("nowhere", journal, Specification("teller", "t", 1), [sys.executable, "-c", ""])
     worker.wait()
-    assert not worker.outlasted_its_transaction, "nobody has fenced it"
+    assert not worker.outlasted_its_transaction, "it has not been fenced"
     fenced_ns = TRANSACTION_TIMEOUT_MS * 1_000_000 + seconds_late * 1_000_000_000
     journal.write_text(f'[0, "told", 10]\n[{fenced_ns}, "fenced"]\n')
     assert worker.outlasted_its_transaction == is_excused

@@ -109,7 +109,7 @@ def recovers_alone(broker: OurBroker, rolling: list[Writer], kept: Writer) -> No
     wait_until("the disk to get full again", lambda: broker.log().count(REFUSED) > seen)
     admin = AdminClient({"bootstrap.servers": servers})
     low, high = check_nothing_is_lost(servers, kept)
-    assert low == 0, "nobody has asked for records of this topic to be removed"
+    assert low == 0, "no request asked for records of this topic to be removed"
     deleted = admin.delete_records([TopicPartition("kept", 0, high // 2)])
     for future in deleted.values():
         assert future.result(PATIENCE_S).low_watermark == high // 2
@@ -223,7 +223,7 @@ def test_a_stop_that_one_directory_refuses_closes_the_others_cleanly(tmp_path: P
             wait_until("the reserve", (disk.seen_from_here / RESERVE_FILE).exists)
             fill(disk.seen_from_here / "filler")
             wait_until("the disk to be full", lambda: REFUSED in broker.log())
-            (disk.seen_from_here / RESERVE_FILE).write_bytes(b"")  # somebody made room in the wrong place
+            (disk.seen_from_here / RESERVE_FILE).write_bytes(b"")  # room was made in the wrong place
             fill(disk.seen_from_here / "filler")
             assert broker.stop() == 1
             assert f"stopped, but not cleanly: KAFKA_STORAGE_ERROR: {disk.mount_point}" in broker.log()

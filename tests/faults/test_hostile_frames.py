@@ -24,8 +24,8 @@ CONNECTIONS = 64
 PATIENCE_S = 120.0
 PROBE_ID = 0x70726F62
 ANSWER_WITHIN_S = 0.1
-"""After this long, and after the broker has answered somebody else, a request counts as parked (a fetch that waits, a
-join): the connection is given up, not the test."""
+"""A request without an answer after this time counts as parked (a waiting Fetch, a JoinGroup) if the broker answered
+another client later. Then the connection is closed, and the test continues."""
 FRAMES_BETWEEN_CHECKS = 2_000
 
 
@@ -69,7 +69,7 @@ class Attack:
             streams[1].close()
 
     async def _is_answered(self, reader: asyncio.StreamReader) -> bool:
-        """Whether the probe is answered; not, where somebody who came later was and some time is over."""
+        """Whether the probe is answered: False if a later request was answered and some time has passed."""
         reading = asyncio.ensure_future(self._read_probe(reader))
         await asyncio.wait([reading], timeout=ANSWER_WITHIN_S)
         if not reading.done():

@@ -53,7 +53,7 @@ class Members:
     # --- the new protocol
 
     def heartbeat(self, who: str, epoch: int | None = None, version: int = 1, **fields: Any) -> Any:
-        """A heartbeat in the epoch that the last answer gave, unless another is said; ``owned`` by topic names."""
+        """A heartbeat in the epoch of the last answer, unless another is given; ``owned``: partitions by topic name."""
         owned = fields.pop("owned", None)
         if owned is not None:
             fields["topic_partitions"] = [

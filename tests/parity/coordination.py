@@ -6,7 +6,7 @@ A command is a line: who, what, and the fields that are not as a well-behaved cl
     a first                   JoinGroup of a new member, once: it is given an id and does not use it
     b join v=9 inst=i protocols=range:t,sticky type=consumer
     a sync / a heartbeat / a commit offset=7 / a leave / a txn     as the member and in the generation it knows of
-    a heartbeat gen=+1        "+1" and "-1" from what it knows, "=5" is 5; member=ghost, member= and inst=- are none
+    a heartbeat gen=+1        "+1" and "-1" from what it knows, "=5" is 5; ghost is unknown; member= and inst=-: none
     b wait                    until what it asked is answered
     look                      DescribeGroups; also: list, fetch, delete, forget (OffsetDelete)
 
@@ -110,7 +110,7 @@ class Group:
         return getattr(self, f"_{verb}")(who, fields)
 
     def actor(self, who: str) -> Actor:
-        """The client of that name; whom nobody knows has no id."""
+        """The client of that name; an unknown one has no member id."""
         return self.actors.setdefault(who, Actor())
 
     def _member_ids(self, who: str, fields: Fields) -> tuple[str, str]:
@@ -295,7 +295,7 @@ class Group:
         return self.steps.ask(who, lambda _: OffsetDeleteRequest(fields.get("group", self.name), [topic]), 0)
 
     def _learn(self, answered: list[Answered]) -> None:
-        """Takes in what JoinGroup's answers say to who asked; then what is said of others."""
+        """Applies JoinGroup's answers: first those to the requesting clients, then those about others."""
         for who, request, _, bodies in answered:
             if not isinstance(request, JoinGroupRequest):
                 continue

@@ -184,7 +184,7 @@ def _exactly(opened: socket.socket, size: int) -> bytes:
 
 
 def fetch_request(topics: Sequence[FetchRequest.FetchTopic], **fields: Any) -> FetchRequest:
-    """A Fetch request that does not wait, unless it is told to."""
+    """A Fetch request that does not wait, unless ``fields`` say so."""
     return FetchRequest(**{"topics": list(topics), "max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1 << 20, **fields})
 
 

@@ -142,7 +142,7 @@ def test_a_transaction_is_asked(both: TwoBrokers, state: str) -> None:
 @pytest.mark.parametrize("enable2_pc", [False, True])
 @pytest.mark.parametrize("keep_prepared_txn", [False, True])
 def test_two_phase_commit_is_served_by_neither(both: TwoBrokers, enable2_pc: bool, keep_prepared_txn: bool) -> None:
-    """KIP-939 needs InitProducerId 6, which Kafka 4.3 calls unstable: unless it is told to, it hangs up on it."""
+    """KIP-939 needs InitProducerId 6, which Kafka 4.3 calls unstable: by default Kafka closes the connection."""
     request = InitProducerIdRequest("two-phase", 60_000, -1, -1, enable2_pc, keep_prepared_txn)
     assert same(both, lambda side: side.answer(request, 6, "two-phase")) == {"closed": True}
 

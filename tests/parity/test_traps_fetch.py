@@ -109,7 +109,7 @@ def test_fetch_completes_at_once_where_a_partition_has_an_error(
 def test_fetch_of_what_is_not_there_answers_at_once(
     both: TwoBrokers, version: int, second: tuple[str, dict[str, Any]]
 ) -> None:
-    """Kafka waits here, so it is told to wait no longer than 50 ms; the answers are the same (docs/differences.md)."""
+    """Kafka waits here, so the request limits the wait to 50 ms; the answers are the same (docs/differences.md)."""
 
     def scene(side: Side) -> Any:
         wanted = [known(side).wanted(TOPIC, 7), side.wanted(second[0], 0, **second[1])]

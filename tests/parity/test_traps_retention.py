@@ -87,7 +87,7 @@ def test_cleaner_threads_become_at_most_twice_and_at_least_half_as_many(both: Tw
             BROKER, "1", [AlterConfigsRequest.AlterableConfig(THREADS, "17")]
         )
         facts.append(side.ask(AlterConfigsRequest([older], True), 2)["responses"])
-        facts.append(answers_to(side, "1", [1000]))  # there is no room for so many
+        facts.append(answers_to(side, "1", [1000]))  # the map has no room for this many keys
         facts.append(alter(side, BROKER, "1", {BUFFER: "1048576"}, validate_only=True))
         facts.append(alter(side, BROKER, "1", {BUFFER: str(8 << 20)}, validate_only=True))
         facts.append(alter(side, BROKER, "1", {BUFFER: str((8 << 20) + 8)}, validate_only=True))
@@ -209,7 +209,7 @@ def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[bool
 def test_what_goes_with_and_without_the_cleaner(sides: tuple[bool, list[Logs]]) -> None:
     """``log.cleaner.enable=false``: compacted topics keep all, ``compact,delete`` too; ``delete`` works as ever.
 
-    ``local.retention.*`` removes nothing, wherever there is no tiered storage.
+    ``local.retention.*`` removes nothing without tiered storage.
     """
     has_cleaner, both = sides
     found = []

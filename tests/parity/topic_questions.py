@@ -42,7 +42,7 @@ class TopicQuestions:
                     for topic in wanted
                 ]
             )
-            # Without auto-creation below version 4 there is no saying no: only topics that are there are asked for.
+            # Below version 4 a request cannot switch auto-creation off, so it names existing topics only.
             return MetadataRequest(topics=topics, allow_auto_topic_creation=version < 4)
 
         if version < 4 and not everything and "nowhere" in wanted:

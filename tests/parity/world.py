@@ -27,7 +27,7 @@ class Names:
         return self.topic_ids.get(topic, UNKNOWN_TOPIC_ID)
 
     def member(self, group: str) -> str:
-        """The member id that the last JoinGroup of a group gave, or one that nobody has."""
+        """The member id that the last JoinGroup of a group gave, or one that no member has."""
         return self.members.get(group, "nobody")
 
 

@@ -63,7 +63,7 @@ def interrupted(tmp_path: Path, job_module: str, function: str, command: str, *w
     return process.returncode, said
 
 
-@pytest.mark.skipif(available_cores() < 2, reason="one core: there is no pool")
+@pytest.mark.skipif(available_cores() < 2, reason="one core: no pool is used")
 def test_an_export_with_workers_ends_with_one_line_and_no_temporary_files(tmp_path: Path) -> None:
     directory = two_partitions(tmp_path / "logs")
     output = tmp_path / "out"
@@ -83,7 +83,7 @@ def test_an_export_with_workers_ends_with_one_line_and_no_temporary_files(tmp_pa
     assert list(output.iterdir()) == []
 
 
-@pytest.mark.skipif(available_cores() < 2, reason="one core: there is no pool")
+@pytest.mark.skipif(available_cores() < 2, reason="one core: no pool is used")
 def test_an_import_with_workers_leaves_no_partition(tmp_path: Path) -> None:
     for number in range(2):
         write_parquet(tmp_path / "in" / f"{number}.parquet", [row(number)])

@@ -1,4 +1,4 @@
-"""The group coordinator at its full size. Figures are printed; judged is that nobody meets an error, and memory.
+"""The group coordinator at its full size. Prints figures. Fails if a client gets an error or memory grows too far.
 
 ``make test-long-group-scale``; processor time is the broker's own, so a busy machine changes it little.
 """
@@ -56,7 +56,7 @@ class Member(Protocol):
         """Joins the group."""
 
     async def live(self, leave: asyncio.Event) -> None:
-        """Heartbeats, and does what it is told, until it is to leave."""
+        """Heartbeats and follows the coordinator's answers until it is asked to leave."""
 
 
 class LargeGroup:
@@ -134,11 +134,11 @@ async def grow_and_shrink(broker: OurBroker, member: Callable[[Line], Member]) -
 
 
 async def test_a_thousand_members_of_a_classic_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With Kafka's defaults (sessions of 45 s, 3 s until the first rebalance): nobody's session ends."""
+    """With Kafka's defaults (sessions of 45 s, 3 s until the first rebalance): no session ends."""
     with OurBroker(tmp_path, {"offsets.topic.num.partitions": "1"}) as broker:
         assert Asking(broker.port, ANSWER_TIMEOUT_S).create("many", PARTITIONS) == 0
         numbers = await grow_and_shrink(broker, lambda line: RawMember("large", "many", PARTITIONS, line))
-        assert "session of" not in broker.log(), "nobody's session has ended"
+        assert "session of" not in broker.log(), "no session has ended"
         assert " ERROR " not in broker.log()
     with capsys.disabled():
         print("\n" + "\n".join(numbers))

@@ -77,7 +77,7 @@ def test_impure_code_is_found(source: str) -> None:
         "from pathlib import Path\ndef name(path: Path): return path.parent / path.name",
         "from datetime import UTC, datetime\ndef when(ms): return datetime.fromtimestamp(ms / 1000, UTC)",
         "from uuid import UUID\nUUID(bytes=bytes(16))",
-        "image.exists('topic')",  # a method of the same name, where there is no path
+        "image.exists('topic')",  # a method of the same name on something that is not a path
         "from io import BytesIO\nBytesIO(b'')",
         "from .time import pause",
         "from . import logging",

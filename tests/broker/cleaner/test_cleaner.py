@@ -227,7 +227,7 @@ async def test_deleting_the_topic_ends_its_round(directory: LogDirectory, cleane
     directory.delete_log("gone", 0, clock())
     await asyncio.wait_for(looking, 60)
     assert cleaner.state.in_progress == set()
-    assert not cleaner.state.uncleanable, "that is no failure"
+    assert not cleaner.state.uncleanable, "a cleaner that is stopped has not failed"
     again = topic(directory, "gone", clock)
     await cleaner.look_once()
     assert len(values(again)) == 10

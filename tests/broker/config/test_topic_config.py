@@ -1,4 +1,4 @@
-"""Topic settings: what a log is told, from the topic, the server and Kafka's defaults."""
+"""Topic settings: the config that a log gets from the topic, the server and Kafka's defaults."""
 
 import pytest
 

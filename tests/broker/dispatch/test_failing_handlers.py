@@ -28,7 +28,7 @@ Answer = Callable[[Any], None]
 
 
 class Answers:
-    """A connection that keeps what it is told."""
+    """A connection that records the calls it receives."""
 
     client_host, client_port = "10.0.0.7", 4711
     listener_name, connection_id = "PLAINTEXT", 1

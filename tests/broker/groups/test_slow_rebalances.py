@@ -26,7 +26,7 @@ class Watched:
         self._caplog = caplog
 
     def after(self, delay_ms: int) -> list[str]:
-        """What is said when so much time has passed."""
+        """Advances the time and returns the log lines written then."""
         self.harness.timers.advance(delay_ms)
         self._caplog.clear()
         self._watch.look(self.harness.coordinator.cores(), self.harness.timers.now_ms)
@@ -79,7 +79,7 @@ def test_members_of_a_classic_group_that_have_not_joined_again(watched: Watched)
         f"group 'orders' is in PreparingRebalance since 10.0 s and waits for {first!r} (client.id 'one' at 127.0.0.1) "
         "to join again; after the rebalance timeout of 300 s it goes on without"
     ]
-    assert watched.after(5_000) == [], "it is said once"
+    assert watched.after(5_000) == [], "the line is written once"
     assert watched.join("one", first) == first
     assert watched.after(5_000) == ["group 'orders' waits no longer, after 20.0 s"]
 

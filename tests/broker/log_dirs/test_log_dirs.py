@@ -108,7 +108,7 @@ def test_a_failed_directory_takes_only_its_own_partitions_along(two: Two) -> Non
     lost, kept = two.in_(two.b), two.in_(two.a)
     away = two.b.with_name("away")
     two.b.rename(away)  # the next checkpoint finds nothing, as with a disk that has gone
-    wait_for(lambda: two.asking.log_dirs()[str(two.b)].error_code != 0, "nobody noticed")
+    wait_for(lambda: two.asking.log_dirs()[str(two.b)].error_code != 0, "the failed directory was not noticed")
     offline = ErrorCode.KAFKA_STORAGE_ERROR
     described = two.asking.log_dirs()[str(two.b)]
     assert (described.error_code, described.topics, described.total_bytes) == (offline, [], -1)

@@ -95,7 +95,7 @@ class History:
                 now_ms=self._now_ms,
                 random_uuid=self._uuid,
             )
-            directory.load_logs(lambda topic: pytest.fail(f"{topic} is no metadata"), self._now_ms)
+            directory.load_logs(lambda topic: pytest.fail(f"{topic} is not the metadata log"), self._now_ms)
             lifecycle = BrokerLifecycle(service, self._controller)
             clean_epoch = directory.previous_broker_epoch
             lifecycle.start([ENDPOINT], self._now_ms, directory_ids=[directory_id], clean_epoch=clean_epoch)
@@ -166,7 +166,7 @@ class History:
                 self._producer_ids.next_id(self._now_ms)
 
     def snapshot(self) -> None:
-        """Writes one, and removes what is no longer needed."""
+        """Writes a snapshot and removes older files that are not needed any more."""
         self._service.write_snapshot(self._now_ms)
 
     def clean(self) -> None:

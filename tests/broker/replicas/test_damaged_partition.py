@@ -53,7 +53,7 @@ def test_the_others_go_on(
         assert asking.fetch("t", 0) == (ErrorCode.CORRUPT_MESSAGE, [])
         assert asking.end_offset("t", 0) == ((0, 2) if whole else (ErrorCode.CORRUPT_MESSAGE, -1))
         assert asking.produce("t", 0, b"c") == (0 if whole else ErrorCode.CORRUPT_MESSAGE)
-        assert str(path) in caplog.text, "it is said which file is damaged"
+        assert str(path) in caplog.text, "the log names the damaged file"
         for index in range(1, 1 + OTHERS):
             assert asking.fetch("t", index) == (0, [b"a", b"b"])
             assert asking.produce("t", index, b"c") == 0

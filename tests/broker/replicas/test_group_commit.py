@@ -232,7 +232,7 @@ async def test_flush_ms_needs_no_scheduler(tmp_path: Path) -> None:
     path = AppendPath(tmp_path, LogConfig(flush_ms=1), files=GatedFiles())
     for end in (1, 2):
         synced: asyncio.Future[KafkaError | None] = asyncio.get_running_loop().create_future()
-        assert path.produce({0: batch()}).done(), "nobody waits for flush.ms"
+        assert path.produce({0: batch()}).done(), "no answer waits for flush.ms"
         assert path.log().offsets.synced_offset == end - 1
         path.group_commit.when_synced(path.log(), 0, lambda _: None)
         waiter = partial(path.group_commit.when_synced, path.log(), end, synced.set_result)

@@ -244,8 +244,8 @@ async def test_a_search_by_time_looks_into_records_beside_the_loop(tmp_path: Pat
 async def test_a_search_ends_with_its_connection(tmp_path: Path) -> None:
     path = AppendPath(tmp_path, LogConfig())
     await path.produce({0: tiny(20_000, key=b"k")})
-    searches = OffsetSearches(path.broker.record_work, 1, lambda: False, lambda: pytest.fail("nobody waits"))
-    searches.add(path.log().search_timestamp(NOW), lambda _: pytest.fail("nobody waits"))
+    searches = OffsetSearches(path.broker.record_work, 1, lambda: False, lambda: pytest.fail("an answer was sent"))
+    searches.add(path.log().search_timestamp(NOW), lambda _: pytest.fail("an answer was sent"))
     searches.go_on()
     del searches
     await turns()

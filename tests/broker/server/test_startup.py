@@ -1,4 +1,4 @@
-"""What a start costs and says, how it stops, and what a second broker on the same directory is told."""
+"""What a start costs and logs, how it stops, and the error of a second broker on the same directory."""
 
 import json
 import signal
@@ -121,7 +121,7 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> No
             process.send_signal(number)
             assert process.wait(60) == 0
         assert (broker.log_dir / ".kafka_cleanshutdown").exists()
-        assert not (tmp_path / "ready.json").exists(), "what the ready file says is no longer true"
+        assert not (tmp_path / "ready.json").exists(), "the ready file of a stopped broker must not stay"
         assert "stopped cleanly" in broker.log()
         assert "Traceback" not in broker.log()
 

@@ -1,4 +1,4 @@
-"""What the commands say to flags of other tools and to wrong values, and what they do when nobody reads on."""
+"""The commands given flags of other tools or wrong values, and with a closed pipe as their output."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def test_help_into_a_closed_pipe_ends_quietly_for_every_command(command: str) ->
 
 
 def test_output_into_a_closed_pipe_ends_quietly() -> None:
-    for arguments in (["--version"], ["protocol", "list"], ["protocol", "docs"], ["storage", "format", "--help"]):
+    for arguments in (["--version"], ["protocol", "list"], ["protocol", "show", "0"], ["storage", "format", "--help"]):
         ended = into_a_closed_pipe(*arguments)
         assert (ended.returncode, ended.stderr) == (1, ""), arguments
 

@@ -1,4 +1,4 @@
-"""The commands against brokers: flags, output and exit codes as somebody who knows Kafka's scripts expects them."""
+"""The commands against brokers: flags, output and exit codes as a user of Kafka's scripts expects them."""
 
 import json
 import os
@@ -268,7 +268,7 @@ def test_help_and_wrong_usage(command: str, capfd: pytest.CaptureFixture[str]) -
     assert "No such option" in capfd.readouterr().err
 
 
-NOBODY = {
+UNREACHABLE = {
     "topics": ["--list"],
     "produce": ["--topic", "t", "--tombstone", "--key", "k"],
     "consume": ["--topic", "t"],
@@ -284,7 +284,7 @@ NOBODY = {
 def test_no_broker_there_is_said_with_the_address(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     module, _, function = COMMANDS[command][0].partition(":")
     run = getattr(import_module(module), function)
-    assert run(["--bootstrap-server", "127.0.0.1:1", *NOBODY[command]]) == 1
+    assert run(["--bootstrap-server", "127.0.0.1:1", *UNREACHABLE[command]]) == 1
     err = capfd.readouterr().err
     assert (
         f"odradek {command}: no broker answers at 127.0.0.1:1: cannot connect to 127.0.0.1:1: Connection refused" in err

@@ -1,4 +1,4 @@
-"""``odradek groups``: what its arguments mean, its files, lag in seconds, whom a rebalance waits for."""
+"""``odradek groups``: what its arguments mean, its files, lag in seconds, the members that a rebalance waits for."""
 
 import asyncio
 import io
@@ -116,7 +116,7 @@ WRONG = {
 
 @pytest.mark.parametrize("message", WRONG)
 def test_flags_that_do_not_go_together(message: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nobody is asked for it."""
+    """No broker is asked for it."""
     assert groups(["--bootstrap-server", "127.0.0.1:1", *WRONG[message]]) == 2
     assert message in " ".join(capfd.readouterr().err.split())
 
@@ -146,7 +146,7 @@ def test_the_settings_of_a_properties_file(tmp_path: Path, capfd: pytest.Capture
 
 
 class Terminal(io.StringIO):
-    """Standard error as it is for somebody who waits."""
+    """Standard error as a terminal."""
 
     def isatty(self) -> bool:
         """It is one."""

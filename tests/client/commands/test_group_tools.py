@@ -189,7 +189,7 @@ async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: p
     group = f"stuck-{world.topic}"
     async with Admin(world.bootstrap) as admin:
         topic_id = (await admin.describe_topics([world.topic]))[world.topic].topic_id
-        await admin.list_group_offsets(group)  # Kafka makes __consumer_offsets when somebody looks for a coordinator
+        await admin.list_group_offsets(group)  # Kafka makes __consumer_offsets at the first FindCoordinator
     host, _, port = world.bootstrap.rpartition(":")
     connection = await BrokerConnection.open(host, int(port), client_id="by-hand")
 
@@ -225,7 +225,7 @@ async def test_a_group_that_a_member_holds_up(both: Both, world: World, capfd: p
             and sum(len(topic.partitions) for topic in answer.assignment.topic_partitions) == count
         )
 
-    # Only a member that joins says all of itself, and is told all of its assignment.
+    # Only a joining member sends all its fields and receives its whole assignment.
     joined = await until("m1", 0, [], lambda answer: answer.member_epoch > 0)
     if not owns(3)(joined):
         joined = await until("m1", joined.member_epoch, None, owns(3))

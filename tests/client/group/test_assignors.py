@@ -124,7 +124,7 @@ def test_sticky_is_balanced_and_moves_as_little_as_it_must(member_count: int, co
     sizes = [len(owned) for owned in second.values()]
     assert max(sizes) - min(sizes) <= 1
     for name in left:
-        assert set(first[name]) <= set(second[name]), "nobody loses a partition when a member leaves"
+        assert set(first[name]) <= set(second[name]), "no member loses a partition when another leaves"
 
 
 def test_sticky_trusts_the_newest_generation() -> None:

@@ -104,7 +104,7 @@ async def test_what_becomes_of_an_asynchronous_commit_is_told(
         assert heard == [caught.value]
         with pytest.raises(KafkaError):
             await first.commit_async({here: 6})
-        assert "asynchronous commit" in caplog.text, "nobody asked, so it is logged"
+        assert "asynchronous commit" in caplog.text, "no caller gets the error, so it is logged"
         with pytest.raises(KafkaError) as caught:
             await first.poll(0)
         assert caught.value.error_code == ErrorCode.FENCED_INSTANCE_ID

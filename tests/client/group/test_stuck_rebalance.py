@@ -40,7 +40,7 @@ async def test_who_holds_a_rebalance_up_is_in_the_log(tmp_path: Path, capfd: pyt
             await admin.create_topics([NewTopic("t", 2, 1)])
         idle = consumer(servers, "idle")
         await poll_until(idle.assignment, idle)
-        # Not before: two that come together are one generation, and nobody waits.
+        # Not before: two members that join together are one generation, and no rebalance waits.
         eager = consumer(servers, "eager")
         await poll_until(lambda: "waits for" in broker.log(), eager)
         [line] = [line for line in broker.log().splitlines() if "waits for" in line]

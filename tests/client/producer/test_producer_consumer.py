@@ -168,7 +168,7 @@ async def test_an_offset_out_of_range_is_reset_or_told(bootstrap: str, name: str
 
 
 class Log(RebalanceListener):
-    """Notes what it is told."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, frozenset[TopicPartition]]] = []

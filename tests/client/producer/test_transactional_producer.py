@@ -139,7 +139,7 @@ async def test_a_second_producer_fences_the_first(servers: str, name: str) -> No
             assert caught.value.error_code == ErrorCode.PRODUCER_FENCED
         with pytest.raises(KafkaError) as caught:
             await first.begin_transaction()
-        assert caught.value.error_code == ErrorCode.PRODUCER_FENCED, "there is no way on for a fenced producer"
+        assert caught.value.error_code == ErrorCode.PRODUCER_FENCED, "a fenced producer cannot continue"
         async with second.transaction():
             await second.send(name, b"2")
     assert numbers(await values(servers, partitions, "read_committed")) == [2]

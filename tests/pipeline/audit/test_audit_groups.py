@@ -92,7 +92,7 @@ def test_of_many_findings_the_last_one_counts_the_rest(tmp_path: Path) -> None:
 
 
 def healthy(directory: GroupsDirectory) -> None:
-    """Groups of every kind that nobody has to look after."""
+    """Groups of every kind that need no attention."""
     keeps_up(directory)
     consumer_group(directory, "modern", 2)
     directory.commit("modern", RECORDS - 3, topic_id=TOPIC_ID)
@@ -170,7 +170,7 @@ def commits(*pairs: tuple[int, int]) -> list[ConsumerCommit]:
         (commits((1, 5), (2, 5), (3, 6)), 9, None, 100_000, "WARN"),
         (commits((9, 5), (2, 5), (3, 5)), 9, None, 100_000, "REWIND"),
         (commits((9, 5), (2, 9), (9, 8)), 9, None, 100_000, "OK"),  # it came back to where it was
-        (commits((9, 0), (2, 0)), 9, None, 100_000, "REWIND"),  # in front of the rule of no lag
+        (commits((9, 0), (2, 0)), 9, None, 100_000, "REWIND"),  # checked before the rule of no lag
         (commits((1, 5)), 9, None, 100_000, "OK"),
         (commits((1, 5)), 9, None, 100_001, "STOP"),
     ],

@@ -1,4 +1,4 @@
-"""What an audit can't read, or what is no file at all: a finding with file, position and errno, and it goes on."""
+"""Unreadable files and things that are not files: a finding with file, position and errno; the audit continues."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The audit of directories under URLs finds what it finds on the local disk, and what can't be done there is said."""
+"""The audit of directories under URLs has the findings of the local disk, and reports what URLs do not allow."""
 
 import pickle
 from collections.abc import Iterator

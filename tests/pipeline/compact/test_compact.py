@@ -157,7 +157,7 @@ class KilledError(Exception):
 
 
 class KilledAt(UnsyncedFiles):
-    """The file layer of a process that is killed in front of its n-th change of the disk."""
+    """The file layer of a process that is killed before its n-th change of the disk."""
 
     def __init__(self, steps_left: int) -> None:
         self.steps_left = steps_left

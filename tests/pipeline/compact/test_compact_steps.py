@@ -190,7 +190,7 @@ def unusual_batches() -> list[bytes]:
     plain = b"\x00\x00\x00" + key + b"\x02v\x00"
     return [
         batch(bytes([2 * (len(plain) + 1)]) + b"\x00\x80\x00\x00" + key + b"\x02v\x00"),  # a delta longer than need be
-        batch(bytes([2 * len(plain)]) + b"\x07" + plain[1:]),  # attributes that nobody has defined
+        batch(bytes([2 * len(plain)]) + b"\x07" + plain[1:]),  # undefined attributes
         batch(bytes([2 * (len(plain) + 5)]) + plain[:-1] + b"\x02\x04\xff\xfe\x02x"),  # a header's key is not UTF-8
         batch(bytes([2 * len(plain)]) + plain, base_timestamp=HISTORY_START_MS - (1 << 40)),
         batch(bytes([2 * (len(plain) - 1)]) + b"\x00\x00\x00" + key + b"\x01\x00"),  # a tombstone

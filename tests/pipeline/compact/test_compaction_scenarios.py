@@ -120,7 +120,7 @@ TABLE: dict[Scenario, str] = {
     part_of_a_segment: "testPartialSegmentClean, testBuildPartialOffsetMap",
     part_of_a_batch: "none: a map that gets full in the middle of a batch",
     beyond_missing_offsets: "testCleaningBeyondMissingOffsets",
-    gaps_within_segments: "none: gaps in front of batches, as in a log that was compacted elsewhere",
+    gaps_within_segments: "none: gaps before batches, as in a log that was compacted elsewhere",
     grouping_by_size: "testSegmentGrouping",
     grouping_by_index_size: "testSegmentGrouping",
     sparse_offsets_and_empty_segments: "testSegmentGroupingWithSparseOffsetsAndEmptySegments",

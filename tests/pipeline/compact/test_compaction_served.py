@@ -114,8 +114,8 @@ def read_all(servers: str) -> Contents:
 
 
 def expected_of(before: Contents, log_dir: Path) -> Contents:
-    """Of a compacted topic the latest record of each key in front of the active segment, no tombstone, and what is in
-    that segment."""
+    """The contents after compaction: in each partition of a compacted topic the latest record of each key before the
+    active segment, without tombstones, and all records of that segment."""
     expected: Contents = {}
     for (topic, index), records in before.items():
         active = max(int(path.stem) for path in (log_dir / f"{topic}-{index}").glob("*.log"))

@@ -250,7 +250,7 @@ def check_histories(directory: Path, seed: int, *, partitions: int, steps: int) 
 
 
 def by_file(lines: list[str]) -> Iterator[tuple[Path, list[str]]]:
-    """The parts of a dump, by the file that it names in front of each."""
+    """The parts of a dump, by the file named before each."""
     path: Path | None = None
     found: list[str] = []
     for line in lines:

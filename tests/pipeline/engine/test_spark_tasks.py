@@ -14,7 +14,7 @@ from odradek.pipeline.engine.engines import LOCAL, SMALL_BYTES, SPARK, available
 from odradek.pipeline.engine.job import EngineError, EngineMissingError, Job, TaskError
 from support.pipeline.engine_tasks import die, double, fail_at_three, meet, name_of, process_id, wait_for
 
-needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: there is no pool")
+needs_two_cores = pytest.mark.skipif(available_cores() < 2, reason="one core: no pool is used")
 
 
 def test_results_come_in_the_order_of_the_tasks_with_progress() -> None:

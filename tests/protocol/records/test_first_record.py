@@ -1,4 +1,4 @@
-"""The look at the beginning of a batch: it takes what clients send, and refuses what is no records."""
+"""The check of a batch's first record: it accepts what clients send and refuses bytes that are not records."""
 
 import random
 

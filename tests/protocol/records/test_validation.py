@@ -80,7 +80,7 @@ def test_headers_that_no_client_may_send(header: BatchHeader) -> None:
 def test_headers_that_a_client_may_send() -> None:
     validate_client_batch(HEADER)
     validate_client_batch(HEADER._replace(producer_id=1, producer_epoch=0, base_sequence=0, attributes=0x10))
-    validate_client_batch(HEADER._replace(attributes=-0x8000))  # nobody has given the high bits a meaning
+    validate_client_batch(HEADER._replace(attributes=-0x8000))  # the high bits have no meaning
 
 
 @pytest.mark.parametrize("compression", list(CompressionType))

@@ -20,7 +20,7 @@ from support.data.messages import every_version, random_message, seed_of, versio
 SEED = 20261121
 INSTANCES, INSTANCES_LONG = 24, 2000
 CUT_INSTANCES = 3
-"""Of so many instances the truncations are tried: every one of short messages, a sample of long ones."""
+"""The number of instances that are truncated: at every byte if short, at a sample of positions if long."""
 CUTS = 40
 MUTATIONS = 3
 """For each instance."""

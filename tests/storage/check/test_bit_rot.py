@@ -74,7 +74,7 @@ def caught(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_recovery_finds_every_flipped_bit_of_a_log(tmp_path: Path, seed: int, caught: pytest.LogCaptureFixture) -> None:
-    """The log ends in front of the damaged batch; what names it says the file and the position."""
+    """The log ends before the damaged batch; the message names the file and the position."""
     chance = random.Random(seed)
     original = fill(tmp_path / "original") / "t-0"
     (tmp_path / "original" / ".kafka_cleanshutdown").unlink()

@@ -168,7 +168,7 @@ class LiveLog:
 
     def crash(self) -> None:
         """The process dies, wherever the round is; what was written to files is there."""
-        self.log.log_files.cleaning = None  # nobody is there to take anything back
+        self.log.log_files.cleaning = None  # no cleaner runs that would undo it
         self.round = None
         self.log.abort()
         self.log = self.open(clean_shutdown=False)

@@ -98,7 +98,7 @@ def test_every_key_keeps_its_latest_value_at_its_offset(tmp_path: Path) -> None:
     outcome = clean_log(log, cleaned_up_to=None, now_ms=NOW_MS)
     expected = latest({offset: record for offset, record in written.items() if offset < active})
     expected |= {offset: record for offset, record in written.items() if offset >= active}
-    # The batch in front of the range's end stays as a bare header; the records of the others are the latest.
+    # The last batch of the range stays as an empty header; the records of the others are the latest.
     assert contents(log) == expected
     assert outcome.result.cleaned_up_to == active
     assert log.size_in_bytes < before / 4

@@ -25,7 +25,7 @@ INTERVAL = 100
 
 
 class PowerLostError(Exception):
-    """In front of a change of the disk."""
+    """Called before a change of the disk."""
 
 
 class LimitedFiles(UnsyncedFiles):

@@ -80,7 +80,7 @@ def close(both: LogDirectories) -> None:
 
 
 def test_directories_by_their_suffix(tmp_path: Path) -> None:
-    """-delete goes, -stray stays, -future without a partition stays on its way, files and other names are nobody's."""
+    """-delete is removed, -stray stays, -future without a partition stays, files and other names are ignored."""
     a = tmp_path / "a"
     for name in ("t-1.%s-delete", "t-2.%s-stray", "t-3.%s-future"):
         directory = a / (name % ("0" * 32))

@@ -71,7 +71,7 @@ def test_what_the_metadata_knows_to_lie_here_is_not_read_after_a_clean_stop(tmp_
     files.opened = 0
     directory.find_logs(NOW, known_id=lambda topic, index: TOPIC_ID if index == 0 else None)
     assert files.opened == (1 if is_clean else 2), (
-        "of partition 1 nothing is known, and after a kill nobody is believed"
+        "nothing is known of partition 1, and after a kill no checkpoint is trusted"
     )
     assert [one.topic_id for one in directory.found.values()] == [TOPIC_ID, TOPIC_ID]
     assert [one.is_read for one in directory.found.values()] == [not is_clean, True]

@@ -1,4 +1,4 @@
-"""What records of internal topics are decoded to, and what is said of those that can't be."""
+"""What records of internal topics are decoded to, and the message for those that cannot be decoded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is no file in a log directory is never opened blindly: by the check, by dump-log, by the broker's file layer."""
+"""Pipes, sockets and devices in a log directory are not opened by the check, dump-log or the broker's file layer."""
 
 import os
 from collections.abc import Callable

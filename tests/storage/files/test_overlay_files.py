@@ -120,7 +120,7 @@ def test_an_overlay_shows_what_a_disk_would_have(seed: int, tmp_path: Path) -> N
     assert isinstance(overlay, OverlayFiles)
     assert seen(overlay, below) == tree(disk)
     assert tree(below) == before, "the disk was changed"
-    # What is said to have changed is what has.
+    # The reported changes are the actual ones.
     after = tree(disk)
     named = {str(change.path.relative_to(below)) for change in overlay.changes()}
     differing = {name for name in before.keys() | after.keys() if before.get(name, b"?") != after.get(name, b"?")}

@@ -26,7 +26,7 @@ def append(log: Log, time_ms: int) -> None:
 
 
 def ages_at_roll(log: Log, count: int, start_ms: int = NOW_MS, step_ms: int = 10) -> list[int]:
-    """How old, by its records, each of so many segments was when it was rolled."""
+    """The age of each of the first ``count`` segments when it was rolled, by its records' timestamps."""
     ages: list[int] = []
     now_ms = start_ms
     while len(ages) < count:

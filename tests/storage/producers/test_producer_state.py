@@ -67,7 +67,7 @@ def test_a_batch_sent_again_gets_its_old_offsets(log: Log) -> None:
     with refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER):
         send(log, 0, 2)  # the sixth last: forgotten
     with refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER):
-        send(log, 10, 1)  # part of a batch is no duplicate
+        send(log, 10, 1)  # part of a batch is not a duplicate
 
 
 @pytest.mark.parametrize("sequence", [0, 1, 3, 100, MAX_SEQUENCE])

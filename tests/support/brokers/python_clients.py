@@ -86,9 +86,9 @@ class KafkaPython:
         consumer = KafkaConsumer(bootstrap_servers=servers, group_id=group, auto_offset_reset="earliest", **settings)
         consumer.subscribe([topic], listener=Listener())
         # 3.0.12 forgets a rebalance that a leader began because its topics' partitions became known, if the poll ends
-        # between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, nobody
-        # takes the answer, and heartbeats stay off until something else changes. So they are known before the first
-        # poll; with the broker it has nothing to do.
+        # between its SyncGroup and the answer: ConsumerCoordinator.need_rejoin is false from the assignment on, no code
+        # takes the answer, and heartbeats stay off until something else changes. So the partitions are made known
+        # before the first poll. This is the client's fault, not the broker's.
         is_known = False
         while not is_known and not leave.is_set():
             with suppress(KafkaError):  # on a busy machine its requests run out of their time
@@ -133,7 +133,7 @@ class ConfluentKafka:
         """See PythonClient."""
         from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-        admin = AdminClient({"bootstrap.servers": servers})  # its requests end when nobody holds it
+        admin = AdminClient({"bootstrap.servers": servers})  # its requests end with the object
         admin.create_topics([NewTopic(topic, partitions)])[topic].result(TIMEOUT_S)
 
     def produce(self, servers: str, topic: str, codec: str, numbers: Iterable[int], settings: dict[str, Any]) -> None:

@@ -136,7 +136,7 @@ def _check_batches(log: Log, model: PartitionModel, found: list[FoundBatch], *, 
     missing = dict(known)
     for batch in found:
         stored = missing.pop(batch.header.base_offset, None)
-        assert stored is not None, f"a batch at {batch.header.base_offset} that nobody wrote"
+        assert stored is not None, f"a batch at {batch.header.base_offset} that was never written"
         assert stored.data == batch.data, f"the batch at {batch.header.base_offset} is another one"
     bases = set(log.segments.base_offsets)
     for stored in missing.values():

@@ -194,7 +194,7 @@ class MoveRun(CrashRun):
         self.moved += 1
 
     def give_up(self) -> None:
-        """A move is no longer wanted."""
+        """Cancels a move."""
         if self.moves:
             self.moves.pop(self.chance.choice(sorted(self.moves))).cancel(self.now_ms)
 

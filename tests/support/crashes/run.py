@@ -1,9 +1,9 @@
 """A seeded history of a log directory, crashed at every write point.
 
-`CrashRun(directory, seed).run()` does random things to a log directory on a simulated disk. In front of each write
-point (chosen by `often`) it takes the disk as a crash would leave it, recovers from that, crashes within the recovery
-now and then, and compares with the model. `CrashRun(directory, seed, only=K)` looks at write point K only: the draw of
-what survives depends on the seed and on K alone.
+`CrashRun(directory, seed).run()` performs random operations on a log directory on a simulated disk. Before each write
+point (chosen by `often`) it copies the disk as a crash would leave it, recovers the copy, sometimes crashes during the
+recovery, and compares the result with the model. `CrashRun(directory, seed, only=K)` checks write point K only: what
+survives depends on the seed and K alone.
 """
 
 import random
@@ -176,7 +176,7 @@ class CrashRun(History):
         for key, log in directory.logs.items():
             assert log.topic_id not in self.deleted_ids or key == self.being_deleted, f"{log}: deleted, and back"
             model = self.models.get(key)
-            assert model is not None or key == self.being_created, f"{log}: nobody made it"
+            assert model is not None or key == self.being_created, f"{log}: it was never created"
             if model is not None:
                 may_lack_id = model.may_lack_id or (model.flushed_to == 0 and not has_power)
                 assert log.topic_id == model.topic_id or (log.topic_id is None and may_lack_id), log.topic_id

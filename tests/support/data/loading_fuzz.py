@@ -84,7 +84,7 @@ class Batches:
 
 
 def loadable(core: Any, batches: list[bytes], now_ms: int) -> list[bytes]:
-    """The batches that a core takes in, one after the other. Raises what is no refusal."""
+    """The batches that a core accepts, in order. Raises every exception that is not a refusal."""
     kept = []
     for batch in batches:
         try:
@@ -369,7 +369,7 @@ class MetadataLives:
                 self._start_on(Path(path), kept)
 
     def _accepted(self, image: MetadataImage, value: bytes) -> tuple[Message, int] | None:
-        """The record, if the image takes it. Raises what is no refusal."""
+        """The record, if the image accepts it. Raises every exception that is not a refusal."""
         try:
             message, version = decode_metadata(value)
             replay(image, message, MetadataDelta(), version)

@@ -70,7 +70,7 @@ class HistoryWriter:
             self._end(producer_id)
 
     def roll(self) -> None:
-        """Starts a new segment, so that what was written is no longer in the active one."""
+        """Starts a new segment, so that the written records are in an inactive one."""
         self.log.roll(self.now_ms)
 
     def close(self) -> None:

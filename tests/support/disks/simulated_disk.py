@@ -74,7 +74,7 @@ class _File:
 
 
 def _apply(data: bytearray, position: int, written: bytes | None) -> None:
-    """One entry of a journal; a gap in front of what is written is filled with zeros."""
+    """One entry of a journal; a gap before the written bytes is filled with zeros."""
     if written is None:
         del data[position:]
         data += bytes(position - len(data))
@@ -166,8 +166,8 @@ def _status(node: _Node) -> os.stat_result:
 class SimulatedDisk(Files):
     """Files below `root`, which may exist on the real disk too (locks are taken there). Nothing is shared with it.
 
-    `before` is called in front of every write point with its number and what is about to happen: it may call
-    `survivors`, or raise. `crash_at`: the number of the write point in front of which the process ends, so that this
+    `before` is called before every write point with its number and the operation: it may call
+    `survivors`, or raise. `crash_at`: the number of the write point before which the process ends, so that this
     call and all later ones raise `Crash`.
     """
 

@@ -25,7 +25,7 @@ class Project:
 
 @contextmanager
 def project(engine: Engine, file: Path, variables: Mapping[str, str]) -> Iterator[Project]:
-    """A project, whatever of it is up gone at the end; skips the test with the reason where there is no compose."""
+    """A project that is removed at the end. Skips the test, with the reason, if compose is missing."""
     try:
         environment = compose_environment(engine)
     except EngineMissingError as error:

@@ -130,7 +130,7 @@ def install(*packages: str) -> None:
     if os.environ.get("CI") != "true":
         raise EngineMissingError(f"not installed: {names} (with CI=true the tests install it)")
     if shutil.which("apt-get") is None:
-        raise EngineMissingError(f"not installed: {names}, and there is no apt-get")
+        raise EngineMissingError(f"not installed: {names}, and apt-get is missing")
     command = ["apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300", *packages]
     if _apt(*command).returncode != 0:
         _apt("apt-get", "update")

@@ -15,7 +15,7 @@ LONG_SESSIONS = {
     "group.consumer.max.session.timeout.ms": str(LONGEST_SESSION_MS),
     "group.consumer.session.timeout.ms": str(LONGEST_SESSION_MS),
 }
-"""What both brokers must have set: nobody's session ends while they are exchanged."""
+"""Configs of both brokers: no session ends while they are exchanged."""
 MEMBERS, PARTITIONS, RECORDS = 2, 4, 12
 
 

@@ -224,7 +224,7 @@ def _voters(directory: Path, directory_id: bytes, node_id: int, seen: MetadataSe
     named = False
     for path in directory.glob("*.checkpoint"):
         if path.stat().st_mode & 0o222:
-            yield f"{path.name}: its mode is {path.stat().st_mode & 0o777:o}, nobody may write a snapshot"
+            yield f"{path.name}: its mode is {path.stat().st_mode & 0o777:o}, a snapshot must be read-only"
         with LogFile(path) as log:
             batches = [batch for batch in log.batches() if isinstance(batch, Batch)]
         records = [

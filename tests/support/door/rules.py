@@ -88,7 +88,7 @@ def root_violations(log_dir: Path, clean: bool) -> Iterator[str]:
         name = path.name
         if path.is_dir():
             if not PARTITION.fullmatch(name) and not AWAY.fullmatch(name):
-                yield f"{name}: a directory that is no partition's: Kafka does not load such a log directory"
+                yield f"{name}: a directory that is not a partition's: Kafka does not load such a log directory"
             if path.stat().st_mode & 0o700 != 0o700:
                 yield f"{name}: its mode keeps its owner out"
         elif name not in CHECKPOINTS and not ROOT_FILES.fullmatch(name) and (clean or not HALF_DONE.fullmatch(name)):

@@ -70,7 +70,7 @@ PLANS: tuple[Plan, ...] = (
 LIVING = "living"
 """The topic of the producer that goes on while the broker is exchanged; not among the plans."""
 DELETED = ("deleted", "deleted-compacted", "deleted-and-gone")
-"""Topics that are filled and deleted: nobody may see them again."""
+"""Topics that are filled and deleted; they must not be visible again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ PLANS = (
     Plan(OPEN, partitions=1, batches=0),
 )
 LONGEST_MS = 900_000
-"""transaction.max.timeout.ms: nobody aborts the open transaction while brokers are exchanged."""
+"""transaction.max.timeout.ms: the open transaction is not aborted while brokers are exchanged."""
 
 
 class Seen(NamedTuple):

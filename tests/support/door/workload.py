@@ -69,7 +69,7 @@ def fill_more(servers: str, *, seed: int, now_ms: int) -> None:
     _delete(admin, [plan.name for plan in again])
     create(admin, again)
     for plan in PLANS:
-        if plan.name != "retained-by-size":  # retention would go on while somebody looks
+        if plan.name != "retained-by-size":  # retention would continue during the comparison
             producers.send_plan(plan, chance, now_ms)
     _commit_by_hand(admin, chance.randrange(1, 20))
 

@@ -55,7 +55,7 @@ def duplicate(history: History) -> list[str]:
 
 
 def aborted_read(history: History) -> list[str]:
-    """G1a: somebody saw a record of a transaction that was aborted, or that nobody ever asked to commit."""
+    """G1a: a reader saw a record of a transaction that was aborted, or whose commit was never requested."""
     aborted = {
         value: transaction.name
         for transaction in history.transactions.values()
@@ -67,7 +67,7 @@ def aborted_read(history: History) -> list[str]:
 
 
 def precommitted_read(history: History) -> list[str]:
-    """Somebody saw a record before its producer asked to commit."""
+    """A reader saw a record before its producer requested the commit."""
     committing = {
         value: transaction.committing_at
         for transaction in history.transactions.values()
@@ -83,7 +83,7 @@ def precommitted_read(history: History) -> list[str]:
 
 
 def torn_transaction(history: History) -> list[str]:
-    """Of a transaction whose outcome nobody was told, or that was committed, a part is there."""
+    """Only a part of a transaction is there that was committed, or whose outcome is unknown."""
     there = set(history.final.values())
     return [
         f"{transaction.name}: of {transaction.values} only {sorted(there.intersection(transaction.values))}"

@@ -70,7 +70,7 @@ class Transaction:
     values: list[int] = field(default_factory=list)
     committing_at: int | None = None
     outcome: str | None = None
-    """``committed``, ``aborted`` or None: nobody was told."""
+    """``committed``, ``aborted`` or None if the client got no outcome."""
 
     @property
     def is_committed(self) -> bool:
@@ -79,7 +79,7 @@ class Transaction:
 
     @property
     def may_be_committed(self) -> bool:
-        """Whether somebody asked for it, and nobody was told otherwise."""
+        """Whether the commit was requested, and no other outcome was reported."""
         return self.committing_at is not None and self.outcome != "aborted"
 
 

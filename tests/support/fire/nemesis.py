@@ -148,7 +148,7 @@ class Nemesis:
         """
         deadline = time.monotonic() + PATIENCE_S
         while victim.is_alive and successor.is_alive:
-            assert time.monotonic() < deadline, f"nobody is fenced of {successor.specification} after {self.done}"
+            assert time.monotonic() < deadline, f"no producer was fenced of {successor.specification} after {self.done}"
             time.sleep(LOOK_S)
         if victim.is_alive:
             self.workers[self.workers.index(successor)] = victim
@@ -175,6 +175,6 @@ class Nemesis:
             self._left.append(worker)
 
     def kill_all(self) -> None:
-        """Nobody outlives the test."""
+        """Ends all processes of the test."""
         for worker in (*self.workers, *self._left):
             worker.kill()

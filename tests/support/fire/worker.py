@@ -48,7 +48,7 @@ ACCOUNTS = 12
 PAUSE_S = 0.01
 """Between what a worker does: the processes share the machine with the broker."""
 BACKLOG, SLOW_PAUSE_S = 600, 0.5
-"""Behind so many transfers nobody asks for more but slowly: in the end all of them are waited for."""
+"""Above this number of open transfers, new ones are requested slowly: the end of the test waits for all."""
 POLL_S = 0.2
 END_TIMEOUT_S = 120.0
 UNDER_WAY = 100
@@ -172,7 +172,7 @@ class Worker:
         self._next_value = specification.number * 10_000_000
 
     def next_value(self) -> int:
-        """A value that nobody else writes."""
+        """A value that no other process writes."""
         self._next_value += 1
         return self._next_value
 

@@ -39,7 +39,7 @@ async def produce_numbers(servers: str, topic: str, partitions: int, numbers: It
 
 
 class Told(RebalanceListener):
-    """A listener that notes what it is told, partitions without their topics."""
+    """A listener that records its calls, with partitions but without topics."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, list[int]]] = []

@@ -2,7 +2,7 @@
 
 One seed makes one run, to the byte. After every step the coordinator's books are checked, and what it has promised:
 
-- a partition has one owner: nobody is given what another member of the group has not released;
+- a partition has one owner: no member gets what another member of the group has not released;
 - the epochs of a member and of a group never go back;
 - a committed offset is never lower than one that was answered before it, unless an administrator asks for that;
 - what a restart brings back is what was durable before it;
@@ -257,7 +257,7 @@ class ConsumerGroupSimulator:
     # --- others
 
     def _zombie(self) -> None:
-        """Somebody who is no more speaks up."""
+        """A member that was removed sends a request."""
         if not self._past:
             return
         group_id, member_id, epoch = self.random.choice(self._past)

@@ -63,7 +63,7 @@ class GroupCrew:
         self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> None:
-        """Waits for the end; AssertionError with its log where it is no good one."""
+        """Waits for the end. Raises AssertionError with the log if the exit code is not 0."""
         code = self._process.wait(STOP_TIMEOUT_S)
         assert code == 0, f"a crew ended with {code}:\n{self.log()[-3000:]}"
 

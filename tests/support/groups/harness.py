@@ -132,7 +132,7 @@ class MemoryLog:
             callback(error)
 
     def drop_waiting(self) -> None:
-        """The broker is gone: nobody waits for these appends any more."""
+        """The broker is gone: drops the appends that wait for an answer."""
         self.held = False
         self._waiting.clear()
 

@@ -1,8 +1,9 @@
-"""Thousands of members of groups in one event loop, raw: what the load tests of the coordinator drive.
+"""Thousands of group members in one event loop, for the load tests of the coordinator.
 
-A member speaks through our own codec on a connection of its own, as a client does: of a classic group it joins (asked
-for its member id first), synchronises, heartbeats, and joins again when it is told of a rebalance; of a consumer group
-(KIP-848) it heartbeats, gives up and takes what it is told to, and says at once that it has.
+Each member has its own connection and uses our own codec. A member of a classic group joins (after it got its member
+id), synchronises, heartbeats, and joins again when a heartbeat answers that the group rebalances. A member of a
+consumer group (KIP-848) heartbeats, revokes and takes partitions as the answers say, and reports that in its next
+heartbeat.
 """
 
 import asyncio
@@ -100,7 +101,7 @@ class RawMember:
     """How often it was told to join again after it had joined."""
 
     async def join(self) -> None:
-        """Joins and synchronises, again whenever it is told of one more rebalance. AssertionError for other errors."""
+        """Joins and synchronises, again after each REBALANCE_IN_PROGRESS. AssertionError for other errors."""
         while True:
             joined = await self.line.ask(self._join_request(), JOIN)
             if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:

@@ -306,7 +306,7 @@ class GroupSimulator:
     # --- others
 
     def _zombie(self) -> None:
-        """Somebody of the past speaks up."""
+        """A former member sends a request."""
         if not self._past:
             return
         group_id, member_id, generation_id = identity = self.random.choice(self._past)
@@ -322,8 +322,8 @@ class GroupSimulator:
                 self.harness.send("zombie", ApiKey.LEAVE_GROUP, 5, leave, lambda _: None)
             case 3:
                 # A commit without a member: taken while the group is empty, refused otherwise.
-                nobody = (group_id, "", -1)
-                self._send_commit("zombie", nobody, None, self.random.randrange(PARTITIONS), lambda _: None)
+                no_member = (group_id, "", -1)
+                self._send_commit("zombie", no_member, None, self.random.randrange(PARTITIONS), lambda _: None)
 
     def _admin(self) -> None:
         group_id = self.random.choice(GROUPS)

@@ -10,7 +10,7 @@ Json = dict[str, Any]
 
 
 def ask(questions: list[Json]) -> list[Json]:
-    """The answers of Kafka's classes, in order; skips the test where there is no Java."""
+    """The answers of Kafka's classes, in order. Skips the test without Java."""
     java_or_skip()
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     command = [*java_arguments(), str(java_source("ConfigOracle"))]

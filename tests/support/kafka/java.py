@@ -140,7 +140,7 @@ def run_class(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a class of the release, or a Java source file: ``run_class("org.apache.kafka.tools.TopicCommand", …)``.
 
-    Raises JavaMissingError where there is no Java, ``subprocess.TimeoutExpired`` when it hangs; the caller looks at
+    Raises JavaMissingError without Java, and ``subprocess.TimeoutExpired`` if the program hangs. The caller checks
     ``returncode``.
     """
     command = java_arguments(version, heap) + [str(argument) for argument in arguments]

@@ -24,7 +24,7 @@ STOP_TIMEOUT_S = 180.0
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on now (Kafka cannot tell which port it took for 0 in advance)."""
+    """Ports of 127.0.0.1 that are free now (Kafka cannot tell which port it took for 0 in advance)."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for opened in sockets:
@@ -99,7 +99,7 @@ class RealKafka:
     def start(self) -> None:
         """Formats the directory if it is new, starts the broker and returns when it serves.
 
-        Skips the test (fails it in CI) where there is no Java. Raises RuntimeError with the end of its output.
+        Without Java it skips the test, and fails it in CI. Raises RuntimeError with the end of its output.
         """
         assert self._process is None, "it runs already"
         java_or_skip(self.version)

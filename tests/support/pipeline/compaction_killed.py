@@ -1,4 +1,4 @@
-"""A compaction in a process of its own that is killed (SIGKILL) in front of its n-th change of the disk."""
+"""A compaction in a process of its own that is killed (SIGKILL) before its n-th change of the disk."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ NEVER = 1 << 60
 
 
 class KilledFiles(UnsyncedFiles):
-    """Counts what changes the disk, and kills its process in front of one; a write may be torn by it."""
+    """Counts changes of the disk, and kills its process before one of them; a write may be torn."""
 
     def __init__(self, steps_left: int = NEVER, torn_bytes: int | None = None) -> None:
         """`torn_bytes` of the write that is not done whole are done."""

@@ -195,7 +195,7 @@ _oracles: list[CleanerOracle] = []
 
 
 def start_oracle() -> None:
-    """Begins a process of a pool; its JVM ends with it, when nobody holds the other end of its input any more."""
+    """Begins a process of a pool; its JVM ends with it, because its input is closed."""
     _oracles.append(CleanerOracle().__enter__())
 
 

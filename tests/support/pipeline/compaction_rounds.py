@@ -103,7 +103,7 @@ def _slots(max_keys: int) -> int:
 
 
 def clean_offline(directory: Path, config: LogConfig, order: RoundOrder) -> int:
-    """A round as `odradek compact` does it, over files that nobody has open."""
+    """A round as `odradek compact` does it, over files that no process has open."""
     return _clean_files(directory, config, order, UNBOUNDED)
 
 
@@ -162,10 +162,10 @@ def clean_live(directory: Path, config: LogConfig, order: RoundOrder) -> int:
 def kafka_mistakes_an_abort(directory: Path, start: int) -> bool:
     """Whether a round of Kafka's that begins at `start`, within a segment, may take committed records for aborted ones.
 
-    It asks for the aborted transactions from the log's start on (LocalLog.collectAbortedTransactions has no use for the
-    offset where it reads), but reads from an index entry at or before `start`: of a transaction that ended in front of
-    it, it never meets the marker, and takes what its producer commits next for aborted. The keys of those records are
-    not in its map, so older records of them stay.
+    Kafka collects the aborted transactions from the log's start on (LocalLog.collectAbortedTransactions ignores the
+    offset), but reads from an index entry at or before `start`. It never reads the marker of a transaction that ended
+    before that entry, and therefore treats the next committed records of its producer as aborted. Their keys are not in
+    its map, so older records with these keys stay.
     """
     index = max((path for path in directory.glob("*.txnindex") if int(path.stem) <= start), default=None)
     segment = max(int(path.stem) for path in directory.glob("*.log") if int(path.stem) <= start)

@@ -115,7 +115,7 @@ class SyncedLog:
             callback(ErrorCode.NONE)
 
     def lose_power(self, rng: random.Random) -> None:
-        """What was not synced may be gone; nobody waits any more."""
+        """Unsynced data may be gone; no request waits any more."""
         kept = self.batches[: rng.randint(self.synced, len(self.batches))]
         self._waiting.clear()
         floor = self._floor

@@ -42,7 +42,7 @@ def _join(harness: Harness, member: str, topics: list[str], instance_id: str | N
 
 
 def _joined(assignor_topics: list[list[str]]) -> Harness:
-    """A group with all its members, of whom the last has just joined."""
+    """A group with all its members; the last one has just joined."""
     harness = Harness(topics={"t": (b"t" * 16, PARTITIONS), "u": (b"u" * 16, 300)})
     for number in range(MEMBERS):
         _join(harness, f"member-{number}", assignor_topics[number % len(assignor_topics)])

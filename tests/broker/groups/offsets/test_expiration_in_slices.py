@@ -16,7 +16,7 @@ CONFIG = GroupCoordinatorConfig(offsets_retention_ms=RETENTION_MS, offsets_reten
 
 
 def commit(core: GroupCore, group: str, topic: str, partition: int, at_ms: int) -> None:
-    """Somebody who is no member commits."""
+    """A client that is not a member commits."""
     value = OffsetCommitValue(offset=1, metadata="", commit_timestamp=at_ms)
     core.replay(offset_commit_record(group, topic, partition, value), 0, -1, at_ms)
 

@@ -10,7 +10,7 @@ from odradek.protocol.messages.group_records import OffsetCommitValue
 from odradek.protocol.steps import run_to_end
 
 PRODUCER = 7
-NOBODY = -1
+NO_PRODUCER = -1
 
 
 def _commit(offset: int) -> CoordinatorRecord:
@@ -30,7 +30,7 @@ def _core(*records: tuple[CoordinatorRecord, int]) -> GroupCore:
 
 
 def test_pending_offsets_are_seen_by_nobody_and_make_stable_readers_wait() -> None:
-    core = _core((_commit(1), NOBODY), (_commit(2), PRODUCER))
+    core = _core((_commit(1), NO_PRODUCER), (_commit(2), PRODUCER))
     assert _fetched(core, require_stable=False) == (1, ErrorCode.NONE)
     assert _fetched(core, require_stable=True) == (-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
     core.replay_end_transaction(PRODUCER, committed=True)
@@ -38,20 +38,20 @@ def test_pending_offsets_are_seen_by_nobody_and_make_stable_readers_wait() -> No
 
 
 def test_aborted_offsets_never_were() -> None:
-    core = _core((_commit(1), NOBODY), (_commit(2), PRODUCER))
+    core = _core((_commit(1), NO_PRODUCER), (_commit(2), PRODUCER))
     core.replay_end_transaction(PRODUCER, committed=False)
     assert _fetched(core, require_stable=True) == (1, ErrorCode.NONE)
     assert core.hard_state()["offsets"]["pending"] == {}  # type: ignore[index]
 
 
 def test_the_later_record_stays_whenever_the_marker_comes() -> None:
-    core = _core((_commit(1), PRODUCER), (_commit(2), NOBODY))
+    core = _core((_commit(1), PRODUCER), (_commit(2), NO_PRODUCER))
     core.replay_end_transaction(PRODUCER, committed=True)
     assert _fetched(core, require_stable=True) == (2, ErrorCode.NONE)
 
 
 def test_a_tombstone_forgets_pending_offsets_too() -> None:
-    core = _core((_commit(1), PRODUCER), (offset_tombstone("g", "t", 0), NOBODY))
+    core = _core((_commit(1), PRODUCER), (offset_tombstone("g", "t", 0), NO_PRODUCER))
     core.replay_end_transaction(PRODUCER, committed=True)
     assert _fetched(core, require_stable=True) == (-1, ErrorCode.NONE)
 
@@ -68,7 +68,7 @@ def test_an_offset_of_a_topic_that_was_created_anew_is_none() -> None:
     record = offset_commit_record(
         "g", "t", 0, OffsetCommitValue(offset=5, metadata="", commit_timestamp=1, topic_id=b"a" * 16)
     )
-    core = _core((record, NOBODY))
+    core = _core((record, NO_PRODUCER))
     for topic_id, expected in ((b"a" * 16, 5), (b"b" * 16, -1), (bytes(16), 5)):
         [topic] = run_to_end(fetch_offsets(core, "g", [TopicFetch("t", topic_id, [0])], False))
         assert topic.partitions[0].committed_offset == expected

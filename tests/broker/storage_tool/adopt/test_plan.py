@@ -1,4 +1,4 @@
-"""From what lies in the directories to the plan: what is read, what is guessed, what is said, what is refused."""
+"""The plan made from the directories: what is read, what is guessed, what is reported, what is refused."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -122,7 +122,7 @@ def test_a_gap_in_the_numbers_is_a_partition_without_a_leader() -> None:
 
 
 def group_in(index: int, partitions: int) -> str:
-    """A group that belongs to this of so many partitions."""
+    """The id of a group that belongs to this partition, out of that many."""
     return next(name for name in map("group-{}".format, count()) if partition_for(name, partitions) == index)
 
 
