@@ -9,6 +9,7 @@ Stable group is always what was last stored of it. Source: ``GroupCoordinatorSha
 from collections.abc import Callable, Mapping
 
 from ...protocol.errors import ErrorCode, ProtocolError
+from ...protocol.internal_records.coordinator_serde import record_type_of
 from ...protocol.messages.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -37,7 +38,7 @@ from .effects import (
 from .memory import GroupMemory
 from .offsets.expiration import Expiration
 from .offsets.registry import OffsetRegistry
-from .records import CoordinatorRecord, decode_record, record_type_of
+from .records import CoordinatorRecord, decode_record
 from .unserved import SHARE_TYPE, UnservedGroup, UnservedRecord, is_unserved, read_record
 
 # What serves consumer groups is imported with the first of them: a start without any does not pay for it.

@@ -7,27 +7,37 @@ of one of these, Kafka could not load the partition any more.
 Source: ``ShareGroup``, ``StreamsGroup``; KIP-932, KIP-1071.
 """
 
-from functools import cache
-
-from ...protocol.codec import decode, encode
 from ...protocol.errors import ProtocolError
-from ...protocol.messages import group_records
+from ...protocol.internal_records.coordinator_serde import (
+    GROUP_RECORDS,
+    PREFIX_BYTES,
+    CoordinatorRecordType,
+    encode_key,
+    record_type_of,
+)
 from ...protocol.messages.structure import Message
-from .records import KEY_VERSION, CoordinatorRecord
+from .records import CoordinatorRecord
 
 SHARE_TYPE = "share"
 STREAMS_TYPE = "streams"
 
-_SHARE_RECORDS = range(10, 16)
-_STREAMS_RECORDS = range(17, 24)
-_GROUP_RECORDS = frozenset((11, 17))
+_SHARE_RECORDS = frozenset(one for one in CoordinatorRecordType if one.name.startswith("SHARE_GROUP"))
+_STREAMS_RECORDS = frozenset(one for one in CoordinatorRecordType if one.name.startswith("STREAMS_GROUP"))
+_GROUP_RECORDS = frozenset((CoordinatorRecordType.SHARE_GROUP_METADATA, CoordinatorRecordType.STREAMS_GROUP_METADATA))
 """Their tombstones forget the group."""
-_MEMBER_RECORDS = frozenset((10, 19))
-_STREAMS_EPOCH = 17
-_STREAMS_TARGET_EPOCH = 20
-_TOMBSTONE_ORDER = (22, 21, 19, 20, 23)
+_MEMBER_RECORDS = frozenset(
+    (CoordinatorRecordType.SHARE_GROUP_MEMBER_METADATA, CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA)
+)
+_STREAMS_EPOCH = CoordinatorRecordType.STREAMS_GROUP_METADATA
+_STREAMS_TARGET_EPOCH = CoordinatorRecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA
+_TOMBSTONE_ORDER = (
+    CoordinatorRecordType.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    CoordinatorRecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA,
+    CoordinatorRecordType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA,
+    CoordinatorRecordType.STREAMS_GROUP_TOPOLOGY,
+)
 """Before the group's own: Kafka refuses to forget a group that has something left."""
-_TYPE_BYTES = 2
 
 
 class UnservedGroup:
@@ -82,8 +92,8 @@ class UnservedGroup:
         """Records that forget all of a streams group but its offsets."""
         # Kafka wants the tombstone of the target epoch even if the group never had a target assignment.
         keys = {**self.keys, _group_key(_STREAMS_TARGET_EPOCH, self.group_id): None}
-        records = [read_record(int.from_bytes(key[:_TYPE_BYTES], "big"), key, None) for key in keys]
-        order = {record_type: place for place, record_type in enumerate(_TOMBSTONE_ORDER)}
+        records = [read_record(record_type_of(key), key, None) for key in keys]
+        order: dict[int, int] = {record_type: place for place, record_type in enumerate(_TOMBSTONE_ORDER)}
         records.sort(key=lambda record: order.get(record.record_type, len(order)))
         return [*records]
 
@@ -128,20 +138,11 @@ class UnservedRecord(CoordinatorRecord):
         return self.stored_key
 
 
-@cache
-def _key_classes() -> dict[int, type[Message]]:
-    found = {}
-    for name, cls in vars(group_records).items():
-        if name.startswith(("ShareGroup", "StreamsGroup")) and name.endswith("Key"):
-            found[cls.API_KEY] = cls
-    return found
-
-
 def _group_key(record_type: int, group_id: str) -> bytes:
     """The key of a record whose key holds nothing but the group's id."""
-    key = _key_classes()[record_type]()
+    key = GROUP_RECORDS.types[record_type][0]()
     key.group_id = group_id  # type: ignore[attr-defined]
-    return record_type.to_bytes(_TYPE_BYTES, "big") + encode(key, KEY_VERSION)
+    return encode_key(key)
 
 
 def is_unserved(record_type: int) -> bool:
@@ -151,13 +152,11 @@ def is_unserved(record_type: int) -> bool:
 
 def read_record(record_type: int, key: bytes, value: bytes | None) -> UnservedRecord:
     """Reads a stored record of one of these types. Raises ProtocolError if what is needed of it is broken."""
-    cls = _key_classes().get(record_type)
-    if cls is None:
-        raise ProtocolError(f"no record of a share or streams group has the type {record_type}")
+    decoded_key = GROUP_RECORDS.decode_key(key)
     epoch = 0
     if value is not None and record_type in (_STREAMS_EPOCH, _STREAMS_TARGET_EPOCH):
-        # Both values begin with the epoch, after their version.
-        if len(value) < _TYPE_BYTES + 4:
-            raise ProtocolError(f"the value of {cls.NAME} has {len(value)} bytes")
-        epoch = int.from_bytes(value[_TYPE_BYTES : _TYPE_BYTES + 4], "big", signed=True)
-    return UnservedRecord(record_type, decode(cls, KEY_VERSION, key, _TYPE_BYTES)[0], key, epoch, value is None)
+        # Both values begin with the epoch, after their version. Nothing else of them is needed.
+        if len(value) < PREFIX_BYTES + 4:
+            raise ProtocolError(f"the value for {decoded_key.NAME} has {len(value)} bytes")
+        epoch = int.from_bytes(value[PREFIX_BYTES : PREFIX_BYTES + 4], "big", signed=True)
+    return UnservedRecord(record_type, decoded_key, key, epoch, value is None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.internal_records.metadata_serde import METADATA_RECORDS
 from ...protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -23,7 +24,6 @@ from ...storage.files.file_names import LOG_SUFFIX, base_offset_of
 from ...storage.files.files import Files
 from ...storage.log.log_config import MAX_INT64
 from .format import control_records
-from .records import decode_record
 
 NO_OP = b"\x01\x14\x00\x00"
 """A NoOp record, of which a running Kafka writes two a second."""
@@ -171,7 +171,7 @@ def _decoded(
             offset = record.offset
             if record.value == NO_OP:
                 continue
-            message, version = decode_record(record.value)
+            message, version = METADATA_RECORDS.decode(record.value)
             yield LoadedRecord(
                 offset if numbered else -1, header.partition_leader_epoch, record.timestamp, message, version
             )

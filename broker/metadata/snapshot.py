@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from ...protocol.codec import encode
 from ...protocol.errors import ProtocolError
+from ...protocol.internal_records.metadata_serde import encode_record
 from ...protocol.messages import metadata_records as records
 from ...protocol.messages.snapshots import KRaftVersionRecord, SnapshotFooterRecord, SnapshotHeaderRecord
 from ...protocol.messages.structure import Message
@@ -28,7 +29,6 @@ from .features import (
     record_version,
 )
 from .image import DIRECTORY_MIGRATING, BrokerRegistration, MetadataImage, PartitionImage
-from .records import encode_record
 
 BATCH_BYTES = 24 << 10
 """A batch is closed at this size: a step of the encoding. Kafka reads batches up to 8 MiB."""

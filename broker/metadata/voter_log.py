@@ -7,13 +7,13 @@ is on disk, so it is committed. Source: KafkaRaftClient as a leader without foll
 from collections.abc import Sequence
 
 from ...protocol.errors import KafkaError
+from ...protocol.internal_records.metadata_serde import encode_record
 from ...protocol.messages.structure import Message
 from ...protocol.records.builder import BatchBuilder
 from ...protocol.steps import Steps
 from .features import record_version
 from .format import QUORUM_STATE, QuorumState, leader_change_batch
 from .metadata_log import MAX_BATCH_BYTES, MetadataLog
-from .records import encode_record
 
 RECORDS_A_STEP = 32
 """Records that one step encodes: 10 us each."""

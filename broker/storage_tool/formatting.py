@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...protocol.codec import encode
+from ...protocol.internal_records.metadata_serde import encode_record
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.messages.metadata_records import FeatureLevelRecord
 from ...protocol.messages.snapshots import SnapshotFooterRecord, SnapshotHeaderRecord
@@ -23,7 +24,6 @@ from ...storage.files.files import Files
 from ...storage.files.meta_properties import MetaProperties, write_meta_properties
 from ..metadata.features import METADATA_VERSION, record_version
 from ..metadata.format import bootstrap_checkpoint
-from ..metadata.records import encode_record
 
 BOOTSTRAP = "bootstrap.checkpoint"
 FIRST_CHECKPOINT = f"{0:020d}-{0:010d}.checkpoint"

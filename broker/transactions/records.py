@@ -1,27 +1,27 @@
 """The records of ``__transaction_state``: one for each transactional id, the latest counts.
 
-A key is its type as int16 (0), then TransactionLogKey; a value its version as int16, then TransactionLogValue; no value
-is a tombstone. Value version 1 (with the tagged fields of KIP-890) is written where transaction.version is finalised at
-1 or more. Pure but for log lines. Source: ``TransactionLog``, ``TransactionCoordinatorRecordSerde``.
+Value version 1 (with the tagged fields of KIP-890) is written if transaction.version is finalised at 1 or more. The
+framing is in :mod:`...protocol.internal_records`. Pure but for log lines. Source: ``TransactionLog``.
 """
 
 import logging
 from collections.abc import Iterable
-from struct import Struct
+from typing import cast
 
-from ...protocol.codec import decode, encode
 from ...protocol.errors import ProtocolError
+from ...protocol.internal_records.coordinator_serde import (
+    TRANSACTION_RECORDS,
+    encode_key,
+    encode_value,
+    record_type_of,
+)
 from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from ...protocol.transaction_states import TransactionState
 from .transaction import NO_PRODUCER_ID, TopicPartition, Transaction
 
 logger = logging.getLogger(__name__)
 
-KEY_TYPE = 0
-KEY_VERSION = 0
 TAGGED_FIELDS_SINCE = 1
-
-_INT16 = Struct(">h")
 
 
 class TransactionRecord:
@@ -39,15 +39,13 @@ class TransactionRecord:
 
     def key_bytes(self) -> bytes:
         """The key as it is stored."""
-        return _INT16.pack(KEY_TYPE) + encode(TransactionLogKey(self.transactional_id), KEY_VERSION)
+        return encode_key(TransactionLogKey(self.transactional_id))
 
     def value_bytes(self) -> bytes | None:
         """The value as it is stored; None is a tombstone."""
         if self.transaction is None:
             return None
-        return _INT16.pack(self.value_version) + encode(
-            _value(self.transaction, self.value_version), self.value_version
-        )
+        return encode_value(_value(self.transaction, self.value_version), self.value_version)
 
 
 def value_version(transaction_version: int) -> int:
@@ -57,22 +55,16 @@ def value_version(transaction_version: int) -> int:
 
 def decode_record(key: bytes | None, value: bytes | None) -> TransactionRecord | None:
     """Reads a stored record; None for a key type that we do not know. Raises ProtocolError if the bytes are broken."""
-    if key is None or len(key) < _INT16.size:
-        raise ProtocolError(f"a key of {0 if key is None else len(key)} bytes has no record type")
-    if _INT16.unpack_from(key)[0] != KEY_TYPE:
+    record_type = record_type_of(key)
+    if record_type != TransactionLogKey.API_KEY:
         return None
-    transactional_id = decode(TransactionLogKey, KEY_VERSION, key, _INT16.size)[0].transactional_id
+    transactional_id = cast(TransactionLogKey, TRANSACTION_RECORDS.decode_key(key)).transactional_id
     if value is None:
         return TransactionRecord(transactional_id, None, 0)
-    version = _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else -1
-    lowest, highest = TransactionLogValue.VERSIONS
-    if not lowest <= version <= highest:
-        # To skip it would be to forget a transaction; Kafka refuses to load the partition too.
-        raise ProtocolError(
-            f"TransactionLogValue of {transactional_id!r} has version {version}, not {lowest} to {highest}"
-        )
-    stored = decode(TransactionLogValue, version, value, _INT16.size)[0]
-    return TransactionRecord(transactional_id, _transaction(transactional_id, stored), version)
+    # An unknown version is an error: to skip it would be to forget a transaction. Kafka refuses to load it too.
+    stored, version = TRANSACTION_RECORDS.decode_value(record_type, value)
+    transaction = _transaction(transactional_id, cast(TransactionLogValue, stored))
+    return TransactionRecord(transactional_id, transaction, version)
 
 
 def _value(transaction: Transaction, version: int) -> TransactionLogValue:

@@ -2,14 +2,14 @@
 
 Reads whole files, each up to its first damage, and looks whether the log was cut. Never writes.
 Source: Kafka's metadata records (TopicRecord,
-PartitionRecord, ConfigRecord, RemoveTopicRecord) and MetadataRecordSerde.
+PartitionRecord, ConfigRecord, RemoveTopicRecord).
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...protocol.codec import decode
 from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.internal_records.metadata_serde import METADATA_RECORDS, frame_of
 from ...protocol.messages.metadata_records import (
     ConfigRecord,
     PartitionChangeRecord,
@@ -26,9 +26,10 @@ from ...storage.files.regular_files import fault_text
 from .cluster_metadata import DirectoryMetadata, MetadataDamage, TopicFacts
 from .file_access import PathFiles, is_gone, is_unreadable, read_file
 
-_CLASSES = {
-    cls.API_KEY: cls for cls in (TopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord, RemoveTopicRecord)
-}
+_REPLAYED = frozenset(
+    cls.API_KEY for cls in (TopicRecord, PartitionRecord, PartitionChangeRecord, ConfigRecord, RemoveTopicRecord)
+)
+"""The record types that are read; a newer Kafka's, too, are passed over."""
 _TOPIC_RESOURCE = 2
 _BROKER_RESOURCE = 4
 
@@ -110,9 +111,8 @@ class MetadataReplay:
 
     def _read_value(self, value: bytes) -> None:
         self._metadata.is_known = True
-        message_class = _CLASSES.get(value[1]) if len(value) >= 3 and value[0] == 1 else None
-        if message_class is not None:
-            self._replay(decode(message_class, value[2], value, 3)[0])
+        if frame_of(value).record_type in _REPLAYED:
+            self._replay(METADATA_RECORDS.decode(value)[0])
 
     def _replay(self, message: object) -> None:
         metadata = self._metadata

@@ -1,22 +1,19 @@
 """Records of ``__consumer_offsets`` as messages of the table.
 
 Pure. Unknown types and versions, and what can't be decoded, are values, never errors: a newer Kafka may have written
-them. The decoder is dump-log's. Source: Kafka's CoordinatorRecordType, GroupCoordinatorRecordSerde.
+them. Source: Kafka's CoordinatorRecordType, GroupCoordinatorRecordSerde.
 """
 
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from ...protocol.messages.group_records import (
-    LegacyOffsetCommitKey,
-    LegacyOffsetCommitValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from ...protocol.errors import ProtocolError
+from ...protocol.internal_records.coordinator_serde import GROUP_RECORDS, PREFIX_BYTES, CoordinatorRecordType
+from ...protocol.internal_records.errors import UnknownRecordError
+from ...protocol.internal_records.legacy_offsets import offset_commit_key
 from ...protocol.records.record import Record
-from ...storage.dump.decoders import Tombstone, Typed, group_record
 
-OFFSET_COMMIT_TYPES = (0, 1)
+OFFSET_COMMIT_TYPES = (CoordinatorRecordType.LEGACY_OFFSET_COMMIT, CoordinatorRecordType.OFFSET_COMMIT)
 
 
 class GroupKind(StrEnum):
@@ -58,28 +55,26 @@ class GroupMessage(NamedTuple):
 
 def group_message(record: Record) -> GroupMessage:
     """What a record of the offsets topic says."""
-    record_type = _int16(record.key)
-    value_version = _int16(record.value)
-    decoded = group_record(record)
-    if isinstance(decoded.key, Typed):
-        value = decoded.value.message if isinstance(decoded.value, Typed) else None
-        assert value is not None or isinstance(decoded.value, Tombstone)
-        return GroupMessage(record_type, decoded.key.message, value, value_version, None, False)
-    key = group_record(record._replace(value=None)).key  # the key alone may be whole
-    found = key.message if isinstance(key, Typed) else None
-    is_unknown = not decoded.is_corrupt or (found is not None and _is_newer(found, value_version))
-    return GroupMessage(record_type, found, None, value_version, decoded.fault, is_unknown)
+    record_type, value_version = _number(record.key), _number(record.value)
+    key = value = None
+    try:
+        key = GROUP_RECORDS.decode_key(record.key)
+        if record.value is not None:
+            value, value_version = GROUP_RECORDS.decode_value(record_type, record.value)
+    except ProtocolError as error:
+        is_unknown = isinstance(error, UnknownRecordError) and (record_type if key is None else value_version) >= 0
+        return GroupMessage(record_type, key, None, value_version, str(error), is_unknown)
+    return GroupMessage(record_type, key, value, value_version, None, False)
 
 
-def _int16(data: bytes | None) -> int:
-    return int.from_bytes(data[:2], "big", signed=True) if data is not None and len(data) >= 2 else -1
+def _number(data: bytes | None) -> int:
+    """The int16 before a message: the type of a key or the version of a value; -1 without one."""
+    return -1 if data is None or len(data) < PREFIX_BYTES else int.from_bytes(data[:PREFIX_BYTES], "big", signed=True)
 
 
-def _is_newer(key: Any, value_version: int) -> bool:
-    from ...protocol.messages import message_class
-
-    highest: int = message_class(key.NAME.removesuffix("Key") + "Value").VERSIONS[1]
-    return value_version > highest
+def has_offset_commit_key(key: bytes | None) -> bool:
+    """Whether a record is about a committed offset."""
+    return _number(key) in OFFSET_COMMIT_TYPES
 
 
 def kind_of(name: str) -> GroupKind:
@@ -92,13 +87,5 @@ def kind_of(name: str) -> GroupKind:
 
 def commit_key(key: Any) -> tuple[str, str, int]:
     """(group, topic, partition) of an offset commit's key."""
-    assert isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey)
-    return key.group, key.topic, key.partition
-
-
-def commit_value(value: Any) -> OffsetCommitValue:
-    """An offset commit's value; the oldest form as the newer one."""
-    if isinstance(value, LegacyOffsetCommitValue):
-        return OffsetCommitValue(value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp)
-    assert isinstance(value, OffsetCommitValue)
-    return value
+    current = offset_commit_key(key)
+    return current.group, current.topic, current.partition

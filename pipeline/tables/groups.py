@@ -15,9 +15,8 @@ from ...protocol.messages.group_records import ConsumerGroupMemberMetadataValue,
 from ...storage.dump.decoders import Typed
 from ...storage.dump.embedded import data_document
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .group_messages import GroupMessage, group_message, kind_of
+from .group_messages import GroupMessage, group_message, has_offset_commit_key, kind_of
 from .log_reading import LogDamage, LogRecord, data_batches, read_records
-from .offsets import is_offset_commit
 from .task import TableTask
 
 MEMBERS_TYPE = pa.list_(
@@ -78,7 +77,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
         }
         if isinstance(record, LogDamage):
             yield corrupt_row(SCHEMA, record.text, **place)
-        elif not is_offset_commit(record):
+        elif not has_offset_commit_key(record.key):
             yield _row(record, place)
 
 

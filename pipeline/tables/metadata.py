@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.internal_records.metadata_serde import METADATA_RECORDS
 from ...protocol.internal_topics import METADATA_TOPIC
 from ...protocol.message_documents import document, kafka_json
-from ...storage.dump.decoders import Typed, metadata_record
+from ...storage.dump.decoders import Typed
 from ...storage.dump.log_dump import control_of
 from ..directories.file_access import is_gone, is_unreadable, list_directory
 from ..directories.log_directories import PartitionDirectory, SegmentFile, find_partitions
@@ -103,7 +104,8 @@ def _row(record: LogRecord, known: dict[str, Any]) -> tuple[Any, ...]:
     try:
         known |= _control(record) if is_control else _data(record)
     except (KafkaError, ProtocolError) as error:
-        text = f"{record.file}: the record at offset {record.offset}: {error.args[-1]}"
+        what = error.message if isinstance(error, KafkaError) else str(error)
+        text = f"{record.file}: the record at offset {record.offset}: {what}"
         return corrupt_row(SCHEMA, text, **known)
     return tuple(known.get(name) for name in SCHEMA.names)
 
@@ -117,10 +119,8 @@ def _control(record: LogRecord) -> dict[str, Any]:
 
 def _data(record: LogRecord) -> dict[str, Any]:
     """Raises ProtocolError."""
-    decoded = metadata_record(record.plain)
-    if not isinstance(decoded.value, Typed):
-        raise ProtocolError(decoded.fault or "no metadata record")
-    return _typed(decoded.value)
+    message, version = METADATA_RECORDS.decode(record.value)
+    return _typed(Typed(message, message.API_KEY, version))
 
 
 def _typed(typed: Typed) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...protocol.internal_records.legacy_offsets import offset_commit_value
 from ...protocol.messages.structure import ZERO_UUID
 from ...storage.files.meta_properties import uuid_text
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
-from .group_messages import OFFSET_COMMIT_TYPES, GroupMessage, commit_key, commit_value, group_message
+from .group_messages import GroupMessage, commit_key, group_message, has_offset_commit_key
 from .log_reading import TRANSACTIONAL, LogDamage, LogRecord, data_batches, read_records
 from .outcomes import Markers, outcome, read_markers
 from .task import TableTask
@@ -62,18 +63,13 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
         }
         if isinstance(record, LogDamage):
             yield corrupt_row(SCHEMA, record.text, **place)
-        elif is_offset_commit(record):
+        elif has_offset_commit_key(record.key):
             message = group_message(record.plain)
             if message.fault is not None:
                 text = f"{record.file}: the record at offset {record.offset}: {message.fault}"
                 yield corrupt_row(SCHEMA, text, **place, timestamp=microseconds(record.timestamp))
             else:
                 yield (*place.values(), *_columns(record, message, markers), None)
-
-
-def is_offset_commit(record: LogRecord) -> bool:
-    """Whether a record's key is of a type that says what a group has committed."""
-    return record.key is not None and int.from_bytes(record.key[:2], "big", signed=True) in OFFSET_COMMIT_TYPES
 
 
 def _columns(record: LogRecord, message: GroupMessage, markers: Markers) -> tuple[Any, ...]:
@@ -85,7 +81,7 @@ def _columns(record: LogRecord, message: GroupMessage, markers: Markers) -> tupl
     time = microseconds(record.timestamp)
     if message.value is None:
         return (time, group, topic, None, partition, *(None,) * 5, True, ended, *producer, None)
-    value = commit_value(message.value)
+    value = offset_commit_value(message.value)
     return (
         time,
         group,

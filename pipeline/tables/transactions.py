@@ -13,11 +13,11 @@ from typing import Any
 import numpy
 import pyarrow as pa
 
-from ...protocol.errors import KafkaError
+from ...protocol.errors import KafkaError, ProtocolError
+from ...protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
 from ...protocol.messages.transaction_records import TransactionLogKey, TransactionLogValue
 from ...protocol.records.batch import read_header
 from ...protocol.transaction_states import BY_NUMBER
-from ...storage.dump.decoders import Typed, transaction_record
 from ...storage.producers.transaction_markers import read_marker
 from ..decode.batch_table import check_crcs
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
@@ -129,17 +129,17 @@ def _state_row(fixed: dict[str, Any], record: LogRecord) -> tuple[Any, ...]:
         "timestamp": microseconds(record.timestamp),
         "isTombstone": record.value is None,
     }
-    decoded = transaction_record(record.plain)
-    if decoded.fault is not None:
-        text = f"{record.file}: the record at offset {record.offset}: {decoded.fault}"
+    try:
+        key = TRANSACTION_RECORDS.decode_key(record.key)
+        if record.value is not None:
+            value, version = TRANSACTION_RECORDS.decode_value(key.API_KEY, record.value)
+            assert isinstance(value, TransactionLogValue)
+            known |= _state(value) | {"valueVersion": version}
+    except ProtocolError as error:
+        text = f"{record.file}: the record at offset {record.offset}: {error}"
         return corrupt_row(SCHEMA, text, **known)
-    assert isinstance(decoded.key, Typed)
-    assert isinstance(decoded.key.message, TransactionLogKey)
-    known["transactionalId"] = decoded.key.message.transactional_id
-    if isinstance(decoded.value, Typed):
-        assert isinstance(decoded.value.message, TransactionLogValue)
-        known |= _state(decoded.value.message) | {"valueVersion": decoded.value.version}
-    return _row(known)
+    assert isinstance(key, TransactionLogKey)
+    return _row(known | {"transactionalId": key.transactional_id})
 
 
 def _state(value: TransactionLogValue) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ...protocol.internal_records.coordinator_serde import PREFIX_BYTES
+from ...protocol.internal_records.metadata_serde import frame_of
 from ...protocol.records.batch import BATCH_HEADER_SIZE, BatchHeader
 from ...protocol.records.compression import DEFAULT_MAX_DECOMPRESSED_SIZE
 from ...protocol.records.record import Record, records_section
@@ -22,9 +24,6 @@ from .events import ByteRows
 
 if TYPE_CHECKING:
     from construct import Struct
-
-COORDINATOR_PREFIX = 2
-"""The int16 type or version before a message in the topics of coordinators."""
 
 
 def header_rows(position: int, data: bytes) -> ByteRows:
@@ -61,22 +60,13 @@ class RecordByteRows:
 
 def _message_notes(typed: Typed, data: bytes, start: int) -> Iterator[Note]:
     """The fields of a message whose bytes, with what stands before it, begin at ``start``."""
-    prefix = COORDINATOR_PREFIX if typed.message.NAME.endswith(("Key", "Value")) else _framing_size(data)
+    in_coordinator_topic = typed.message.NAME.endswith(("Key", "Value"))
+    prefix = PREFIX_BYTES if in_coordinator_topic else frame_of(data).message_position
     found = dissect(message(typed.message.NAME), typed.version, data[prefix:])
     for note in found.notes:
         end = None if note.end is None else note.end + start + prefix
         shift = start + prefix
         yield replace(note, depth=note.depth + 1, start=note.start + shift, content=note.content + shift, end=end)
-
-
-def _framing_size(data: bytes) -> int:
-    """The bytes of a metadata record's three varints: frame version, type, version."""
-    position = 0
-    for _ in range(3):
-        while data[position] & 0x80:
-            position += 1
-        position += 1
-    return position
 
 
 def entry_rows(structure: "Struct", data: bytes, position: int) -> ByteRows:

@@ -1,28 +1,20 @@
 """What the keys and values of records mean: plain text, or the record types of Kafka's internal topics.
 
-    __consumer_offsets     key: int16 type, message; value: int16 version, message
-    __transaction_state    the same
-    __share_group_state    the same
-    __cluster_metadata     value: varint 1, varint type, varint version, message; no key
-    __remote_log_metadata  the same with types of its own
-
-Owns: which message a record holds. Never does: I/O, formatting. Invariant: a record that can't be decoded gives a
-`Decoded` with its fault, never an exception. Source: Kafka's CoordinatorRecordSerde, MetadataRecordSerde,
-RemoteLogMetadataSerde, DumpLogSegments.
+Owns: the words for a record that can't be decoded. Never does: I/O, formatting, the framing of internal topics
+(:mod:`...protocol.internal_records`). Invariant: a record that can't be decoded gives a `Decoded` with its fault, never
+an exception. Source: Kafka's DumpLogSegments.
 """
 
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...protocol.errors import ProtocolError
-from ...protocol.messages import FAMILIES, message_class
 from ...protocol.records.record import Record
 
 if TYPE_CHECKING:
+    from ...protocol.internal_records.coordinator_serde import CoordinatorRecordSerde
+    from ...protocol.internal_records.metadata_serde import MetadataRecordSerde
     from ...protocol.messages.structure import Message
-
-FRAME_VERSION = 1
 
 
 class Typed(NamedTuple):
@@ -78,112 +70,63 @@ def _number(data: bytes | None, size: int) -> bytes | int | None:
 
 def group_record(record: Record) -> Decoded:
     """A record of ``__consumer_offsets``."""
-    return _coordinator_record(record, "group_records")
+    from ...protocol.internal_records.coordinator_serde import GROUP_RECORDS
+
+    return _coordinator_record(record, GROUP_RECORDS)
 
 
 def transaction_record(record: Record) -> Decoded:
     """A record of ``__transaction_state``."""
-    return _coordinator_record(record, "transaction_records")
+    from ...protocol.internal_records.coordinator_serde import TRANSACTION_RECORDS
+
+    return _coordinator_record(record, TRANSACTION_RECORDS)
 
 
 def share_record(record: Record) -> Decoded:
     """A record of ``__share_group_state``."""
-    return _coordinator_record(record, "share_records")
+    from ...protocol.internal_records.coordinator_serde import SHARE_RECORDS
+
+    return _coordinator_record(record, SHARE_RECORDS)
 
 
 def metadata_record(record: Record) -> Decoded:
     """A record of ``__cluster_metadata`` or of one of its snapshots."""
+    from ...protocol.internal_records.metadata_serde import METADATA_RECORDS
+
     try:
-        return Decoded(None, _framed(record.value, "metadata_records"))
+        return Decoded(None, _typed(record.value, METADATA_RECORDS))
     except ProtocolError as error:
         return Decoded(None, None, f"Error at {record.offset}, skipping. {error}", True, True)
 
 
 def remote_log_record(record: Record) -> Decoded:
     """A record of ``__remote_log_metadata``."""
+    from ...protocol.internal_records.metadata_serde import REMOTE_LOG_RECORDS
+
     try:
-        return Decoded(None, _framed(record.value, "remote_log_records"))
+        return Decoded(None, _typed(record.value, REMOTE_LOG_RECORDS))
     except ProtocolError as error:
         return Decoded(None, None, f"Error at offset {record.offset}, skipping. {error}", True, True)
 
 
-@cache
-def _key_classes(family: str) -> dict[int, tuple[type[Any], type[Any]]]:
-    """The record types of a coordinator: type -> classes of key and value."""
-    names = [name for name, its_family in FAMILIES.items() if its_family == family and name.endswith("Key")]
-    pairs = [(message_class(name), message_class(name.removesuffix("Key") + "Value")) for name in names]
-    return {key.API_KEY: (key, value) for key, value in pairs}
+def _coordinator_record(record: Record, serde: "CoordinatorRecordSerde") -> Decoded:
+    from ...protocol.internal_records.coordinator_serde import KEY_VERSION, record_type_of
 
-
-@cache
-def _record_classes(family: str) -> dict[int, type[Any]]:
-    """The record types of a metadata log: type -> class."""
-    classes = [message_class(name) for name, its_family in FAMILIES.items() if its_family == family]
-    return {cls.API_KEY: cls for cls in classes if cls.API_KEY >= 0}
-
-
-def _coordinator_record(record: Record, family: str) -> Decoded:
-    from ...protocol.codec import decode
-
-    if record.key is None:
-        return Decoded(None, None, f"Error at offset {record.offset}, skipping. The record has no key.", True)
     try:
-        record_type = _int16(record.key, "key")
-        classes = _key_classes(family).get(record_type)
-        if classes is None:
-            return Decoded(
-                None, None, f"Unknown record type {record_type} at offset {record.offset}, skipping.", record_type < 0
-            )
-        key = Typed(decode(classes[0], 0, record.key, 2)[0], record_type, 0)
+        record_type = record_type_of(record.key)
+        if record_type not in serde.types:
+            what = f"Unknown record type {record_type} at offset {record.offset}, skipping."
+            return Decoded(None, None, what, is_corrupt=record_type < 0)
+        key = Typed(serde.decode_key(record.key), record_type, KEY_VERSION)
         if record.value is None:
             return Decoded(key, Tombstone())
-        version = _int16(record.value, "value")
-        value = Typed(decode(classes[1], version, record.value, 2)[0], record_type, version)
+        value, version = serde.decode_value(record_type, record.value)
     except ProtocolError as error:
-        return Decoded(None, None, f"Error at offset {record.offset}, skipping. {error}", True)
-    return Decoded(key, value)
+        return Decoded(None, None, f"Error at offset {record.offset}, skipping. {error}", is_corrupt=True)
+    return Decoded(key, Typed(value, record_type, version))
 
 
-def _int16(data: bytes, where: str) -> int:
-    if len(data) < 2:
-        raise ProtocolError(f"Could not read version from {where}'s buffer: {len(data)} bytes")
-    return int.from_bytes(data[:2], "big", signed=True)
-
-
-def _framed(data: bytes | None, family: str) -> Typed:
+def _typed(value: bytes | None, serde: "MetadataRecordSerde") -> Typed:
     """The message of a metadata record's value. Raises ProtocolError."""
-    from ...protocol.codec import decode
-
-    if data is None:
-        raise ProtocolError("a metadata record has a value, this one has none")
-    frame_version, position = _unsigned_varint(data, 0, "frame version")
-    if frame_version != FRAME_VERSION:
-        raise ProtocolError(
-            f"Could not deserialize metadata record due to unknown frame version {frame_version}"
-            f" (only frame version {FRAME_VERSION} is supported)"
-        )
-    record_type, position = _unsigned_varint(data, position, "type")
-    version, position = _unsigned_varint(data, position, "version")
-    cls = _record_classes(family).get(record_type)
-    if cls is None:
-        raise ProtocolError(f"Unknown metadata id {record_type}")
-    found, end = decode(cls, version, data, position)
-    if end != len(data):
-        raise ProtocolError(f"Found {len(data) - end} byte(s) of garbage after {record_type}")
-    return Typed(found, record_type, version)
-
-
-def _unsigned_varint(data: bytes, position: int, what: str) -> tuple[int, int]:
-    """(number below 2^15, position behind it): an unsigned varint that holds an int16. Raises ProtocolError."""
-    number = 0
-    for shift in range(0, 35, 7):
-        if position >= len(data):
-            raise ProtocolError(f"Error while reading {what}: the value ends inside it")
-        byte = data[position]
-        position += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if number > 0x7FFF:
-                raise ProtocolError(f"Value for {what} was too large: {number}")
-            return number, position
-    raise ProtocolError(f"Error while reading {what}: a varint has five bytes at most")
+    message, version = serde.decode(value)
+    return Typed(message, message.API_KEY, version)

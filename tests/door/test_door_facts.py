@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from odradek.broker.metadata.records import encode_record
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,

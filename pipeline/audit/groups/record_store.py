@@ -21,7 +21,7 @@ from ....protocol.errors import KafkaError
 from ....protocol.records.control import ControlRecordType, control_record_type
 from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
-from ...tables.group_messages import OFFSET_COMMIT_TYPES
+from ...tables.group_messages import has_offset_commit_key
 from ...tables.log_reading import CONTROL, TRANSACTIONAL
 from ...tables.outcomes import Markers, Outcome, outcome
 from .facts import COMMITS_KEPT
@@ -78,7 +78,7 @@ class _Transactional(NamedTuple):
 
 def records_wanted(key: bytes) -> int:
     """How many records of a key are worth keeping."""
-    return COMMITS_KEPT if int.from_bytes(key[:2], "big", signed=True) in OFFSET_COMMIT_TYPES else 1
+    return COMMITS_KEPT if has_offset_commit_key(key) else 1
 
 
 class RecordStore:

@@ -6,22 +6,37 @@ unknown is counted. Source: Kafka's GroupCoordinatorRecordSerde, CoordinatorReco
 
 from bisect import bisect_right
 
+from ....protocol.internal_records.coordinator_serde import CoordinatorRecordType
+from ....protocol.internal_records.legacy_offsets import offset_commit_value
 from ....protocol.messages.group_records import GroupMetadataValue, OffsetCommitValue
 from ....protocol.messages.structure import ZERO_UUID
 from ....protocol.records.record import Record
 from ....storage.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from ...decode.batch_table import BatchTable
 from ...decode.records import DecodedRecords
-from ...tables.group_messages import GroupKind, GroupMessage, commit_key, commit_value, group_message, kind_of
+from ...tables.group_messages import GroupKind, GroupMessage, commit_key, group_message, kind_of
 from ..findings import Finding
 from ..tasks import MAX_FINDINGS_OF_A_KIND, AuditTask, PartitionReport
 from .facts import Commit, CommitHistory, GroupFacts, LatestGroup, PendingCommit, RecordPlace
 from .growth import growth_of
 from .record_store import Kept, KeyRecords, RecordStore, records_wanted
 
-_GROUP_RECORDS = frozenset((2, 3, 11, 17))
-"""Record types that say that a group is there: GroupMetadata and Consumer-, Share-, StreamsGroupMetadata."""
-_MEMBER_RECORDS = frozenset((5, 10, 19))
+_GROUP_RECORDS = frozenset(
+    (
+        CoordinatorRecordType.GROUP_METADATA,
+        CoordinatorRecordType.CONSUMER_GROUP_METADATA,
+        CoordinatorRecordType.SHARE_GROUP_METADATA,
+        CoordinatorRecordType.STREAMS_GROUP_METADATA,
+    )
+)
+"""Record types that say that a group exists."""
+_MEMBER_RECORDS = frozenset(
+    (
+        CoordinatorRecordType.CONSUMER_GROUP_MEMBER_METADATA,
+        CoordinatorRecordType.SHARE_GROUP_MEMBER_METADATA,
+        CoordinatorRecordType.STREAMS_GROUP_MEMBER_METADATA,
+    )
+)
 
 
 class GroupRecords:
@@ -125,7 +140,7 @@ class GroupRecords:
         if message.fault is not None:
             self._report_fault(message, report, place, 1)
         elif message.is_offset_commit and message.value is not None:
-            value = commit_value(message.value)
+            value = offset_commit_value(message.value)
             where = commit_key(message.key)
             facts.pending.append(PendingCommit(*where, place, value.offset, record.timestamp, producer_id))
 
@@ -147,9 +162,9 @@ def _committed(message: GroupMessage, key: bytes, latest: list[Kept], place: Rec
             continue
         one = _message(key, record)
         if one.fault is None:
-            value = commit_value(one.value)
+            value = offset_commit_value(one.value)
             commits.append(Commit(value.commit_timestamp, value.offset))
-    last: OffsetCommitValue = commit_value(message.value)
+    last: OffsetCommitValue = offset_commit_value(message.value)
     return CommitHistory(
         *commit_key(message.key),
         place,

@@ -69,13 +69,13 @@ def test_records_of_other_protocols_are_skipped_when_loading() -> None:
 
 @pytest.mark.parametrize("key", [None, b"", b"\x00"])
 def test_a_key_without_a_type_is_refused_as_kafka_refuses_it(key: bytes | None) -> None:
-    with pytest.raises(ProtocolError, match="no record type"):
+    with pytest.raises(ProtocolError, match=r"no key|version from key's buffer"):
         decode_record(key, b"")
 
 
 def test_a_value_of_a_later_version_is_refused_as_kafka_refuses_it() -> None:
     newer = b"\x00\x05" + encode(GroupMetadataValue(protocol="p", leader="l"), 3)
-    with pytest.raises(ProtocolError, match="GroupMetadataValue has version 5, not 0 to 4"):
+    with pytest.raises(ProtocolError, match="GroupMetadataValue has no version 5, only 0 to 4"):
         decode_record(group_tombstone("g").key_bytes(), newer)
 
 

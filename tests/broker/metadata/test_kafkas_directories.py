@@ -18,8 +18,8 @@ from odradek.broker.metadata.image import (
     PartitionImage,
 )
 from odradek.broker.metadata.log_reader import MetadataLogError
-from odradek.broker.metadata.records import encode_record
 from odradek.broker.server.broker_server import BrokerServer
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import iterate_headers
@@ -281,9 +281,9 @@ def test_directory_of_another_node_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (b"\x01\x63\x00\x00", "unknown metadata id 99"),
+        (b"\x01\x63\x00\x00", "Unknown metadata id 99"),
         (b"\x02\x14\x00\x00", "frame version 2"),
-        (b"\x01\x02\x01\x00", "TopicRecord: version 1"),
+        (b"\x01\x02\x01\x00", "TopicRecord has no version 1"),
         (encode_record(records.TopicRecord(TOPIC, bytes(16)), 0), "topic t1 with id 0+ exists already"),
         (encode_record(records.RemoveTopicRecord(bytes(range(16))), 0), "no topic has the id"),
     ],

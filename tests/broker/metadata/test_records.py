@@ -10,9 +10,8 @@ from odradek.broker.metadata.format import (
     kraft_version_of,
     leader_change_batch,
 )
-from odradek.broker.metadata.records import decode_record, encode_record, record_types
 from odradek.broker.metadata.replay import _KEPT_BY, _REMOVES, _REPLAYS
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from odradek.protocol.messages.metadata_records import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
@@ -62,28 +61,11 @@ WRITTEN_BY_KAFKA: list[tuple[Message, int, str]] = [
 @pytest.mark.parametrize(("record", "version", "written"), WRITTEN_BY_KAFKA, ids=lambda value: type(value).__name__)
 def test_bytes_are_those_of_kafka(record: Message, version: int, written: str) -> None:
     assert encode_record(record, version) == bytes.fromhex(written)
-    assert decode_record(bytes.fromhex(written)) == (record, version)
-
-
-@pytest.mark.parametrize(
-    ("value", "what"),
-    [
-        (None, "shorter"),
-        (b"", "shorter"),
-        (b"\x01\x14", "shorter"),
-        (b"\x00\x14\x00\x00", "frame version 0"),
-        (b"\x01\x63\x00\x00", "unknown metadata id 99"),
-        (b"\x01\x14\x01\x00", "version 1"),
-        (b"\x01\x14\x00\x00\x00", "1 bytes behind"),
-    ],
-)
-def test_what_is_no_record_is_refused(value: bytes | None, what: str) -> None:
-    with pytest.raises(ProtocolError, match=what):
-        decode_record(value)
+    assert METADATA_RECORDS.decode(bytes.fromhex(written)) == (record, version)
 
 
 def test_every_record_type_of_kafka_can_be_replayed() -> None:
-    assert set(record_types().values()) == {*_REPLAYS, *_KEPT_BY, *_REMOVES}
+    assert set(METADATA_RECORDS.types.values()) == {*_REPLAYS, *_KEPT_BY, *_REMOVES}
 
 
 @pytest.mark.parametrize(

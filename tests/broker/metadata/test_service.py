@@ -14,10 +14,10 @@ from odradek.broker.controller.topics import create_topics
 from odradek.broker.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from odradek.broker.metadata.format import control_records
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.records import encode_record
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.service import MetadataService
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.internal_topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,

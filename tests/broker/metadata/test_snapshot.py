@@ -6,9 +6,9 @@ import pytest
 
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.broker.metadata.log_reader import snapshot_records
-from odradek.broker.metadata.records import decode_record, encode_record, record_types
 from odradek.broker.metadata.replay import publish, replay, replay_aside
 from odradek.broker.metadata.snapshot import BATCH_BYTES, encode_snapshot, image_records
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from odradek.protocol.messages.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -39,7 +39,7 @@ def image_of(values: list[bytes], image: MetadataImage | None = None) -> Metadat
     """The image after these records."""
     image = MetadataImage() if image is None else image
     for value in values:
-        message, version = decode_record(value)
+        message, version = METADATA_RECORDS.decode(value)
         delta = MetadataDelta()
         replay_aside(image, message, delta, version)
         publish(image, delta)
@@ -67,8 +67,8 @@ def test_snapshot_at_any_cut_and_the_rest_give_the_same_image(seed: int) -> None
 
 def test_histories_have_every_record_type() -> None:
     of_the_log = {NoOpRecord, BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord}
-    seen = {type(decode_record(value)[0]) for seed in range(SEEDS) for value in history(seed)}
-    assert seen == set(record_types().values()) - of_the_log
+    seen = {type(METADATA_RECORDS.decode(value)[0]) for seed in range(SEEDS) for value in history(seed)}
+    assert seen == set(METADATA_RECORDS.types.values()) - of_the_log
 
 
 def test_snapshot_has_kafkas_order() -> None:

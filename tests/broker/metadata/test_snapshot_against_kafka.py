@@ -6,9 +6,9 @@ import random
 import pytest
 
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.records import decode_record, encode_record
 from odradek.broker.metadata.replay import replay
 from odradek.broker.metadata.snapshot import encode_snapshot
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from support.data.random_metadata import MetadataHistory
 from support.kafka.java import java_or_skip, java_source, run_class
 
@@ -21,7 +21,7 @@ NOW_MS = 1_795_000_000_000
 def image_of(values: list[bytes]) -> MetadataImage:
     image = MetadataImage()
     for value in values:
-        message, version = decode_record(value)
+        message, version = METADATA_RECORDS.decode(value)
         replay(image, message, MetadataDelta(), version)
     return image
 

@@ -84,7 +84,7 @@ def test_a_fault_in_a_group_record(key: bytes | None, value: bytes, fault: str, 
         (b"\0\2\0", "unknown frame version 0"),
         (b"\1\x7f\0", "Unknown metadata id 127"),
         (b"\1\xff\xff\x7f\0", "too large"),
-        (b"\1\xff\xff\xff\xff\xff\xff", "five bytes at most"),
+        (b"\1\xff\xff\xff\xff\xff\xff", "longer than 5 bytes"),
         (b"\1\2\0" + encode(TopicRecord(name="t"), 0) + b"!", "Found 1 byte(s) of garbage after 2"),
     ],
 )

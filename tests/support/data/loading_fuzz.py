@@ -24,8 +24,8 @@ from odradek.broker.coordinator.loading import UnloadableRecordError, load_steps
 from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.metadata.features import levels_problem
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.records import decode_record as decode_metadata
-from odradek.broker.metadata.records import encode_record
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.broker.metadata.replay import MetadataCorruption, replay
 from odradek.broker.metadata.snapshot import encode_snapshot
 from odradek.broker.server.commands import START_ERRORS
@@ -371,7 +371,7 @@ class MetadataLives:
     def _accepted(self, image: MetadataImage, value: bytes) -> tuple[Message, int] | None:
         """The record, if the image accepts it. Raises every exception that is not a refusal."""
         try:
-            message, version = decode_metadata(value)
+            message, version = METADATA_RECORDS.decode(value)
             replay(image, message, MetadataDelta(), version)
         except (ProtocolError, MetadataCorruption, ValueError):  # ValueError: no member of an enumeration
             return None

@@ -62,8 +62,7 @@ def group_types(rng: random.Random) -> list[_Type]:
     }
     types = []
     for record_type, key_class in sorted(by_type.items()):
-        name = "OffsetCommitValue" if record_type < 2 else f"{key_class.__name__.removesuffix('Key')}Value"
-        value_class = message_class(name)
+        value_class = message_class(f"{key_class.__name__.removesuffix('Key')}Value")
         keys = [_INT16.pack(record_type) + encode(_group_key(key_class, rng), 0) for _ in range(POOL)]
         values = [_group_value(value_class, generator, rng) for _ in range(POOL)]
         types.append(_Type(keys, values))

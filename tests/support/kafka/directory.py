@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from odradek.broker.metadata.format import bootstrap_checkpoint, leader_change_batch
-from odradek.broker.metadata.records import encode_record
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages import metadata_records as records
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.builder import BatchBuilder

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from odradek.broker.metadata.records import encode_record
+from odradek.protocol.internal_records.metadata_serde import encode_record
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
 from odradek.protocol.messages.structure import Message
 from odradek.protocol.records.batch import ATTRIBUTES_POSITION, CRC_POSITION, BatchHeader, iterate_headers

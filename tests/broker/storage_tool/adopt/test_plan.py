@@ -9,11 +9,11 @@ import pytest
 from odradek.broker.coordinator.partitioning import partition_for
 from odradek.broker.metadata.features import record_version
 from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.records import decode_record, encode_record
 from odradek.broker.metadata.replay import replay
 from odradek.broker.storage_tool.adopt.found import FoundDirectory, FoundIdentity, FoundPartition
 from odradek.broker.storage_tool.adopt.plan import AdoptionPlan, AdoptionRefusedError, AdoptionWishes, plan_adoption
 from odradek.broker.storage_tool.adopt.records import adoption_records
+from odradek.protocol.internal_records.metadata_serde import METADATA_RECORDS, encode_record
 from odradek.protocol.messages.metadata_records import ConfigRecord, PartitionRecord, ProducerIdsRecord, TopicRecord
 
 OFFSETS = "__consumer_offsets"
@@ -79,7 +79,7 @@ def test_records_are_those_of_the_release_that_has_formatted_the_directory(metad
     adopted = plan(directory(partition("t", 1)))
     image = MetadataImage()
     for record in adoption_records(adopted, {}, 0, metadata_version):
-        decoded, version = decode_record(encode_record(record, record_version(record, metadata_version)))
+        decoded, version = METADATA_RECORDS.decode(encode_record(record, record_version(record, metadata_version)))
         replay(image, decoded, MetadataDelta(), version)
     here, elsewhere = image.topics_by_name["t"].partitions[1], image.topics_by_name["t"].partitions[0]
     assert (here.isr, here.last_known_elr) == (((), (3,)) if metadata_version >= 23 else ((3,), ()))

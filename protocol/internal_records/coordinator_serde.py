@@ -1,0 +1,128 @@
+"""The records of coordinators: ``__consumer_offsets``, ``__transaction_state``, ``__share_group_state``.
+
+    key     int16 record type (the API key of its messages), then the key message, version 0
+    value   int16 version, then the value message; no value is a tombstone
+
+Pure. Owns: this framing, and which message classes a record type has. Never does: state, interpreting a message.
+Invariant: malformed bytes raise ProtocolError and nothing else; the codec compares every length and count with the
+bytes left before it allocates. Bytes after the last field are ignored, as Kafka does. Source: Kafka's
+CoordinatorRecordSerde, GroupCoordinatorRecordSerde, TransactionCoordinatorRecordSerde, ShareCoordinatorRecordSerde.
+"""
+
+from enum import IntEnum
+from functools import cached_property
+from struct import Struct
+from typing import Final
+
+from ..codec import decode, encode
+from ..errors import ProtocolError
+from ..messages import FAMILIES, message_class
+from ..messages.structure import Message
+from .errors import UnknownRecordError
+
+KEY_VERSION: Final = 0
+"""The version of every key message."""
+PREFIX_BYTES: Final = 2
+"""The size of the type before a key and of the version before a value."""
+
+_INT16 = Struct(">h")
+Buffer = bytes | memoryview
+
+
+class CoordinatorRecordType(IntEnum):
+    """The record types of ``__consumer_offsets`` (Kafka's enum of this name)."""
+
+    LEGACY_OFFSET_COMMIT = 0
+    OFFSET_COMMIT = 1
+    GROUP_METADATA = 2
+    CONSUMER_GROUP_METADATA = 3
+    CONSUMER_GROUP_PARTITION_METADATA = 4
+    CONSUMER_GROUP_MEMBER_METADATA = 5
+    CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA = 6
+    CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER = 7
+    CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT = 8
+    SHARE_GROUP_MEMBER_METADATA = 10
+    SHARE_GROUP_METADATA = 11
+    SHARE_GROUP_TARGET_ASSIGNMENT_METADATA = 12
+    SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER = 13
+    SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT = 14
+    SHARE_GROUP_STATE_PARTITION_METADATA = 15
+    CONSUMER_GROUP_REGULAR_EXPRESSION = 16
+    STREAMS_GROUP_METADATA = 17
+    STREAMS_GROUP_MEMBER_METADATA = 19
+    STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA = 20
+    STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = 21
+    STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = 22
+    STREAMS_GROUP_TOPOLOGY = 23
+
+
+def record_type_of(key: Buffer | None) -> int:
+    """The record type that a key begins with. Raises ProtocolError for a key without one."""
+    if key is None:
+        raise ProtocolError("The record has no key.")
+    return _int16(key, "key")
+
+
+def encode_key(key: Message) -> bytes:
+    """A record's key. Raises ProtocolError for what the message can't carry."""
+    return _INT16.pack(key.API_KEY) + encode(key, KEY_VERSION)
+
+
+def encode_value(value: Message, version: int) -> bytes:
+    """A record's value. Raises ProtocolError for what the version can't carry."""
+    return _INT16.pack(version) + encode(value, version)
+
+
+class CoordinatorRecordSerde:
+    """The record types of one coordinator's topic."""
+
+    def __init__(self, family: str) -> None:
+        """``family``: the module of :mod:`..messages` that has the classes."""
+        self._family = family
+
+    @cached_property
+    def types(self) -> dict[int, tuple[type[Message], type[Message]]]:
+        """Record type -> classes of key and value. Imports the family on first use."""
+        names = [name for name, family in FAMILIES.items() if family == self._family and name.endswith("Key")]
+        pairs = [(message_class(name), message_class(f"{name.removesuffix('Key')}Value")) for name in names]
+        return {key.API_KEY: (key, value) for key, value in pairs}
+
+    def decode_key(self, key: Buffer | None) -> Message:
+        """The key message. Raises UnknownRecordError for an unknown type, ProtocolError for malformed bytes."""
+        record_type = record_type_of(key)
+        assert key is not None, "record_type_of() has refused it"
+        classes = self.types.get(record_type)
+        if classes is None:
+            raise UnknownRecordError(f"Unknown record type {record_type}", "key")
+        return decode(classes[0], KEY_VERSION, key, PREFIX_BYTES)[0]
+
+    def decode_value(self, record_type: int, value: Buffer) -> tuple[Message, int]:
+        """The value message of a record type, and its version.
+
+        Raises UnknownRecordError for an unknown type or version, ProtocolError for malformed bytes.
+        """
+        classes = self.types.get(record_type)
+        if classes is None:
+            raise UnknownRecordError(f"Unknown record type {record_type}", "key")
+        value_class = classes[1]
+        version = _int16(value, "value")
+        lowest, highest = value_class.VERSIONS
+        if not lowest <= version <= highest:
+            what = f"{value_class.NAME} has no version {version}, only {lowest} to {highest}"
+            raise UnknownRecordError(what, "value")
+        return decode(value_class, version, value, PREFIX_BYTES)[0], version
+
+
+def _int16(data: Buffer, where: str) -> int:
+    if len(data) < PREFIX_BYTES:
+        raise ProtocolError(f"Could not read version from {where}'s buffer: {len(data)} bytes")
+    number: int = _INT16.unpack_from(data)[0]
+    return number
+
+
+GROUP_RECORDS: Final = CoordinatorRecordSerde("group_records")
+"""``__consumer_offsets``."""
+TRANSACTION_RECORDS: Final = CoordinatorRecordSerde("transaction_records")
+"""``__transaction_state``."""
+SHARE_RECORDS: Final = CoordinatorRecordSerde("share_records")
+"""``__share_group_state``."""

@@ -1,0 +1,20 @@
+"""Offset commits of Kafka before 0.9 in today's form. Pure.
+
+Source: ``GroupCoordinatorShard.convertLegacyOffsetCommitKey``, ``convertLegacyOffsetCommitValue``.
+"""
+
+from ..messages.group_records import LegacyOffsetCommitKey, LegacyOffsetCommitValue, OffsetCommitKey, OffsetCommitValue
+
+
+def offset_commit_key(key: OffsetCommitKey | LegacyOffsetCommitKey) -> OffsetCommitKey:
+    """The key; a legacy one in today's form."""
+    if isinstance(key, LegacyOffsetCommitKey):
+        return OffsetCommitKey(key.group, key.topic, key.partition)
+    return key
+
+
+def offset_commit_value(value: OffsetCommitValue | LegacyOffsetCommitValue) -> OffsetCommitValue:
+    """The value; a legacy one in today's form."""
+    if isinstance(value, LegacyOffsetCommitValue):
+        return OffsetCommitValue(value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp)
+    return value
