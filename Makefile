@@ -143,7 +143,7 @@ bench-pipeline: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(BIN)/python bench/pipeline.py $(BENCH_ARGUMENTS)
 
 ## protocol-ledger: record which clients use which API versions in LEDGER_TESTS, and print docs/protocol.md anew (45 minutes)
-LEDGER_TESTS ?= tests/clients tests/parity tests/door tests/client tests/testing
+LEDGER_TESTS ?= tests/clients tests/parity tests/door tests/client tests/testing tests/broker/api
 protocol-ledger: $(VENV)/.installed-dev
 	PYTHONPATH=tests $(PYTEST) -m "not long" -p support.ledger.plugin $(LEDGER_TESTS)
 

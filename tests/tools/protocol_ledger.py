@@ -264,8 +264,8 @@ and, while the test ran, the broker served a request of that version from that c
   sends it. *Frames*: the test itself builds the request. *Only the bytes*: no recorded test sends it, but the
   bytes of such messages are compared with those of Kafka's own classes (`{encoding}`).
 
-Real clients show {real} of {all} versions of {apis} APIs. Most of the other versions are
-those of older clients.
+Real clients show {real} of {all} versions of {apis} APIs. The others are mostly versions
+that only older clients use.
 
 This page is generated. `make protocol-ledger` records a test run into `docs/protocol-ledger.json` and prints
 the page from it. `odradek protocol list` lists all of Kafka's APIs. `odradek protocol show Produce 9` prints
