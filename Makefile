@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+WORKERS ?= 2
 SERVE_ARGUMENTS ?= conf/server.properties
 
 .DEFAULT_GOAL := help
@@ -13,15 +14,15 @@ run: $(VENV)/.installed
 
 ## test: install what the tests need and run them (15 minutes at most; Java 17 and Maven for the parts that ask Apache Kafka)
 test: $(VENV)/.installed-dev
-	$(PYTEST) -m "not ci and not long"
+	$(PYTEST) -n $(WORKERS) -m "not ci and not long"
 
 ## test-without-java: the part of test that needs no Java; CI runs it with every Python that is supported
 test-without-java: $(VENV)/.installed-dev
-	$(PYTEST) -m "not ci and not long and not java"
+	$(PYTEST) -n $(WORKERS) -m "not ci and not long and not java"
 
 ## test-ci: the tests that take longer (30 minutes more at most)
 test-ci: $(VENV)/.installed-dev
-	$(PYTEST) -m "ci and not long"
+	$(PYTEST) -n $(WORKERS) -m "ci and not long"
 
 ## test-long: the full numbers, all parts; docs/test-long.md says what each shows, its last result and how a seed is replayed
 test-long: $(VENV)/.installed-dev

@@ -1,5 +1,7 @@
 """What holds for every test: in CI nothing may be skipped; a test that hangs fails, but for the long ones.
 
+Also how tests are spread over several processes.
+
 The limit of the others stands in pyproject.toml. When it is over, the stacks of all threads are printed, and the test
 fails where it stands, in an event loop or in a call of Spark's too.
 """
@@ -8,8 +10,11 @@ import logging
 import os
 import signal
 from collections.abc import Generator
+from typing import Any
 
 import pytest
+
+from support.order import place
 
 NO_LIMIT_S = 0
 
@@ -20,8 +25,17 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Spreads the tests over the workers of ``pytest -n``."""
+    from support.workers import Workers  # not where pytest-xdist is missing
+
+    return Workers(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Lets long tests take the time that they take."""
+    """Lets long tests take the time that they take, and puts what takes longest first."""
+    items.sort(key=lambda item: place(item.nodeid))
     for item in items:
         if item.get_closest_marker("long") is not None:
             item.add_marker(pytest.mark.timeout(NO_LIMIT_S))

@@ -40,22 +40,23 @@ TESTS = """
 """
 
 
-def run(directory: Path, *names: str) -> subprocess.CompletedProcess[str]:
+def run(directory: Path, *names: str, workers: int = 0) -> subprocess.CompletedProcess[str]:
     """One run over the tests above, in a process as CI has it."""
     path = directory / "test_tried.py"
     if not path.exists():
         path.write_text("\n".join(line.removeprefix("    ") for line in TESTS.splitlines()))
-    arguments = [sys.executable, "-m", "tests.support.second_try", "-p", "no:cacheprovider"]
+    arguments = [sys.executable, "-m", "tests.support.second_try", "-p", "no:cacheprovider", "-n", str(workers)]
     return subprocess.run(
         [*arguments, *(f"{path}::{name}" for name in names)], cwd=ROOT, capture_output=True, text=True, check=False
     )
 
 
-def test_what_passes_alone_is_named_and_forgiven(tmp_path: Path) -> None:
-    ended = run(tmp_path, "test_flaky", "test_flaky_setup", "test_sound")
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_passes_alone_is_named_and_forgiven(tmp_path: Path, workers: int) -> None:
+    ended = run(tmp_path, "test_flaky", "test_flaky_setup", "test_sound", workers=workers)
     assert ended.returncode == 0, ended.stdout
     named = [line.rpartition("::")[2] for line in ended.stdout.splitlines() if line.startswith("FLAKY")]
-    assert named == ["test_flaky", "test_flaky_setup"]
+    assert sorted(named) == ["test_flaky", "test_flaky_setup"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The compose file run for real: a broker for the host and for the containers beside it."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -9,17 +8,11 @@ from confluent_kafka import Consumer, Producer
 
 from support.docker.compose import project
 from support.docker.container import Image
+from support.kafka.real_kafka import free_ports
 
 pytestmark = pytest.mark.ci
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def read_one(bootstrap: str, topic: str, group: str) -> bytes | None:
@@ -35,7 +28,7 @@ def read_one(bootstrap: str, topic: str, group: str) -> bytes | None:
 
 
 def test_it_serves_the_host_and_its_neighbours_and_goes_without_a_trace(image: Image) -> None:
-    port = free_port()
+    (port,) = free_ports(1)
     variables = {"ODRADEK_IMAGE": image.tag, "ODRADEK_PORT": str(port)}
     with project(image.engine, ROOT / "docker/compose.yaml", variables) as composed:
         composed.run("up", "--detach", "--no-build", "--wait", "--wait-timeout", "300")

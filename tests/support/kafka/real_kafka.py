@@ -8,6 +8,8 @@ a minute on a busy machine.
 """
 
 import contextlib
+import itertools
+import os
 import signal
 import socket
 import subprocess
@@ -21,15 +23,23 @@ from support.kafka.java import KAFKA_VERSION, java_arguments, java_or_skip, run_
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 180.0
+FIRST_PORT, PORTS = 20_000, 12_000
+_numbers = itertools.count(os.getpid() * 997)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that are free now (Kafka cannot tell which port it took for 0 in advance)."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for opened in sockets:
-            opened.bind(("127.0.0.1", 0))
-        return [int(opened.getsockname()[1]) for opened in sockets]
+    """Ports of 127.0.0.1 that are free now, for Kafka, whose port is chosen seconds before it binds it.
+
+    They are below those that the system chooses (32768 and up on Linux), so no connection and no port 0 takes them
+    meanwhile. Each process counts from a number of its own.
+    """
+    found: list[int] = []
+    while len(found) < count:
+        port = FIRST_PORT + next(_numbers) % PORTS
+        with contextlib.suppress(OSError), socket.socket() as opened:
+            opened.bind(("127.0.0.1", port))
+            found.append(port)
+    return found
 
 
 class RealKafka:
