@@ -1,4 +1,4 @@
-"""The findings about logs, indexes, checkpoints and metadata: severity, meaning, what to do.
+"""The findings about batches, records, indexes and producer snapshots: severity, meaning, what to do.
 
 Source: what Kafka's DumpLogSegments, LogLoader and LogCleaner check or assume.
 """
@@ -141,26 +141,6 @@ LOG_CHECKS: dict[str, Check] = {
         "A producer snapshot cannot be read; the broker uses an older one and reads more of the log.",
         "Delete the file.",
     ),
-    "checkpoint-beyond-log": Check(
-        Severity.ERROR,
-        "A checkpoint has an offset after the log's end: the log lost its tail after the checkpoint was written.",
-        "Compare with other replicas; delete the line from the checkpoint while the broker is stopped.",
-    ),
-    "log-start-beyond-log": Check(
-        Severity.ERROR,
-        "The log start offset in the checkpoint is after the log's end: Kafka deletes all segments at its next start.",
-        "Before the next start: delete the line from log-start-offset-checkpoint; find out why the log lost its end.",
-    ),
-    "checkpoint-unreadable": Check(
-        Severity.ERROR,
-        "A checkpoint file cannot be parsed; the broker uses 0 for its offsets.",
-        "Delete the file while the broker is stopped.",
-    ),
-    "topic-id-mismatch": Check(
-        Severity.ERROR,
-        "partition.metadata has another topic id than the metadata: the directory belongs to a deleted topic.",
-        "Move the directory away while the broker is stopped.",
-    ),
     "batch-codec-unknown": Check(
         Severity.ERROR,
         "A batch has a compression type that Kafka does not have; its records cannot be read.",
@@ -196,16 +176,6 @@ LOG_CHECKS: dict[str, Check] = {
         Severity.WARNING,
         "Append times decrease: the clock of a broker was set back, or the clocks of two leaders differ.",
         "Synchronise the brokers' clocks (NTP).",
-    ),
-    "leader-epoch-checkpoint-invalid": Check(
-        Severity.ERROR,
-        "Epochs in leader-epoch-checkpoint do not rise: followers may truncate wrongly.",
-        "Delete leader-epoch-checkpoint while the broker is stopped and restart it without .kafka_cleanshutdown.",
-    ),
-    "leader-epoch-beyond-log": Check(
-        Severity.WARNING,
-        "leader-epoch-checkpoint has an epoch that begins after the log's end: the log lost its tail.",
-        "Compare with other replicas; the broker drops the entry when it starts.",
     ),
     "producer-sequence-gap": Check(
         Severity.WARNING,
@@ -259,98 +229,6 @@ LOG_CHECKS: dict[str, Check] = {
         "Tombstones have been due for removal for more than a week: the cleaner has not run since.",
         "Nothing, or a lower min.cleanable.dirty.ratio or max.compaction.lag.ms.",
     ),
-    "partition-never-cleaned": Check(
-        Severity.WARNING,
-        "A compacted partition has been above its dirty ratio for a day, and the cleaner never completed it.",
-        "Look for errors of the log cleaner in the broker's log; log.cleaner.enable must be true.",
-    ),
-    "compaction-overdue": Check(
-        Severity.WARNING,
-        "A compacted partition has waited for the cleaner for more than a day, or longer than max.compaction.lag.ms.",
-        "Look for errors of the log cleaner in the broker's log (uncleanable partitions), and check "
-        "its threads and buffer.",
-    ),
-    "retention-overdue": Check(
-        Severity.WARNING,
-        "A segment is beyond retention.ms or retention.bytes and still exists.",
-        "Look for errors in the broker's log; a stopped broker deletes segments when it starts.",
-    ),
-    "segments-below-log-start": Check(
-        Severity.INFO,
-        "Segments are completely below the log start offset; the next retention check deletes them.",
-        "Nothing.",
-    ),
-    "high-watermark-below-log-start": Check(
-        Severity.WARNING,
-        "The high watermark in the checkpoint is below the log start offset: the checkpoint is older than the log.",
-        "Nothing if other replicas are in sync: the broker corrects it when it starts.",
-    ),
-    "cleaner-checkpoint-below-log-start": Check(
-        Severity.INFO,
-        "The cleaner's checkpoint is below the log start offset: retention or DeleteRecords passed it.",
-        "Nothing: the next round begins at the log's start.",
-    ),
-    "partition-metadata-missing": Check(
-        Severity.WARNING,
-        "A partition's directory has no partition.metadata, so it may also belong to a deleted topic of that name.",
-        "Nothing: the broker writes it when it starts.",
-    ),
-    "partition-not-in-metadata": Check(
-        Severity.WARNING,
-        "The metadata does not know this partition: its topic was deleted, or it comes from another cluster.",
-        "Nothing: the broker renames it to -stray when it starts. If the topic should exist, restore metadata first.",
-    ),
-    "partition-assigned-elsewhere": Check(
-        Severity.WARNING,
-        "The metadata assigns this partition to another broker or log directory.",
-        "Move it away once the assigned replicas are in sync.",
-    ),
-    "partition-missing": Check(
-        Severity.ERROR,
-        "The metadata assigns a partition to this directory, and it does not exist: its records here are lost.",
-        "Nothing if there are other replicas: the broker creates and fetches it. Otherwise restore a backup.",
-    ),
-    "metadata-log-damaged": Check(
-        Severity.ERROR,
-        "The metadata log or its snapshot is damaged, or lost its end: the broker does not start, or lacks changes. "
-        "The audit does not check which partitions belong here.",
-        "If other controllers have the log, delete __cluster_metadata-0 of this broker. Otherwise restore a backup.",
-    ),
-    "leftover-deleted": Check(
-        Severity.INFO,
-        "A deleted segment's file; it is removed after file.delete.delay.ms or at the next start.",
-        "Nothing.",
-    ),
-    "leftover-cleaned": Check(
-        Severity.INFO,
-        "The cleaner was stopped while it wrote this file; the next start removes it.",
-        "Nothing.",
-    ),
-    "leftover-swap": Check(
-        Severity.INFO,
-        "The cleaner was stopped while it renamed this file; the next start completes that.",
-        "Start the broker before you copy single files of this directory.",
-    ),
-    "leftover-delete-directory": Check(
-        Severity.INFO,
-        "The directory of a deleted partition; it is removed after file.delete.delay.ms or at the next start.",
-        "Nothing.",
-    ),
-    "leftover-future-directory": Check(
-        Severity.INFO,
-        "A replica that moves to this directory (AlterReplicaLogDirs).",
-        "Nothing.",
-    ),
-    "leftover-stray-directory": Check(
-        Severity.WARNING,
-        "A partition that a broker found here and the metadata did not know; it is kept and takes space.",
-        "Delete it if you do not need it.",
-    ),
-    "index-without-log": Check(
-        Severity.WARNING,
-        "An index without its segment: files were deleted or copied by hand.",
-        "Restore the segment if there is a copy; the broker deletes the index when it starts.",
-    ),
     "codecs-mixed": Check(
         Severity.INFO,
         "Batches of one partition are compressed in different ways: producers differ, or compression.type changed.",
@@ -371,33 +249,6 @@ LOG_CHECKS: dict[str, Check] = {
         "One key has more than a fifth of a partition's records: its partition and its consumer have more"
         " load than others.",
         "Spread the key, or accept it.",
-    ),
-    "partition-skew": Check(
-        Severity.INFO,
-        "A partition is more than three times as large as the topic's typical partition.",
-        "Check the keys and the producers' partitioner.",
-    ),
-    "replicas-diverge": Check(
-        Severity.ERROR,
-        "Two replicas have different batches below the high watermark: one lost or changed committed records.",
-        "Keep both directories. Find out which one consumers have read, and let the broker fetch the other one again.",
-    ),
-    "replica-tail-differs": Check(
-        Severity.INFO,
-        "Two replicas differ above the high watermark: the follower truncates its log there when it fetches again.",
-        "Nothing.",
-    ),
-    "replica-behind": Check(
-        Severity.INFO,
-        "A replica is shorter than another one.",
-        "Nothing while the follower fetches; otherwise find out why it is out of sync.",
-    ),
-    "replica-keys-missing": Check(
-        Severity.ERROR,
-        "A key in one replica of a compacted partition is missing from the cleaned part and the rest of the other. "
-        "It was "
-        "lost there, or it was deleted or aborted and cleaned there while the first replica was away.",
-        "Keep both directories. Find out which one is right, and let the broker fetch the other one again.",
     ),
 }
 """Every check of a log by the name of its findings."""

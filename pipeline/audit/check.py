@@ -1,6 +1,6 @@
 """A kind of finding: how bad it is, what it means, what to do.
 
-Pure. The catalogues (catalogue_log.py, catalogue_groups.py) are made of these.
+Pure. The catalogues (catalogue_log.py, catalogue_directory.py, catalogue_groups.py) are made of these.
 """
 
 from enum import IntEnum

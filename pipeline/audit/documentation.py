@@ -1,11 +1,12 @@
 """The catalogue of findings as text: for docs/audit.md and `odradek audit --list-findings`."""
 
+from .catalogue_directory import DIRECTORY_CHECKS
 from .catalogue_groups import GROUP_CHECKS
 from .catalogue_log import LOG_CHECKS
 from .check import Check, Severity
 
 _HEADINGS = {
-    "Logs, indexes, checkpoints, directories, replicas": LOG_CHECKS,
+    "Logs, indexes, checkpoints, directories, replicas": LOG_CHECKS | DIRECTORY_CHECKS,
     "Groups and committed offsets": GROUP_CHECKS,
 }
 

@@ -6,11 +6,12 @@ Pure. A finding names topic-partition, file, position and offset.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from .catalogue_directory import DIRECTORY_CHECKS
 from .catalogue_groups import GROUP_CHECKS
 from .catalogue_log import LOG_CHECKS
 from .check import Check
 
-CHECKS: dict[str, Check] = LOG_CHECKS | GROUP_CHECKS
+CHECKS: dict[str, Check] = LOG_CHECKS | DIRECTORY_CHECKS | GROUP_CHECKS
 """Every check by the name of its findings."""
 
 

@@ -2,7 +2,7 @@
 
 Reads segment by segment in chunks and hands them to the checks; whatever is wrong becomes a finding, whatever the
 bytes. Memory: one chunk of the log, the indexes of one segment, some numbers for each segment, producer and key table.
-Source: the checks are named in catalogue_log.py.
+Source: the checks are named in catalogue_log.py and catalogue_directory.py.
 """
 
 from collections.abc import Generator, Iterator

@@ -13,7 +13,7 @@ from ...storage.files.file_names import SNAPSHOT_SUFFIX, segment_path
 from ...storage.producers.producer_snapshots import decode_snapshot
 from ...storage.producers.producer_state import ProducerEntry
 from ..decode.spans import Int64s
-from ..directories.file_access import is_gone, is_unreadable, read_file
+from ..directories.file_access import is_gone, is_unreadable, list_directory, read_file
 from .chunk_batches import ChunkBatches
 from .tasks import AuditTask, PartitionReport
 from .transaction_checks import TransactionChecks
@@ -93,8 +93,10 @@ class ProducerChecks:
     # Snapshots ---------------------------------------------------------------
 
     def check_snapshots(self) -> None:
-        """Whether each snapshot can be read."""
-        for path in sorted(self._task.replica.path.glob(f"*{SNAPSHOT_SUFFIX}")):
+        """Whether each snapshot can be read; one that is a link, a FIFO or a device is a finding. Raises OSError."""
+        directory = self._task.replica.path
+        names = sorted(entry.name for entry in list_directory(directory) if entry.name.endswith(SNAPSHOT_SUFFIX))
+        for path in (directory / name for name in names):
             try:
                 data = read_whole(self._report, path)
                 if data is not None:

@@ -86,7 +86,7 @@ def read_living(
     `first_parts` says where they were when the reading was planned; a restart looks for itself. Chunks may have batches
     outside the offsets, and do not come twice. Raises OSError for what is not one file's fault.
     """
-    reading = _Reading(key, path, first_offset, end_offset)
+    reading = _GivenOffsets(key, path, first_offset, end_offset)
     is_first = True
     for _ in attempts():
         try:
@@ -108,7 +108,7 @@ def read_living(
     yield reading.absent(Absence.CHANGING, f"files vanished under each of {MOST_RESTARTS + 1} readings")
 
 
-class _Reading:
+class _GivenOffsets:
     """How far the offsets were given."""
 
     def __init__(self, key: tuple[str, int], path: Path, first_offset: int, end_offset: int) -> None:

@@ -20,7 +20,7 @@ Source = TypeVar("Source")
 Item = TypeVar("Item")
 
 
-class _Reading(Generic[Item]):
+class _SourceThread(Generic[Item]):
     """The items of one source, which a thread reads."""
 
     def __init__(self, threads: ThreadPoolExecutor, items: Iterator[Item]) -> None:
@@ -62,13 +62,13 @@ def read_ahead(
 
     To be closed where it is not taken to its end. What `read` raises is raised where its item would have come.
     """
-    readings: deque[tuple[Source, _Reading[Item]]] = deque()
+    readings: deque[tuple[Source, _SourceThread[Item]]] = deque()
     following = iter(sources)
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         try:
             while True:
                 for source in islice(following, _AT_ONCE - len(readings)):
-                    readings.append((source, _Reading(threads, read(source))))
+                    readings.append((source, _SourceThread(threads, read(source))))
                 if not readings:
                     return
                 source, reading = readings[0]

@@ -83,6 +83,7 @@ def _skip_headers(data: Bytes, position: int, limit: int, end: int, count: int) 
     return position
 
 
+# One function, though long: a part of it would take most of these arrays, and its faults end the loop over a batch.
 @compiled
 def _walk(
     data: Bytes,

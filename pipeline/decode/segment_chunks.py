@@ -50,15 +50,15 @@ def read_chunks(
     try:
         with open_ranges(path, inode) as file:
             limit = file.size if end is None else min(end, file.size)
-            yield from _Reading(path, file, limit, batch_positions, chunk_bytes).chunks(start)
+            yield from _ChunkReader(path, file, limit, batch_positions, chunk_bytes).chunks(start)
     except OSError as error:
         if not is_unreadable(error, path):
             raise
         yield Damage(DamageKind.UNREADABLE, start, max((end or 0) - start, 0), -1, fault_text(error))
 
 
-class _Reading:
-    """One reading of an open file; `wanted` is how much the next read takes."""
+class _ChunkReader:
+    """Reads an open file in chunks; `wanted` is how much the next read takes."""
 
     def __init__(self, path: Path, file: RangeReader, limit: int, positions: Sequence[int], chunk_bytes: int) -> None:
         self.path = path

@@ -14,7 +14,7 @@ from ...protocol.messages.structure import ZERO_UUID
 from ...storage.files.meta_properties import uuid_text
 from .columns import TIMESTAMP, corrupt_row, microseconds, record_batches, schema_of
 from .group_messages import GroupMessage, commit_key, group_message, has_offset_commit_key
-from .log_reading import TRANSACTIONAL, LogDamage, LogRecord, data_batches, read_records
+from .log_reading import CONTROL, TRANSACTIONAL, LogDamage, LogRecord, all_batches, read_records
 from .outcomes import Markers, outcome, read_markers
 from .task import TableTask
 
@@ -53,7 +53,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
     assert task.partition is not None
     directory, partition = str(task.directory), task.partition.partition
     markers = read_markers(task.partition)
-    for record in read_records(task.partition, data_batches):
+    for record in read_records(task.partition, all_batches):  # so that a marker that can't be read has its row
         place = {
             "directory": directory,
             "offsetsPartition": partition,
@@ -63,7 +63,7 @@ def _rows(task: TableTask) -> Iterator[tuple[Any, ...]]:
         }
         if isinstance(record, LogDamage):
             yield corrupt_row(SCHEMA, record.text, **place)
-        elif has_offset_commit_key(record.key):
+        elif not record.attributes & CONTROL and has_offset_commit_key(record.key):
             message = group_message(record.plain)
             if message.fault is not None:
                 text = f"{record.file}: the record at offset {record.offset}: {message.fault}"

@@ -44,7 +44,11 @@ def marker_kind(record: LogRecord) -> ControlRecordType:
 
 
 def read_markers(partition: PartitionDirectory) -> Markers:
-    """The markers of a partition; reads its control batches only. Raises OSError."""
+    """The markers of a partition; reads its control batches only. Raises OSError.
+
+    A marker that can't be read is left out, and a later one of its producer decides, or none: the caller reads the log
+    once more and gives it a row as damage.
+    """
     markers: Markers = {}
     for producer_id, offset, is_commit in _markers(partition):
         markers.setdefault(producer_id, []).append((offset, is_commit))

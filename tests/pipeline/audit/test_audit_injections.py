@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.pipeline.audit.catalogue_directory import DIRECTORY_CHECKS
 from odradek.pipeline.audit.catalogue_log import LOG_CHECKS
 from odradek.pipeline.audit.check import Severity
 from odradek.pipeline.audit.job import audit_directories
@@ -40,5 +41,7 @@ def test_it_is_found_named_and_located(tmp_path: Path, injection: Injection) -> 
 
 def test_each_check_of_a_log_is_injected() -> None:
     by_changes_while_it_is_read = {"partition-gone", "partition-changing"}  # test_audit_living.py
-    assert set(LOG_CHECKS) - by_changes_while_it_is_read == {injection.name for injection in INJECTIONS}
-    assert len(LOG_CHECKS) >= 45
+    assert set(LOG_CHECKS | DIRECTORY_CHECKS) - by_changes_while_it_is_read == {
+        injection.name for injection in INJECTIONS
+    }
+    assert len(LOG_CHECKS | DIRECTORY_CHECKS) >= 45

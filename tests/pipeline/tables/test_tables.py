@@ -15,6 +15,7 @@ from odradek.pipeline.tables.registry import TABLES
 from odradek.pipeline.tables.task import TableTask
 from odradek.protocol.codec import encode
 from odradek.protocol.messages import FAMILIES, message_class
+from odradek.protocol.records.batch import BATCH_HEADER_SIZE, CRC_POSITION, crc_of, iterate_headers
 from odradek.protocol.records.control import ControlRecordType
 from support.data.log_directories import flip_a_byte, history_directory
 from support.disks.odd_files import ODD
@@ -211,6 +212,23 @@ def test_commits_say_how_their_transaction_ended(tmp_path: Path) -> None:
     ]
     assert [row["producerId"] for row in rows] == [None, 9, 9, 9, None]
     assert [row["isTombstone"] for row in rows] == [False] * 4 + [True]
+
+
+def test_a_marker_that_can_not_be_read_is_a_row(tmp_path: Path) -> None:
+    """Its transaction seems to be pending, so the table says where the marker is and what is wrong with it."""
+    directory = GroupsDirectory()
+    directory.commit("eos", 2, producer_id=9)
+    directory.end("eos", 9, ControlRecordType.COMMIT)
+    [log] = [path for path in directory.write(tmp_path).glob(f"{OFFSETS_TOPIC}-*/*.log") if path.stat().st_size]
+    data = bytearray(log.read_bytes())
+    [_, (start, header)] = iterate_headers(data)
+    data[start + BATCH_HEADER_SIZE] = 0x7F  # the record's size: more than is there
+    struct.pack_into(">I", data, start + CRC_POSITION, crc_of(data, start, header))
+    log.write_bytes(data)
+    row, damage = sorted(rows_of(tmp_path, "offsets"), key=lambda row: row["offset"])
+    assert (row["committedOffset"], row["transaction"], row["_corrupt_record"]) == (2, "pending", None)
+    assert (damage["offset"], damage["position"]) == (1, start)
+    assert damage["_corrupt_record"].startswith(f"records-malformed: {log}: ")
 
 
 def test_a_commits_topic_id_is_told(tmp_path: Path) -> None:
