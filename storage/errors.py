@@ -1,24 +1,24 @@
-"""What storage raises besides the errors of the record format: each with the code that a client is to be told."""
+"""The errors of storage, besides those of the record format. Each has the error code that the client gets."""
 
 from ..protocol.errors import ErrorCode, KafkaError
 
 
 class StorageError(KafkaError):
-    """The disk refused: KAFKA_STORAGE_ERROR. What was asked for has not happened, and may be asked again."""
+    """An operation of the disk failed: KAFKA_STORAGE_ERROR. It had no effect and may be tried again."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, message)
 
 
 class OffsetOutOfRangeError(KafkaError):
-    """An offset before the log's start or behind its end."""
+    """An offset before the log's start or after its end."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, message)
 
 
 class RecordListTooLargeError(KafkaError):
-    """A batch larger than a whole segment may be (Kafka's RecordBatchTooLargeException)."""
+    """A batch larger than the maximum segment size (Kafka's RecordBatchTooLargeException)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.RECORD_LIST_TOO_LARGE, message)
@@ -33,15 +33,15 @@ class RecordValidationError(KafkaError):
 
 
 class CorruptIndexError(Exception):
-    """An index file that contradicts itself or its log; it is rebuilt from the log."""
+    """An index file that is inconsistent in itself or with its log. It is rebuilt from the log."""
 
 
 class CorruptSnapshotError(Exception):
-    """A producer snapshot with a wrong version, length or CRC; it is removed and an older one used."""
+    """A producer snapshot with a wrong version, length or CRC. It is removed, and an older one is used."""
 
 
 class CorruptCheckpointError(Exception):
-    """A checkpoint file, meta.properties or partition.metadata that can't be understood. The text names the file."""
+    """A checkpoint file, meta.properties or partition.metadata that can't be parsed. The text names the file."""
 
 
 class DirectoryLockedError(Exception):

@@ -18,14 +18,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "odradek.broker.storage_tool.repair:repair",
         "repair damage as a start does; --dry-run only reports",
     ),
-    "explain": ("odradek.broker.storage_tool.explain:explain", "show what each topic keeps, why, and until when"),
+    "explain": ("odradek.broker.storage_tool.explain:explain", "show what each topic retains, why, and until when"),
     "adopt": (
         "odradek.broker.storage_tool.adopt.command:adopt",
         "serve the disks of a dead broker without its metadata",
     ),
     "add-topics": (
         "odradek.broker.storage_tool.adopt.addition_command:add_topics_command",
-        "add topics to the metadata whose partitions were put into a directory",
+        "add topics to the metadata for partitions that were copied into a directory",
     ),
 }
 """Command name -> (``module:function``, one line of help)."""

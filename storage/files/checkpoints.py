@@ -1,11 +1,11 @@
-"""Checkpoint files: text with a version, a count and so many lines.
+"""Checkpoint files: text lines with a version, the number of entries, then the entries.
 
     recovery-point-offset-checkpoint, log-start-offset-checkpoint, replication-offset-checkpoint,
     cleaner-offset-checkpoint        `<topic> <partition> <offset>` for each partition, in the root of a log directory
     leader-epoch-checkpoint          `<epoch> <start offset>` for each epoch, in a partition's directory
 
-An empty or missing file means no entries: Kafka creates them empty. Files are replaced whole. Pure but for the given
-file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochCheckpointFile.
+An empty or missing file means no entries: Kafka creates the files empty. A write replaces the whole file. Pure but for
+the given file layer. Source: Kafka's CheckpointFile, OffsetCheckpointFile, LeaderEpochCheckpointFile.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,7 +45,7 @@ def read_offset_checkpoint(files: Files, path: Path) -> dict[TopicPartition, int
 
 
 class RootCheckpoints(NamedTuple):
-    """The offsets of each of :data:`ROOT_CHECKPOINTS`; one that can't be read has none, and ``damage`` says why."""
+    """The offsets in each of :data:`ROOT_CHECKPOINTS`. A damaged file has no offsets; ``damage`` has its error."""
 
     offsets: dict[str, dict[TopicPartition, int]]
     damage: dict[str, CorruptCheckpointError]
@@ -58,7 +58,7 @@ def read_root_checkpoints(files: Files, directory: Path) -> RootCheckpoints:
         try:
             found.offsets[name] = read_offset_checkpoint(files, directory / name)
         except CorruptCheckpointError as damage:
-            # As Kafka: the offsets are taken as 0, so that more is recovered, never less.
+            # As in Kafka: missing offsets count as 0, so recovery checks more, never less.
             found.offsets[name] = {}
             found.damage[name] = damage
     return found

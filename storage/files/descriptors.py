@@ -1,7 +1,7 @@
-"""Open files, shared between a log, its readers and a limit on how many are open at once.
+"""A cache of open files, which a log and its readers share. It limits how many are open at once.
 
-Owns: the descriptors. Never does: reading or writing. Invariant: a descriptor stays open while anybody holds it, even
-when its segment was closed, evicted or deleted meanwhile.
+Owns: the descriptors. Never does: reading or writing. Invariant: a descriptor stays open as long as it has a holder,
+even if its segment is closed, evicted or deleted.
 """
 
 import errno
@@ -17,7 +17,7 @@ DEFAULT_MAX_OPEN = 4096
 
 
 class Descriptor:
-    """An open file with a count of its holders; closed when the last one lets go."""
+    """An open file with a reference count. It is closed when the last holder releases it."""
 
     __slots__ = ("_files", "_holders", "fd")
 
@@ -31,12 +31,12 @@ class Descriptor:
         return self._files.read(self.fd, size, position)
 
     def hold(self) -> "Descriptor":
-        """One more holder, who calls `release` later."""
+        """Adds a holder, which must call `release` later."""
         self._holders += 1
         return self
 
     def release(self) -> None:
-        """One holder fewer."""
+        """Removes a holder; closes the file after the last one."""
         self._holders -= 1
         if self._holders == 0:
             fd, self.fd = self.fd, -1
@@ -56,7 +56,7 @@ class DescriptorCache:
         return len(self._open)
 
     def get(self, path: Path, flags: int) -> Descriptor:
-        """The file's descriptor: usable while its `fd` is not -1, and for sure by `hold`."""
+        """The file's descriptor. It is usable while its `fd` is not -1; `hold` keeps it open."""
         opened, max_open = self._mine()
         descriptor = opened.get(path)
         if descriptor is None:
@@ -66,7 +66,7 @@ class DescriptorCache:
         return descriptor
 
     def _open_file(self, path: Path, flags: int, opened: OrderedDict[Path, Descriptor]) -> int:
-        """Opens a file; if the process has no descriptor left, half of the cache makes room. Raises OSError."""
+        """Opens a file. If the process has no descriptor left, closes half of the cache first. Raises OSError."""
         try:
             return self.files.open(path, flags)
         except OSError as error:
@@ -78,9 +78,9 @@ class DescriptorCache:
 
     @contextmanager
     def divided(self, threads: int) -> Iterator[None]:
-        """Gives each thread within the block a cache of its own, with its share of `max_open`.
+        """Within the block, gives each thread its own cache with an equal share of `max_open`.
 
-        For recovery: no thread closes what another one reads. A log is opened by one thread, which lets its files go.
+        For recovery: no thread closes a file that another thread reads. One thread opens a log and releases its files.
         """
         own = threading.local()
         self._of_thread = own, max(1, self.max_open // threads)
@@ -90,7 +90,7 @@ class DescriptorCache:
             self._of_thread = None
 
     def _mine(self) -> tuple[OrderedDict[Path, Descriptor], int]:
-        """The open files that the calling thread may close, least recently opened first, and how many there may be."""
+        """The calling thread's open files, least recently opened first, and their maximum number."""
         if self._of_thread is None:
             return self._open, self.max_open
         own, max_open = self._of_thread
@@ -100,7 +100,7 @@ class DescriptorCache:
         return opened, max_open
 
     def forget(self, path: Path) -> None:
-        """Lets a file go: it was renamed or removed, or its log is closed."""
+        """Drops a file from the cache, because it was renamed or removed or its log was closed."""
         descriptor = self._mine()[0].pop(path, None)
         if descriptor is not None:
             descriptor.release()

@@ -1,8 +1,8 @@
-"""What errors of the disk mean: KAFKA_STORAGE_ERROR for who asked, and the end of the log directory for most of them.
+"""Disk errors: the caller gets KAFKA_STORAGE_ERROR, and most of them take the log directory offline.
 
-Owns: which errors are a directory's end. Never does: acting on it (`LogDirectory.fail` does). Source: Kafka's
-LogDirFailureChannel, which takes every IOException for the end; here a full disk is a state, and a lack of descriptors
-or memory is not the disk's.
+Owns: the list of errors that do not take the directory offline. Never does: taking it offline (`LogDirectory.fail`
+does). Source: Kafka's LogDirFailureChannel, where every IOException takes the directory offline. Here a full disk is a
+state, and a lack of descriptors or memory is not the disk's fault.
 """
 
 import errno
@@ -17,18 +17,18 @@ PASSING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, err
 
 
 def ends_directory(error: OSError) -> bool:
-    """Whether a log directory that answers with this error can't be trusted any more."""
+    """Whether a log directory can't be trusted after this error."""
     return error.errno not in PASSING
 
 
 class OnDisk(Protocol):
-    """What has such operations."""
+    """An object whose methods `on_disk` wraps."""
 
     def check_usable(self) -> None:
-        """Raises StorageError when nothing can be done any more."""
+        """Raises StorageError if the object is unusable."""
 
     def storage_error(self, error: OSError) -> StorageError:
-        """The error to raise for one of the disk's."""
+        """The StorageError to raise for a disk error."""
 
 
 Owner = TypeVar("Owner", bound=OnDisk)
@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 def on_disk(
     operation: Callable[Concatenate[Owner, Arguments], Result],
 ) -> Callable[Concatenate[Owner, Arguments], Result]:
-    """The operation, refused on an unusable log, and with StorageError in place of OSError."""
+    """Wraps an operation: it raises StorageError on an unusable log and in place of OSError."""
 
     @wraps(operation)
     def checked(owner: Owner, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:

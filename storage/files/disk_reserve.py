@@ -1,11 +1,11 @@
-"""A reserve of disk space in a log directory, for what must be written when the disk is full.
+"""A reserve of disk space in a log directory, for the writes that must succeed when the disk is full.
 
-    .odradek-reserve    a file with real blocks and no content; Kafka passes over files at the top of a log directory
+    .odradek-reserve    a file with allocated blocks and no content; Kafka ignores files at the top of a log directory
 
-Owns: the reserve. Commits, metadata records, deletes, checkpoints, indexes and a start take from it when the file
-system has no byte left; the records of clients and what the cleaner writes never do. Never does: deciding when there is
-room to fill it again (the broker's disk watch does). Invariant: an operation that the reserve can make room for doesn't
-fail with ENOSPC. Source: our own; Kafka takes the directory offline.
+Owns: the reserve. Commits, metadata records, deletes, checkpoints, indexes and a start use it when the file system is
+full; clients' records and the cleaner's output never do. Never does: deciding when to fill it again (the broker's disk
+watch does). Invariant: an operation for which the reserve has enough room does not fail with ENOSPC. Source: our own;
+Kafka takes the directory offline.
 """
 
 import errno
@@ -30,30 +30,31 @@ logger = logging.getLogger(__name__)
 RESERVE_FILE = ".odradek-reserve"
 RESERVE_BYTES = 4 << 20
 RESERVE_SHARE = 32
-"""The reserve is RESERVE_BYTES, or this part of the file system where that is less."""
+"""The reserve is RESERVE_BYTES, or this fraction (1/32) of the file system if that is less."""
 STEP_BYTES = 128 << 10
 FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What a full file system, or a user's share of it, answers."""
+"""The errors of a full file system and of an exhausted quota."""
 INTERNAL_PREFIX = "__"
 
 Result = TypeVar("Result")
 
 
 def reserve_size(total_bytes: int) -> int:
-    """How large the reserve is to be on a file system of so many bytes."""
+    """The size of the reserve on a file system of `total_bytes`."""
     return min(RESERVE_BYTES, total_bytes // RESERVE_SHARE)
 
 
 class ReservedFiles(Files):
-    """The files of one log directory, with the reserve behind them.
+    """The files of one log directory, backed by the reserve.
 
-    `when_full` is called (on whatever thread) whenever the file system refused bytes, also where the reserve helped.
+    `when_full` is called on the writing thread each time the file system is full, even if the reserve helps.
     """
 
     def __init__(self, directory: Path, when_full: Callable[[], None] = lambda: None) -> None:
         self.when_full = when_full
         self.is_starting = True
-        """Until the directory is served: what a start removes anyway may go before it runs out of space."""
+        """True until the directory is served. On a full disk, a start first removes already deleted files.
+        """
         self._directory = directory
         self._path = directory / RESERVE_FILE
         self._lock = Lock()
@@ -63,14 +64,14 @@ class ReservedFiles(Files):
 
     @property
     def reserved_bytes(self) -> int:
-        """How much the reserve holds now. Raises OSError."""
+        """The current size of the reserve. Raises OSError."""
         try:
             return self._path.stat().st_size
         except FileNotFoundError:
             return 0
 
     def shrink(self, wanted_bytes: int) -> bool:
-        """Frees at least so much of the reserve, all where it holds less; False when nothing could be freed."""
+        """Frees at least `wanted_bytes` of the reserve, or all of it if it holds less. False: nothing was freed."""
         with self._lock:
             try:
                 held = self.reserved_bytes
@@ -89,7 +90,7 @@ class ReservedFiles(Files):
             return False
 
     def fill(self, target_bytes: int) -> int:
-        """Lets the reserve hold so much, or as much as there is room for; how much it holds then."""
+        """Grows the reserve to `target_bytes`, or as far as free space allows. Returns its new size."""
         with self._lock:
             held = self.reserved_bytes
             target = min(target_bytes, held + self.space(self._directory)[0])
@@ -108,7 +109,7 @@ class ReservedFiles(Files):
             return target
 
     def _remove_deleted(self) -> int:
-        """Removes at once what only waits for file.delete.delay.ms, as a start does anyway; how many files."""
+        """Removes files that wait for file.delete.delay.ms, as a start does anyway. Returns the number of files."""
         removed = 0
         for entry in super().list(self._directory):
             if not entry.is_dir(follow_symlinks=False):
@@ -121,7 +122,7 @@ class ReservedFiles(Files):
                     removed += 1
         if removed:
             logger.warning(
-                "%s: the disk is full; %d files that were deleted already are removed", self._directory, removed
+                "%s: the disk is full; removing %d files that were already marked as deleted", self._directory, removed
             )
         return removed
 
@@ -139,7 +140,7 @@ class ReservedFiles(Files):
                     raise
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        """Opens a file; log files of clients, of the cleaner and of moves have no part in the reserve."""
+        """Opens a file; log files of clients, of the cleaner and of moves may not use the reserve."""
         if flags == READ_ONLY:
             return super().open(path, flags)  # needs no space
         descriptor = self._with_room(0, lambda: Files.open(self, path, flags))
@@ -156,7 +157,7 @@ class ReservedFiles(Files):
         super().close(descriptor)
 
     def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
-        """Writes the parts at `position`; how many bytes the system took."""
+        """Writes the parts at `position`. Returns the number of bytes that the system took."""
         if descriptor in self._unreserved:
             try:
                 return super().write(descriptor, parts, position)
@@ -179,5 +180,5 @@ class ReservedFiles(Files):
         self._with_room(0, lambda: Files.remove(self, path))
 
     def make_directory(self, path: Path) -> None:
-        """Creates a directory, with its parents; an existing one is no error."""
+        """Creates a directory with its parents, unless it exists."""
         self._with_room(0, lambda: Files.make_directory(self, path))

@@ -1,7 +1,7 @@
-"""How much of the disk a directory takes.
+"""The disk usage of a directory.
 
-Owns: counting. Never does: changing anything. Invariant: what vanishes while it is counted counts as nothing. Source:
-``du``: blocks that a file really has, so that Kafka's preallocated, empty indexes don't count.
+Owns: counting. Never does: changing anything. Invariant: a file that disappears during the count is ignored. Source:
+``du``. Only allocated blocks count, so Kafka's preallocated, empty indexes do not.
 """
 
 from pathlib import Path
@@ -22,5 +22,5 @@ def allocated_bytes(files: Files, directory: Path) -> int:
             else:
                 total += entry.stat(follow_symlinks=False).st_blocks * BLOCK_BYTES
         except FileNotFoundError:
-            continue  # retention or the cleaner took it away meanwhile
+            continue  # removed by retention or the cleaner during the count
     return total

@@ -1,7 +1,7 @@
 """The names of files and directories in a log directory.
 
-Pure. `<topic>-<partition>/` holds `%020d.log`, `.index`, `.timeindex`, `.txnindex` and `.snapshot`; a suffix behind the
-name says that something is half done. Source: Kafka's LogFileUtils, LocalLog.parseTopicPartitionName.
+Pure. `<topic>-<partition>/` holds `%020d.log`, `.index`, `.timeindex`, `.txnindex` and `.snapshot`. A second suffix
+marks an unfinished operation. Source: Kafka's LogFileUtils, LocalLog.parseTopicPartitionName.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
 DELETED_SUFFIX = ".deleted"  # renamed, to be removed after file.delete.delay.ms
 CLEANED_SUFFIX = ".cleaned"  # being written by the cleaner: worthless after a crash
 SWAP_SUFFIX = ".swap"  # written whole by the cleaner: replaces the segments it covers
-SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"  # a KRaft snapshot: none of a log's business
+SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"  # a KRaft snapshot, which is not part of a log
 
 DELETE_DIRECTORY_SUFFIX = "-delete"
 FUTURE_DIRECTORY_SUFFIX = "-future"
@@ -35,7 +35,7 @@ def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
 
 
 def base_offset_of(name: str) -> int | None:
-    """The offset in a file's name, None for a name that begins otherwise."""
+    """The offset in a file's name; None if the name does not begin with one."""
     digits = name.partition(".")[0]
     return int(digits) if digits.isascii() and digits.isdigit() else None
 
@@ -46,9 +46,9 @@ def partition_directory_name(topic: str, partition: int) -> str:
 
 
 def parse_partition_directory(name: str) -> tuple[str, int] | None:
-    """(topic, partition) that a directory's name means, None for a name that is no partition's.
+    """(topic, partition) of a directory's name; None if it is not a partition's directory.
 
-    Names with a suffix (`-delete`, `-future`, `-stray`) are parsed by what stands before their unique part.
+    In names with a suffix (`-delete`, `-future`, `-stray`), the part before the unique id is parsed.
     """
     if name.endswith((DELETE_DIRECTORY_SUFFIX, FUTURE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX)):
         name, dot, _ = name.rpartition(".")
@@ -61,9 +61,9 @@ def parse_partition_directory(name: str) -> tuple[str, int] | None:
 
 
 def renamed_directory_name(topic: str, partition: int, unique: str, suffix: str) -> str:
-    """The name of a partition's directory that is to go or is stray: `<topic>-<partition>.<unique><suffix>`.
+    """The name of a deleted or stray partition's directory: `<topic>-<partition>.<unique><suffix>`.
 
-    Cut to what a file system takes, at the end of the topic's name, as Kafka does for `-delete`.
+    The topic's name is cut at its end to fit the file system's limit, as Kafka does for `-delete`.
     """
     rest = f"-{partition}.{unique}{suffix}"
     return topic[: MAX_NAME_LENGTH - len(rest)] + rest

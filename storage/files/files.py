@@ -1,8 +1,8 @@
 """The only place where storage touches files, so that tests can make any operation fail.
 
-Owns: nothing but system calls, and what replaces those that a system lacks (macOS has neither fdatasync nor
-posix_fallocate). Never does: knowing what the bytes mean. Invariants: OSError passes through untouched; short writes
-are reported, not repeated. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir; fcntl(2) of macOS.
+Owns: the system calls, and replacements for missing ones (macOS has neither fdatasync nor posix_fallocate). Never does:
+interpreting the bytes. Invariants: OSError passes through unchanged; `write` reports short writes and does not repeat
+them. Source: POSIX; Kafka's Utils.atomicMoveWithFallback and flushDir; fcntl(2) of macOS.
 """
 
 import errno
@@ -20,16 +20,18 @@ EXISTING = os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
 READ_ONLY = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
 MODE = 0o644
 ZEROS_BYTES = 1 << 20
-"""How many zeros are written at a time where posix_fallocate is missing."""
+"""The number of zeros written at a time if posix_fallocate is missing."""
 NOT_HERE = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
-"""What F_FULLFSYNC answers on a file system that doesn't have it, such as a network share."""
+"""The errors of F_FULLFSYNC on a file system that does not support it, such as a network share."""
 
 
 class Files:
     """The real file system. Every method raises OSError as the system call does; sizes and positions are bytes."""
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        """Opens a regular file; the descriptor. What else has its name (a FIFO, a device) is NotRegularFileError."""
+        """Opens a regular file and returns its descriptor. Raises NotRegularFileError for a FIFO, a device and the
+        like.
+        """
         return open_regular(path, flags, MODE)
 
     def close(self, descriptor: int) -> None:
@@ -37,7 +39,7 @@ class Files:
         os.close(descriptor)
 
     def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
-        """Writes the parts one after the other at `position`; how many bytes the system took."""
+        """Writes the parts one after the other at `position`. Returns the number of bytes that the system took."""
         return os.pwritev(descriptor, parts, position)
 
     def read(self, descriptor: int, size: int, position: int) -> bytes:
@@ -53,10 +55,10 @@ class Files:
         os.ftruncate(descriptor, size)
 
     def allocate(self, descriptor: int, size: int) -> None:
-        """Gives an open file blocks for its first `size` bytes, and that length at least.
+        """Allocates blocks for the first `size` bytes of an open file, and makes it at least that long.
 
-        Without posix_fallocate, zeros are written from the file's end on; holes before it stay. A failure leaves the
-        length as it was.
+        Without posix_fallocate, zeros are written after the file's end; holes before it stay. A failure leaves the
+        length unchanged.
         """
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(descriptor, 0, size)
@@ -70,12 +72,14 @@ class Files:
             raise
 
     def space(self, path: Path) -> tuple[int, int]:
-        """(bytes free to this user, bytes in all) of the file system that holds a path."""
+        """(bytes free to this user, total bytes) of the file system that holds a path."""
         facts = os.statvfs(path)
         return facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize
 
     def lock(self, descriptor: int) -> None:
-        """Takes the POSIX lock on a whole file until it is closed; EACCES or EAGAIN when another process has it."""
+        """Takes the POSIX lock on a whole file until it is closed. Fails with EACCES or EAGAIN if another process has
+        it.
+        """
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def sync(self, descriptor: int) -> None:
@@ -110,7 +114,7 @@ class Files:
         os.replace(source, target)
 
     def remove(self, path: Path) -> None:
-        """Removes a file; one that is not there is no error."""
+        """Removes a file, if it exists."""
         path.unlink(missing_ok=True)
 
     def remove_directory(self, path: Path) -> None:
@@ -118,11 +122,11 @@ class Files:
         path.rmdir()
 
     def make_directory(self, path: Path) -> None:
-        """Creates a directory, with its parents; an existing one is no error."""
+        """Creates a directory with its parents, unless it exists."""
         path.mkdir(parents=True, exist_ok=True)
 
     def make_directory_durably(self, path: Path) -> None:
-        """As `make_directory`, and no power failure takes what was made, with all that will lie in it."""
+        """As `make_directory`, and syncs the new names, so that they survive a power failure."""
         missing = []
         while not self.exists(path):
             missing.append(path)
@@ -145,7 +149,7 @@ class Files:
         return path.stat().st_mtime_ns // 1_000_000
 
     def set_mode(self, path: Path, mode: int) -> None:
-        """Changes who may do what with a file."""
+        """Changes the permissions of a file."""
         os.chmod(path, mode)
 
     def copy_attributes(self, owner: Path, times: Path, target: Path) -> None:
@@ -170,7 +174,7 @@ class Files:
             self.close(descriptor)
 
     def write_file(self, path: Path, data: Buffer, *, sync: bool = True) -> None:
-        """Replaces a file by its new content: either the old bytes or the new ones are there, whatever happens.
+        """Replaces a file's content atomically: after a crash the file has either the old or the new content.
 
         Writes `<name>.tmp` and renames it, as Kafka's CheckpointFile does. With `sync`, durable on return.
         """
@@ -188,7 +192,7 @@ class Files:
             self.sync_directory(path.parent)
 
     def overwrite(self, path: Path, data: Buffer) -> None:
-        """Replaces a file's content in place: for what can be rebuilt where a crash leaves it half written."""
+        """Replaces a file's content in place. For files that can be rebuilt if a crash leaves them half written."""
         descriptor = self.open(path, CREATE)
         try:
             self.truncate(descriptor, len(data))

@@ -1,4 +1,5 @@
-"""`meta.properties`, `partition.metadata` and `.kafka_cleanshutdown`: whose directory this is, and how it was left.
+"""`meta.properties`, `partition.metadata` and `.kafka_cleanshutdown`: the directory's identity and whether it was
+closed cleanly.
 
     meta.properties        `version=1`, `node.id`, `cluster.id`, `directory.id` (base64url of 16 bytes, no padding)
     partition.metadata     `version: 0` and `topic_id: ` with the id in the same base64url
@@ -28,7 +29,7 @@ UUID_BYTES = 16
 
 
 class MetaProperties(NamedTuple):
-    """Whose directory this is. `directory_id` is 16 bytes, none where Kafka before 3.7 wrote the file."""
+    """The identity of a log directory. `directory_id` has 16 bytes; it is empty if Kafka before 3.7 wrote the file."""
 
     cluster_id: str
     node_id: int
@@ -46,14 +47,14 @@ def parse_uuid(text: str) -> bytes:
     try:
         uuid = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except binascii.Error as error:
-        raise ValueError(f"{text!r} is no base64url: {error}") from error
+        raise ValueError(f"{text!r} is not base64url: {error}") from error
     if len(uuid) != UUID_BYTES:
         raise ValueError(f"{text!r} has {len(uuid)} bytes, not {UUID_BYTES}")
     return uuid
 
 
 def read_meta_properties(files: Files, directory: Path) -> MetaProperties | None:
-    """The properties of a log directory, None where it was never formatted. Raises CorruptCheckpointError, OSError."""
+    """The properties of a log directory; None if it was never formatted. Raises CorruptCheckpointError, OSError."""
     path = directory / META_PROPERTIES
     try:
         text = files.read_file(path).decode()
@@ -96,8 +97,8 @@ def write_meta_properties(files: Files, directory: Path, meta: MetaProperties) -
 def read_partition_metadata(files: Files, directory: Path) -> bytes | None:
     """The topic id of a partition's directory, None without the file. Raises CorruptCheckpointError, OSError.
 
-    A file of nothing, or of zeros, is what a power failure leaves of one that was never synced, and counts as none: the
-    directory is so new that the first flush of its log has not returned.
+    An empty file, or one of zeros only, counts as missing. A power failure leaves such a file if it was never synced,
+    that is, before the first flush of the log returned.
     """
     path = directory / PARTITION_METADATA
     try:
@@ -120,14 +121,14 @@ def read_partition_metadata(files: Files, directory: Path) -> bytes | None:
 
 
 def write_partition_metadata(files: Files, directory: Path, topic_id: bytes, *, sync: bool = True) -> Path:
-    """Writes the topic id of a partition's directory; the file's path. Raises OSError."""
+    """Writes the topic id of a partition's directory. Returns the file's path. Raises OSError."""
     path = directory / PARTITION_METADATA
     files.write_file(path, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode(), sync=sync)
     return path
 
 
 def read_clean_shutdown(files: Files, directory: Path) -> int | None:
-    """The broker epoch in the marker of a clean stop (-1 when it names none), None without the marker."""
+    """The broker epoch in the marker of a clean stop (-1 if it has none). None without the marker."""
     try:
         text = files.read_file(directory / CLEAN_SHUTDOWN_FILE)
     except FileNotFoundError:

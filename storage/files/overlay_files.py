@@ -1,8 +1,8 @@
-"""Files whose changes stay in memory: what would be done to a directory, without doing it.
+"""Files whose changes stay in memory. They show what an operation would do to a directory, without doing it.
 
-Owns: everything that was changed, over the real files below. Never does: changing the disk. Invariants: a file that
-nobody changed is open under a real descriptor; a descriptor stays valid when its file is changed later, as readers may
-hold it for sendfile; any thread may call. Source: union mounts (a layer of changes, and marks for what was removed).
+Owns: the changes, as a layer over the real files. Never does: changing the disk. Invariants: an unchanged file is open
+under a real descriptor; a descriptor stays valid if its file changes later, since readers may hold it for sendfile; any
+thread may call. Source: union mounts (a layer of changes, and marks for what was removed).
 """
 
 import errno
@@ -28,7 +28,7 @@ Kind = Literal["create", "remove", "rename", "rewrite", "truncate", "append", "c
 
 
 class Change(NamedTuple):
-    """One difference between the disk and what is seen here. `detail` is for people."""
+    """One difference between the disk and the overlay. `detail` is a text for people."""
 
     kind: Kind
     path: Path
@@ -36,7 +36,7 @@ class Change(NamedTuple):
 
 
 class _File:
-    """A file as it is seen here: a real one, up to `size`, or bytes of our own."""
+    """A file in the overlay: the first `size` bytes of a real file, or our own bytes."""
 
     __slots__ = ("mode", "modified_ns", "own", "real", "size")
 
@@ -48,13 +48,13 @@ class _File:
         self.modified_ns = modified_ns
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        """Once it has no name and is not open, its room is given back."""
+        """Frees the memory once the file has no name and is not open."""
         if self.own is not None:
             close(self.own)
 
 
 class OverlayEntry:
-    """What `list` gives: the part of `os.DirEntry` that storage uses."""
+    """An entry that `list` returns: the part of `os.DirEntry` that storage uses."""
 
     __slots__ = ("_file", "name", "path")
 
@@ -72,7 +72,7 @@ class OverlayEntry:
         return self._file is not None
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Mode, size and times; nothing else."""
+        """Mode, size and times only."""
         file = self._file
         if file is None:
             return os.stat_result((stat.S_IFDIR | 0o755, 0, 0, 1, 0, 0, 0, 0, 0, 0))
@@ -81,14 +81,14 @@ class OverlayEntry:
 
 
 class OverlayFiles(Files):
-    """The real files, and over them what was changed here."""
+    """The real files, overlaid with the changes."""
 
     def __init__(self, *, in_memory: bool = True) -> None:
-        """Without `in_memory` everything that is written goes to the system's directory for temporary files."""
+        """Without `in_memory`, all changed files go to the system's directory for temporary files."""
         self._largest_in_memory = LARGEST_IN_MEMORY if in_memory else -1
         self._lock = RLock()
         self._seen: dict[str, _File | None] = {}
-        """Files that were opened or changed; None for one that is gone."""
+        """Files that were opened or changed; None for a removed file."""
         self._directories: set[str] = set()
         self._gone_directories: set[str] = set()
         self._open: dict[int, _File] = {}
@@ -96,7 +96,7 @@ class OverlayFiles(Files):
     # Looking up ------------------------------------------------------------------
 
     def _find(self, path: Path | str) -> _File | None:
-        """The file of that name, None where there is none."""
+        """The file of that name, or None."""
         key = os.path.abspath(path)
         if key in self._seen:
             return self._seen[key]
@@ -118,7 +118,7 @@ class OverlayFiles(Files):
         return file
 
     def _is_hidden(self, key: str) -> bool:
-        """Whether what the disk has under this name is in a directory that is gone."""
+        """Whether the path lies in a directory that was removed here."""
         if not self._gone_directories:
             return False
         while key != (parent := os.path.dirname(key)):
@@ -148,7 +148,7 @@ class OverlayFiles(Files):
         return cast(Entries, sorted(entries, key=lambda entry: entry.name))
 
     def _children(self, key: str) -> Iterator[tuple[str, _File | None]]:
-        """(path, file or None for a directory) of what is in a directory. Raises FileNotFoundError."""
+        """(path, file or None for a directory) of each entry of a directory. Raises FileNotFoundError."""
         if not self._is_directory(key):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), key)
         names = {os.path.basename(child) for child in self._seen if os.path.dirname(child) == key}
@@ -164,7 +164,9 @@ class OverlayFiles(Files):
     # Open files --------------------------------------------------------------------
 
     def open(self, path: Path, flags: int = EXISTING) -> int:
-        """Opens a regular file; the descriptor, of the real file (for reading) until it is changed here."""
+        """Opens a regular file and returns its descriptor, which is the real file's (for reading) until the file
+        changes.
+        """
         with self._lock:
             file = self._find(path)
             if file is None and self._is_directory(path):
@@ -191,7 +193,7 @@ class OverlayFiles(Files):
             super().close(descriptor)
 
     def _make_own(self, file: _File) -> int:
-        """Bytes of our own in place of the real file's; its open descriptors lead there from now on."""
+        """Copies the real file into one of our own, to which its open descriptors now refer."""
         if file.own is None:
             file.own = self._new_file(file.size)
             assert file.real is not None
@@ -213,14 +215,14 @@ class OverlayFiles(Files):
         return file.own
 
     def _new_file(self, size: int) -> int:
-        """An empty file without a name: in memory, or among the temporary ones where `size` bytes are many."""
+        """An empty file without a name: in memory, or a temporary file if `size` is large."""
         if sys.platform == "linux" and size <= self._largest_in_memory:
             return os.memfd_create("odradek", os.MFD_CLOEXEC)
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())
 
     def write(self, descriptor: int, parts: Sequence[Buffer], position: int) -> int:
-        """Writes the parts at `position`, here only."""
+        """Writes the parts at `position`, in the overlay only."""
         with self._lock:
             file = self._open[descriptor]
             written = os.pwritev(self._make_own(file), parts, position)
@@ -228,7 +230,7 @@ class OverlayFiles(Files):
             return written
 
     def read(self, descriptor: int, size: int, position: int) -> bytes:
-        """Up to `size` bytes from `position`; fewer at the file's end as it is seen here."""
+        """Up to `size` bytes from `position`; fewer at the file's end."""
         file = self._open[descriptor]
         return os.pread(descriptor, max(0, min(size, file.size - position)), position)
 
@@ -237,7 +239,7 @@ class OverlayFiles(Files):
         return self._open[descriptor].size
 
     def truncate(self, descriptor: int, size: int) -> None:
-        """Cuts (or grows) an open file; a real one that is cut is only remembered as shorter."""
+        """Cuts (or grows) an open file. For a real file that is cut, only the new size is stored."""
         with self._lock:
             file = self._open[descriptor]
             if size == file.size:
@@ -248,12 +250,12 @@ class OverlayFiles(Files):
             file.modified_ns = time.time_ns()
 
     def allocate(self, descriptor: int, size: int) -> None:
-        """Lets a file have at least that length."""
+        """Makes a file at least that long."""
         if self.size(descriptor) < size:
             self.truncate(descriptor, size)
 
     def lock(self, descriptor: int) -> None:
-        """Nothing: who changes nothing needs no lock."""
+        """Does nothing: the disk is never changed, so no lock is needed."""
 
     def sync(self, descriptor: int) -> None:
         """Nothing."""
@@ -290,7 +292,7 @@ class OverlayFiles(Files):
             self._gone_directories.add(source)
 
     def remove(self, path: Path) -> None:
-        """Removes a file; one that is not there is no error."""
+        """Removes a file, if it exists."""
         with self._lock:
             if self._find(path) is not None:
                 self._seen[os.path.abspath(path)] = None
@@ -306,14 +308,14 @@ class OverlayFiles(Files):
                 self._gone_directories.add(key)
 
     def make_directory(self, path: Path) -> None:
-        """Creates a directory, with its parents; an existing one is no error."""
+        """Creates a directory with its parents, unless it exists."""
         with self._lock:
             for key in (*reversed([str(parent) for parent in Path(os.path.abspath(path)).parents]), str(path)):
                 if not self._is_directory(key):
                     self._directories.add(os.path.abspath(key))
 
     def set_mode(self, path: Path, mode: int) -> None:
-        """Changes who may do what with a file, here only."""
+        """Changes the permissions of a file, in the overlay only."""
         with self._lock:
             file = self._existing(path)
             file.mode = stat.S_IFREG | mode
@@ -328,7 +330,7 @@ class OverlayFiles(Files):
     # What has changed -------------------------------------------------------------------
 
     def changes(self) -> Sequence[Change]:
-        """How what is seen here differs from the disk, by path. Raises OSError."""
+        """The differences between the overlay and the disk, by path. Raises OSError."""
         with self._lock:
             found = [change for key, file in self._seen.items() if (change := self._change(key, file)) is not None]
             made = [key for key in self._directories if not os.path.isdir(key)]

@@ -1,7 +1,7 @@
-"""Opening what should be a regular file, in a directory that may hold anything.
+"""Opens files that should be regular, in directories that may hold anything.
 
-Owns: the check before and after the open. A FIFO would block its opener, a device may act on being opened, and a link
-may lead anywhere; each is refused with an OSError instead. Never writes. Source: POSIX open(2).
+Owns: the check before and after the open. A FIFO would block its opener, a device may react to being opened, and a link
+may lead anywhere. Each of them raises an OSError instead. Never writes. Source: POSIX open(2).
 """
 
 import errno
@@ -27,7 +27,7 @@ class NotRegularFileError(OSError):
 
 
 def kind_of(mode: int) -> str:
-    """What a file of this mode (st_mode) is, for a message; empty for a regular file."""
+    """The kind of file that a mode (st_mode) stands for, for a message; empty for a regular file."""
     return next((name for is_kind, name in _KINDS if is_kind(mode)), "")
 
 
@@ -42,7 +42,7 @@ def check_regular(mode: int, path: Path) -> None:
 def open_regular(path: Path, flags: int = READ_ONLY, mode: int = 0o644, *, follows_links: bool = True) -> int:
     """Opens a regular file and returns its descriptor. Raises NotRegularFileError, OSError.
 
-    The file is looked at first, since opening a device may already do harm, and again through the descriptor, since
+    Checks the file before the open, since opening a device may already do harm, and again through the descriptor, since
     another file may have taken the name in between. `follows_links` False also refuses a link.
     """
     try:
@@ -69,6 +69,6 @@ def read_regular(path: Path, *, follows_links: bool = True) -> bytes:
 
 
 def fault_text(error: OSError) -> str:
-    """The error's number, its symbol and its text, as findings name it."""
+    """The error's number, symbol and text, in the form that findings use."""
     symbol = errno.errorcode.get(error.errno or 0, "unknown")
     return f"errno {error.errno} ({symbol}): {error.strerror or error}"

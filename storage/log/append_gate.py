@@ -1,6 +1,6 @@
 """Whether clients may append to the logs of one directory, and how suitable it is for new partitions.
 
-Owns: both answers and the reason for a refusal. Never does: looking at the disk (the broker's disk watch does).
+Owns: both states and the reason for a refusal. Never does: checking the disk (the broker's disk watch does).
 Invariant: it concerns clients' records only. Offset commits, metadata and deletions always pass. Source: our own; Kafka
 has no such state and takes the directory offline when its disk is full.
 """

@@ -1,9 +1,8 @@
-"""What an append will do, decided before a byte is written.
+"""Plans an append before a byte is written.
 
-Pure: bytes, configuration and time in; the bytes to write out, or Kafka's error. A batch is opaque: only its header and
-CRC are looked at, unless record_inspection.py says that its records must be. Nothing
-is copied: the stamped front of the batch and the rest of the caller's buffer are written together.
-Source: Kafka's UnifiedLog.analyzeAndValidateRecords and LogValidator.
+Pure: bytes, configuration and time go in; the bytes to write or Kafka's error come out. Only the header and the CRC of
+a batch are read, unless record_inspection.py requires its records. Nothing is copied: one call writes the stamped front
+of the batch and the rest of the caller's buffer. Source: Kafka's UnifiedLog.analyzeAndValidateRecords and LogValidator.
 """
 
 from enum import Enum
@@ -33,16 +32,16 @@ from ..producers.transaction_markers import read_marker
 from .log_config import LOG_APPEND_TIME, LogConfig
 from .record_inspection import InspectedBatch, inspect_batch, larger_than_a_segment, wants_inspection
 
-# Base offset, batch length, leader epoch: the fields in front of the magic, which the CRC does not cover.
+# Base offset, batch length, leader epoch: the fields before the magic. The CRC does not cover them.
 FRONT = Struct(">qii")
 CRC_POSITION = 17
 INLINE_RECORDS = 256
 INLINE_BYTES = 32 * 1024
-"""The records of a client's batch are looked at on the event loop up to this number and size, also decompressed."""
+"""Records of a client's batch are inspected on the event loop up to this number and this size (decompressed, too)."""
 
 
 class AppendOrigin(Enum):
-    """Who appends as leader, which decides what is checked (two of Kafka's AppendOrigin).
+    """The source of a leader's append, which decides what is checked (two of Kafka's AppendOrigin).
 
     Kafka's others, REPLICATION and RAFT_LEADER, are `Log.append_as_follower` here.
     """
@@ -52,9 +51,9 @@ class AppendOrigin(Enum):
 
 
 class AppendInfo(NamedTuple):
-    """What became of an append. Times are ms since 1970, -1 for none.
+    """The result of an append. Times are ms since 1970; -1 if there is none.
 
-    `duplicate`: the producer had sent this batch before; the offsets are those it got then.
+    `duplicate`: the producer had sent this batch before. The offsets are those of the first time.
     """
 
     first_offset: int
@@ -67,10 +66,10 @@ class AppendInfo(NamedTuple):
 
 
 class AppendPlan(NamedTuple):
-    """The batch as it will stand in the log: `parts` to write one after the other, `header` with its stamped fields.
+    """The batch as it is written: `parts` to write one after the other, `header` with its stamped fields.
 
-    `log_append_time` is -1 unless the topic stamps it. `batch` is the batch in one piece, its front unstamped: for
-    decoding its records, whose offsets and times come from the header.
+    `log_append_time` is -1 unless the topic stamps it. `batch` is the whole batch with an unstamped front, for decoding
+    its records. Their offsets and times come from the header.
     """
 
     header: BatchHeader
@@ -81,7 +80,7 @@ class AppendPlan(NamedTuple):
 
 
 class InspectionNeededError(Exception):
-    """The records of a client's batch must be looked at first, and are too many to do so on the event loop."""
+    """The records of a client's batch must be inspected first, and are too many to inspect on the event loop."""
 
 
 def plan_append(
@@ -96,10 +95,10 @@ def plan_append(
 ) -> AppendPlan:
     """Validates the one batch in `buffer`, whose `header` may have been read, and stamps it for `first_offset`.
 
-    Bytes after it that are no whole batch are left out. `inspected`: what `inspect_batch` made of `buffer` for this
-    configuration; it was checked and is taken as it is. Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD,
+    Bytes after it that do not form a whole batch are ignored. `inspected`: the result of `inspect_batch` for `buffer`
+    and this configuration; it is not checked again. Raises KafkaError: CORRUPT_MESSAGE, INVALID_RECORD,
     MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_FOR_MESSAGE_FORMAT. Raises
-    InspectionNeededError for a client's batch with more records than INLINE_RECORDS that must be looked at.
+    InspectionNeededError for a client's batch with more than INLINE_RECORDS records that must be inspected.
     """
     if inspected is None:
         if header is None:
@@ -128,7 +127,7 @@ def plan_append(
 
 
 def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: AppendOrigin) -> None:
-    """Checks what the header and the CRC say. Raises KafkaError as `plan_append`."""
+    """Checks the header and the CRC. Raises KafkaError as `plan_append`."""
     size = header.batch_length + 12
     if len(buffer) != size:
         _refuse_second_batch(buffer, size)
@@ -143,7 +142,7 @@ def check_batch(buffer: Buffer, header: BatchHeader, config: LogConfig, origin: 
 
 
 def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Steps[InspectedBatch]:
-    """The steps that look at the records of a client's batch, after `check_batch`. Raises KafkaError as both."""
+    """Steps that run `check_batch` and then inspect the records of a client's batch. Raises KafkaError as both."""
     header = read_header(buffer)
     check_batch(buffer, header, config, AppendOrigin.CLIENT)
     yield
@@ -153,7 +152,7 @@ def inspect_client_batch(buffer: Buffer, now_ms: int, config: LogConfig) -> Step
 def _inspect_inline(
     buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig, origin: AppendOrigin
 ) -> InspectedBatch:
-    """Looks at the records at once, if they are few. Raises KafkaError, InspectionNeededError."""
+    """Inspects the records at once, if they are few. Raises KafkaError, InspectionNeededError."""
     if origin is not AppendOrigin.CLIENT:
         return run_to_end(inspect_batch(buffer, header, now_ms, config))
     if header.records_count > INLINE_RECORDS or header.size_in_bytes > INLINE_BYTES:
@@ -165,7 +164,8 @@ def _inspect_inline(
 
 
 def check_assigned(buffer: Buffer, log_end_offset: int) -> list[tuple[int, BatchHeader]]:
-    """(position, header) of the batches in `buffer`, whose offsets stand in them already: for a log that ends there.
+    """(position, header) of the batches in `buffer`, which already have their offsets, for a log that ends at
+    `log_end_offset`.
 
     Raises KafkaError CORRUPT_MESSAGE (no batch, a wrong CRC, offsets that don't rise), UNSUPPORTED_FOR_MESSAGE_FORMAT,
     INVALID_RECORD (a malformed marker).
@@ -201,7 +201,7 @@ def _stamp_times(
     """The batch with the topic's timestamp type and the greatest timestamp, with a new header and CRC.
 
     `append_time`: the broker's time, which every record then has; -1 if the topic keeps the producer's times.
-    `max_timestamp`: what the records have, if they were looked at.
+    `max_timestamp`: the records' greatest timestamp, if they were inspected.
     """
     stamps = append_time != NO_TIMESTAMP
     size = header.size_in_bytes

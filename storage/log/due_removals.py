@@ -1,7 +1,7 @@
-"""Deleted files and directories whose time has come, removed on any thread.
+"""Deleted files and directories whose delay has passed, removed on any thread.
 
-Owns: what is still there. Never does: deciding when. Invariant: what can't be removed stays, and is tried again. To
-remove a file of 1 GB takes 50 to 200 ms; readers that hold it open go on reading it. Source: Kafka's
+Owns: the queue of paths. Never does: deciding when. Invariant: a path that can't be removed stays in the queue and is
+tried again. Removing a file of 1 GB takes 50 to 200 ms; readers that hold it open can go on reading. Source: Kafka's
 LogManager.deleteLogs and the scheduled LocalLog.deleteSegmentFiles.
 """
 
@@ -13,7 +13,7 @@ from ..files.files import Files
 
 
 class DueRemovals:
-    """What is to be removed now. `add` and `remove` may be called on different threads."""
+    """A queue of paths to remove. `add` and `remove` may be called on different threads."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -23,12 +23,12 @@ class DueRemovals:
         return len(self._due)
 
     def add(self, files: Iterable[Path], directories: Iterable[Path]) -> None:
-        """Takes files, and directories with all that is in them."""
+        """Adds files, and directories with their contents."""
         self._due.extend((path, self._files.remove) for path in files)
         self._due.extend((path, self._remove_tree) for path in directories)
 
     def remove(self, is_stopped: Callable[[], bool] = lambda: False) -> int:
-        """Removes everything, or as much as it can until `is_stopped`; how many. Raises OSError."""
+        """Removes the paths until none is left or `is_stopped`. Returns the number removed. Raises OSError."""
         removed = 0
         while not is_stopped():
             try:

@@ -32,5 +32,5 @@ class FlushPolicy:
         return end_offset - (self.unseen_from if acks_all else self._flush_messages) + 1
 
     def offset_to_see(self, end_offset: int) -> int:
-        """How far the log must be synced before consumers see what ends at `end_offset` (exclusive)."""
+        """How far the log must be synced before consumers see the records that end at `end_offset` (exclusive)."""
         return end_offset - self.unseen_from + 1

@@ -1,10 +1,10 @@
-"""The leader epochs of a partition: from which offset on each leader wrote.
+"""The leader epochs of a partition, each with its start offset.
 
     leader-epoch-checkpoint    text lines: version (0), number of entries, then `<epoch> <start offset>` for each
 
-Pure but for the given file layer. Owns: the entries and their file. On disk at the latest when the recovery point
-moves: what lies behind it is found again in the batches. Invariant: epochs and start offsets rise together. Source:
-Kafka's LeaderEpochFileCache; KIP-101, KIP-279.
+Pure but for the given file layer. Owns: the entries and their file. The file is written no later than the recovery
+point moves: recovery finds later epochs again in the batches. Invariant: epochs and start offsets rise together.
+Source: Kafka's LeaderEpochFileCache; KIP-101, KIP-279.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,12 +19,12 @@ UNDEFINED_EPOCH = -1
 
 
 class LeaderEpochs:
-    """Epochs and the offsets where they begin."""
+    """Epochs and their start offsets."""
 
     __slots__ = ("_epochs", "_files", "_path", "_starts", "is_saved")
 
     def __init__(self, directory: Path, files: Files) -> None:
-        """Reads the checkpoint where there is one. Raises CorruptCheckpointError, OSError."""
+        """Reads the checkpoint if there is one. Raises CorruptCheckpointError, OSError."""
         self._files = files
         self._path = directory / LEADER_EPOCH_CHECKPOINT
         self._epochs: list[int] = []
@@ -35,17 +35,17 @@ class LeaderEpochs:
 
     @property
     def entries(self) -> list[tuple[int, int]]:
-        """(epoch, start offset) of each, rising."""
+        """(epoch, start offset) of each entry, rising."""
         return list(zip(self._epochs, self._starts, strict=True))
 
     @property
     def latest(self) -> int:
-        """The latest epoch, -1 without any."""
+        """The latest epoch; -1 without entries."""
         return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     @property
     def first_start_offset(self) -> int | None:
-        """Where the first known epoch begins, None without any."""
+        """The start offset of the first known epoch; None without entries."""
         return self._starts[0] if self._starts else None
 
     @property
@@ -54,11 +54,11 @@ class LeaderEpochs:
         return self._path
 
     def move_to(self, directory: Path) -> None:
-        """The partition's directory was renamed."""
+        """Follows a rename of the partition's directory."""
         self._path = directory / LEADER_EPOCH_CHECKPOINT
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """A leader of this epoch writes from `start_offset` on; entries that contradict it go."""
+        """Adds an epoch that starts at `start_offset`, and removes the entries that contradict it."""
         assert epoch >= 0, f"epoch {epoch}"
         assert start_offset >= 0, f"start offset {start_offset}"
         if self._epochs and self._epochs[-1] == epoch and start_offset >= self._starts[-1]:
@@ -69,7 +69,7 @@ class LeaderEpochs:
         self.is_saved = False
 
     def prepend(self, entries: Iterable[tuple[int, int]]) -> None:
-        """Takes in (epoch, start offset), rising, of batches in front of those known; none is later than those."""
+        """Adds rising (epoch, start offset) entries of batches before the known ones. Later entries are ignored."""
         known = self.entries
         earlier = [entry for entry in entries if not known or (entry[0] <= known[0][0] and entry[1] < known[0][1])]
         if earlier:
@@ -78,10 +78,10 @@ class LeaderEpochs:
                 self.assign(epoch, start_offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
-        """(epoch, end offset) of the greatest epoch up to `epoch`, as OffsetForLeaderEpoch answers.
+        """(epoch, end offset) of the greatest epoch up to `epoch`, as in the answer of OffsetForLeaderEpoch.
 
-        The latest epoch ends at the log's end, an earlier one where the next begins. An epoch below the first known
-        answers itself and the first one's start; one above the latest, or -1, answers None.
+        The latest epoch ends at the log's end, an earlier one where the next begins. For an epoch below the first known
+        one, the result is that epoch and the start of the first one; for one above the latest, or -1, it is None.
         """
         if epoch == UNDEFINED_EPOCH or not self._epochs:
             return None
@@ -95,7 +95,7 @@ class LeaderEpochs:
         return self._epochs[following - 1], self._starts[following]
 
     def epoch_of(self, offset: int) -> int:
-        """The epoch in which an offset was written, -1 below the first entry."""
+        """The epoch in which an offset was written; -1 below the first entry."""
         slot = bisect_right(self._starts, offset) - 1
         return self._epochs[slot] if slot >= 0 else UNDEFINED_EPOCH
 
@@ -108,7 +108,7 @@ class LeaderEpochs:
             self.is_saved = False
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Drops the epochs that end before `start_offset`; the first that is left begins there."""
+        """Drops the epochs that end before `start_offset`. The first one left then begins there."""
         slot = bisect_right(self._starts, start_offset) - 1
         if slot >= 0 and (slot > 0 or self._starts[0] != start_offset):
             del self._epochs[:slot]

@@ -3,8 +3,8 @@
 Owns: the partition's directory. Never does: reading a clock, waiting, interpreting requests. Invariants: those of
 `LogOffsets`; an operation that raises has no effect, unless it says otherwise. Source: Kafka's UnifiedLog and LocalLog.
 
-Costs: appending a small batch of a client takes about 8 us (header 1, CRC 0.3, checks 2, pwritev 3), 3 us more if the
-producer is idempotent; a small read at the end of the log takes about 3 us.
+Costs: appending a small batch of a client takes about 8 us (header 1, CRC 0.3, checks 2, pwritev 3), plus 3 us if the
+producer is idempotent. A small read at the end of the log takes about 3 us.
 """
 
 import logging
@@ -93,13 +93,13 @@ class Log:
         on_failure: Callable[[OSError], None] | None = None,
         recovered: RecoveredBytes | None = None,
     ) -> "Log":
-        """Opens the log in `directory`, or creates it; recovers it when the last stop was not clean.
+        """Opens the log in `directory`, or creates it. Recovers it if the last stop was not clean.
 
-        What recovery accepts is on the disk before this returns. `topic_id` is written into a directory without one.
-        `jitter_seed` is the log's own chance for segment.jitter.ms. `before_cut` gets the file and the
-        position of damage before recovery cuts there; what it raises ends the opening with nothing cut.
-        `on_failure` is told of errors that end the log directory, on the thread that met them; `recovered` of bytes
-        that recovery has checked. Raises StorageError, CorruptCheckpointError.
+        Recovered batches are synced before this returns. `topic_id` is written if the directory has none. `jitter_seed`
+        makes segment.jitter.ms differ between logs. `before_cut` is called with the file and the position of damage
+        before recovery cuts there; if it raises, nothing is cut. `on_failure` is called with errors that end the log
+        directory, on the thread that met them; `recovered` with the bytes that recovery has checked. Raises
+        StorageError, CorruptCheckpointError.
         """
         if descriptors is None:
             descriptors = DescriptorCache(Files() if files is None else files)
@@ -287,9 +287,10 @@ class Log:
             raise self.storage_error(error) from error
 
     def search_timestamp(self, timestamp: int | None) -> TimestampSearch:
-        """The first record whose own timestamp is `timestamp` or later; None: that has the greatest (-1 if none has).
+        """The first record whose own timestamp is `timestamp` or later.
 
-        The search ends with None if there is no such record. Raises StorageError.
+        For None: the first one with the greatest timestamp (-1 if no record has one). The search returns None if no
+        record matches. Raises StorageError.
         """
         self.check_usable()
         files, start = self._log_files, self.log_start_offset
@@ -300,15 +301,16 @@ class Log:
 
     @on_disk
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions that a read of the range meets, in the order of their markers."""
+        """The aborted transactions that overlap the range, in the order of their markers."""
         return self._log_files.aborted_transactions(fetch_offset, upper_bound_offset)
 
     # Removing ----------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
-        """Removes everything from `offset` on, from segments, indexes, epochs and producers; False for nothing.
+        """Removes everything from `offset` on from segments, indexes, epochs and producers. False if there is nothing
+        to remove.
 
-        Durable on return. Raises StorageError; the log is unusable then, as after a failed sync.
+        Durable on return. If it raises StorageError, the log is unusable, as after a failed sync.
         """
         self.check_usable()
         self.finish_pending()
@@ -342,16 +344,17 @@ class Log:
             raise self.storage_error(error) from error
 
     def _clamp_to(self, offset: int) -> None:
-        """The log ends at `offset` now."""
+        """Lowers the offsets and rebuilds the producers after a truncation to `offset`."""
         self.offsets.cut_offsets(offset)
         expiration_ms = self.config.producer_id_expiration_ms
         self._producers.rebuild(self.segments, self.log_start_offset, offset, self.last_flushed_ms, expiration_ms)
 
     @on_disk
     def delete_old_segments(self, now_ms: int, most: int = MAX_INT64) -> int:
-        """Removes the segments that retention, or the log's start, has passed, `most` of the oldest; how many.
+        """Removes at most `most` of the oldest segments, if retention or the log start offset allows it.
 
-        Their files are renamed to `.deleted` and go after file.delete.delay.ms. If all go, a new one is rolled first.
+        Returns the number. Their files are renamed to `.deleted` and removed after file.delete.delay.ms. If all
+        segments are removed, a new one is rolled first.
         """
         self.finish_pending()
         segments, ends, count, reason = oldest_breached(
@@ -376,10 +379,10 @@ class Log:
         return count
 
     def replace_segments(self, sources: list[Segment], size: int, due_ms: int) -> Segment:
-        """A cleaned segment of `size` bytes, complete as `.swap`, takes the place of `sources`, which go when `due_ms`.
+        """Replaces `sources` by a cleaned segment of `size` bytes, whose `.swap` files are complete.
 
-        `finish_replacing` must follow a sync of the directory. Raises StorageError when the disk refuses: the log is
-        unusable until it is opened again.
+        The files of `sources` are removed at `due_ms`. The caller must then sync the directory and call
+        `finish_replacing`. Raises StorageError for a disk error: the log is unusable until it is opened again.
         """
         try:
             snapshots = [path for source in sources[1:] for path in self._producers.forget_snapshot(source.base_offset)]
@@ -389,7 +392,7 @@ class Log:
             raise self.storage_error(error) from error
 
     def finish_replacing(self, cleaned: Segment) -> None:
-        """Gives the cleaned segment's files their final names. Raises StorageError as `replace_segments`."""
+        """Renames the cleaned segment's files to their final names. Raises StorageError as `replace_segments`."""
         try:
             self._log_files.finish_replacing(cleaned)
         except OSError as error:
@@ -398,7 +401,7 @@ class Log:
 
     @on_disk
     def remove_deleted_files(self, now_ms: int) -> int:
-        """Removes the `.deleted` files whose time has come; how many."""
+        """Removes the `.deleted` files whose delay has passed. Returns the number."""
         return self._log_files.removals.remove_due(now_ms)
 
     def remove_expired_producers(self, now_ms: int) -> None:
@@ -415,13 +418,15 @@ class Log:
         return self._log_files.prepare_flush(min(self.offsets.recovery_point, self.log_end_offset), self.log_end_offset)
 
     def prepare_sync(self) -> Flush:
-        """The first step of a sync of the batches, which leaves out indexes where it can. Raises OSError."""
+        """The first step of a sync of the batches, without the indexes if possible. Raises OSError."""
         if self._log_files.needs_flush(self.offsets.recovery_point):
             return self.prepare_flush()
         return self._log_files.prepare_sync(self.log_end_offset)
 
     def complete_flush(self, flush: Flush, now_ms: int) -> None:
-        """The last step of a flush whose `sync` has returned; consumers see what they were to see only then."""
+        """The last step of a flush whose `sync` has returned. Consumers now see records that the flush policy hid until
+        then.
+        """
         flush.close()
         self.offsets.note_synced(flush.offset, with_indexes=flush.with_indexes)
         if flush.with_indexes:
@@ -430,11 +435,13 @@ class Log:
                 self.offsets.wants_sync = self.offsets.flush_policy.asks_for_syncs
 
     def fail_flush(self, flush: Flush, error: OSError) -> StorageError:
-        """The last step of a flush whose `sync` has failed: the log is unusable from now on; the error to answer."""
+        """The last step of a flush whose `sync` has failed. The log is unusable from now on. Returns the error to
+        answer.
+        """
         flush.close()
         self.fail(error)
         if self._health.on_failure is not None:
-            self._health.on_failure(error)  # whatever the error: what was written may be gone
+            self._health.on_failure(error)  # for any error: the written data may be lost
         return StorageError(f"{self.directory}: {error}")
 
     def flush(self) -> None:
@@ -462,7 +469,7 @@ class Log:
             segment.index_interval_bytes = config.index_interval_bytes
 
     def close(self) -> None:
-        """Writes the producer snapshot and the last index entries, flushes, and lets the files go."""
+        """Writes the producer snapshot and the last index entries, flushes, and releases the files."""
         if self._health.is_open:
             self.prepare_close()
             if self.is_dirty:
@@ -471,28 +478,30 @@ class Log:
 
     @on_disk
     def prepare_close(self) -> None:
-        """Writes what `close` writes; flush (if `is_dirty`) and `abort` are left to the caller, who may have many."""
+        """Writes what `close` writes. The caller, who may close many logs at once, then flushes (if `is_dirty`) and
+        aborts.
+        """
         self.finish_pending()
         self._appender.take_snapshot()
         self.segments.active.seal()
 
     @property
     def is_dirty(self) -> bool:
-        """Whether a flush would find something to write."""
+        """Whether a flush has anything to write."""
         return bool(self.offsets.unflushed_records) or not self.leader_epochs.is_saved or self._log_files.is_dirty
 
     def abort(self) -> None:
-        """Lets the files go and writes nothing: for logs to be deleted, and for tests of a crash."""
+        """Releases the files and writes nothing: for logs that will be deleted, and for tests of a crash."""
         self.finish_pending()
         self._log_files.forget_files()
         self._health.is_open = False
 
     def release_files(self) -> None:
-        """Lets the descriptors go until they are needed again: an idle log needs none."""
+        """Releases the descriptors of an idle log. The next use opens them again."""
         self._log_files.forget_files()
 
     def move_to(self, directory: Path) -> None:
-        """The partition's directory was renamed (topic deletion)."""
+        """Follows a rename of the partition's directory (topic deletion)."""
         self.directory = self._health.directory = directory
         self.leader_epochs.move_to(directory)
         self._producers.snapshots.move_to(directory)

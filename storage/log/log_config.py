@@ -11,7 +11,7 @@ from zlib import crc32
 MAX_INT64 = 0x7FFFFFFFFFFFFFFF
 MAX_INT32 = 0x7FFFFFFF
 MAX_ADOPTED_OFFSET = 1 << 62
-"""The highest end offset of a log that no broker has appended to: 2^62 offsets are left for those that will."""
+"""The highest end offset that an adopted log may have. It leaves 2^62 offsets for later appends."""
 
 CREATE_TIME = "CreateTime"
 LOG_APPEND_TIME = "LogAppendTime"
@@ -20,11 +20,12 @@ PRODUCER_COMPRESSION = "producer"
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """What a topic's configuration says about its logs. Fields are Kafka's topic keys with dots as underscores.
+    """The part of a topic's configuration that concerns its logs. Fields are Kafka's topic keys with underscores for
+    dots.
 
-    `segment_bytes` is `internal.segment.bytes` where that test key is set. `compression_type` is a codec's name,
-    "uncompressed", or "producer" (batches stay as they came). `producer_id_expiration_ms` is a server key, and
-    so are `acks_all_fsync` (`odradek.acks.all.fsync`) and `check_records` (`odradek.produce.check.records`).
+    `segment_bytes` is `internal.segment.bytes` if that test key is set. `compression_type` is a codec's name,
+    "uncompressed", or "producer" (batches keep the producer's compression). `producer_id_expiration_ms` is a server
+    key, and so are `acks_all_fsync` (`odradek.acks.all.fsync`) and `check_records` (`odradek.produce.check.records`).
     """
 
     segment_bytes: int = 1 << 30
@@ -58,7 +59,7 @@ class LogConfig:
     check_records: bool = False
 
     def roll_jitter_ms(self, seed: int, base_offset: int) -> int:
-        """What is taken off segment.ms for one segment: as if by chance, another for each segment and each log's seed.
+        """A pseudo-random time to subtract from segment.ms, different for each segment and each seed of a log.
 
         Source: Kafka's LogConfig.randomSegmentJitter.
         """
@@ -67,9 +68,10 @@ class LogConfig:
 
     @property
     def max_segment_ms(self) -> int:
-        """The age at which a segment is rolled: segment.ms, or max.compaction.lag.ms where the log is compacted.
+        """The age at which a segment is rolled: segment.ms, or max.compaction.lag.ms if the log is compacted and that
+        is less.
 
-        Source: Kafka's LogConfig.maxSegmentMs (KIP-354): what is in the active segment is never cleaned.
+        Source: Kafka's LogConfig.maxSegmentMs (KIP-354): the active segment is never cleaned.
         """
         if self.is_compacted and self.max_compaction_lag_ms > 0:
             return min(self.max_compaction_lag_ms, self.segment_ms)
@@ -82,7 +84,7 @@ class LogConfig:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether whole segments go by retention time and size."""
+        """Whether retention time and size remove whole segments."""
         return "delete" in self.cleanup_policy
 
     @property

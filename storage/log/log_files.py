@@ -1,8 +1,8 @@
 """The files of one log: its segments and the directory they lie in.
 
-Owns: the segments, what of them is not yet synced, what waits to be removed. Never does: knowing producers, epochs or
-the high watermark (`Log` does). Invariant: an operation that raises OSError has left the segments as they were, or can
-be repeated. Source: Kafka's LocalLog.
+Owns: the segments, the paths that are not yet synced, the files that wait for removal. Never does: knowing producers,
+epochs or the high watermark (`Log` does). Invariant: an operation that raises OSError has left the segments unchanged,
+or can be repeated. Source: Kafka's LocalLog.
 """
 
 import logging
@@ -29,7 +29,7 @@ from .timestamp_search import ScanNeeded, SegmentScan, TimestampSearch
 logger = logging.getLogger(__name__)
 
 REGION_BYTES = 64 * 1024
-"""Reads of this size and more are answered as a region of the file, for sendfile."""
+"""Reads of at least this size return a region of the file, for sendfile."""
 LOADED_INDEXES = 4
 """How many older segments keep their indexes in memory after a read."""
 HELD_SEGMENTS = 4
@@ -57,18 +57,20 @@ class LogFiles:
         self.removals = RemovalQueue(descriptors.files)
         self.unsynced_paths: list[Path] = []
         self.unsynced_directories: set[Path] = {directory, directory.parent}
-        """Directories in which names are new since the last flush: at first that of the partition itself."""
+        """Directories with new names since the last flush. At first, the parent holds the partition's own new name."""
         self.cleaning: Cleaning | None = None
-        """The round that is cleaning these files now."""
+        """The cleaning round in progress on these files."""
         self.files = self._files = descriptors.files
         self._descriptors = descriptors
         self._jitter_seed = jitter_seed
         self._indexes_in_use: list[Segment] = []
         self._secure_base: int | None = None
-        """The base offset of the newest segment when names were last made durable, if none was replaced since."""
+        """The base offset of the newest segment when names were last made durable; None if segments changed since."""
 
     def needs_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
-        """Whether so many bytes up to `last_offset` must go to a new segment: by size, age, offset or full index."""
+        """Whether a batch of `size` bytes up to `last_offset` needs a new segment, by size, age, offset range or full
+        index.
+        """
         active = self.segments.active
         config = self.config
         return (
@@ -82,7 +84,7 @@ class LogFiles:
         )
 
     def roll(self, base_offset: int, now_ms: int) -> Segment:
-        """Closes the active segment's indexes and begins a new segment."""
+        """Closes the active segment's indexes and starts a new segment."""
         self.unsynced_paths += self.segments.active.become_inactive()
         return self.add_segment(base_offset, now_ms)
 
@@ -104,9 +106,9 @@ class LogFiles:
     # Reading -----------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, bound: int | None, *, min_one_batch: bool) -> ReadResult:
-        """Reads from the batch that holds `offset`, or the next there is, up to the batch that holds `bound`.
+        """Reads from the batch that holds `offset`, or the next one, up to the batch that holds `bound`.
 
-        `bound` None: to the end. See `Log.read`.
+        Without `bound`: up to the end. See `Log.read`.
         """
         active = self.segments.active
         segment: Segment | None = active if offset >= active.base_offset else self.segments.floor(offset)
@@ -162,7 +164,7 @@ class LogFiles:
         return None
 
     def _search_max_timestamp(self, storage_error: Callable[[OSError], StorageError]) -> TimestampSearch:
-        """The first record that has the greatest timestamp of all; None without records."""
+        """The first record with the greatest timestamp of the log; None without records."""
         newest = segment = self.segments.first
         while (following := self.segments.after(segment)) is not None:
             segment = following
@@ -176,7 +178,7 @@ class LogFiles:
         return (yield ScanNeeded(scan, scan.first_with(newest.max_timestamp)))
 
     def aborted_transactions(self, fetch_offset: int, upper_bound_offset: int) -> list[AbortedTransaction]:
-        """The aborted transactions that touch `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
+        """The aborted transactions that overlap `[fetch_offset, upper_bound_offset)`, in the order of their markers."""
         found: list[AbortedTransaction] = []
         for segment in self.segments.reaching(fetch_offset):
             entries, is_complete = segment.transaction_index.collect(fetch_offset, upper_bound_offset)
@@ -188,10 +190,10 @@ class LogFiles:
     # Removing ----------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> None:
-        """Removes the batch that holds `offset` and all behind it; `offset` is not below the first segment.
+        """Removes the batch that holds `offset` and all later ones.
 
-        From the end on and synced, so that no crash leaves what lay behind a hole, or what was removed in front of what
-        is appended next.
+        `offset` is not below the first segment. Removes from the end backwards and syncs, so that a crash neither
+        leaves batches after a hole nor brings removed ones back.
         """
         self.interrupt_cleaning()
         for segment in reversed(list(self.segments)):
@@ -206,27 +208,27 @@ class LogFiles:
             flush.close()
 
     def start_anew_at(self, offset: int, now_ms: int) -> None:
-        """Removes every segment; an empty one at `offset` remains."""
+        """Removes every segment and starts an empty one at `offset`."""
         self.interrupt_cleaning()
         for segment in reversed(list(self.segments)):
             self._remove_durably(segment)
         self.add_segment(offset, now_ms)
 
     def _remove_durably(self, segment: Segment) -> None:
-        """Takes a segment out and removes its files; when this returns, no power failure brings them back."""
+        """Takes a segment out and removes its files durably: a power failure does not bring them back."""
         self._take_out(segment)
         remove_segment_files(self._files, segment)
         self._files.sync_directory(self.directory)
 
     def secure_names(self) -> None:
-        """Makes the newest segment's name durable: what is older may go only when a power failure can't take that."""
+        """Makes the newest segment's name durable. Older segments may be removed only after that."""
         if self.directory in self.unsynced_directories and self._secure_base != self.segments.active.base_offset:
             self._files.sync_directory(self.directory)
             self.unsynced_directories.discard(self.directory)
             self._secure_base = self.segments.active.base_offset
 
     def remove_later(self, segment: Segment, more: list[Path], due_ms: int) -> None:
-        """Takes a segment out; its files (and `more`) are renamed to `.deleted` and go when it is `due_ms`."""
+        """Takes a segment out. Its files (and `more`) are renamed to `.deleted` and removed at `due_ms`."""
         self._take_out(segment)
         segment.forget_files()
         for path in [
@@ -239,7 +241,8 @@ class LogFiles:
             try:
                 self._files.rename(path, target)
             except OSError as error:
-                # It goes under its own name. A crash before that brings back a segment below the log's start.
+                # It is removed under its own name. A crash before the removal brings back a segment below the log's
+                # start.
                 logger.warning("%s: can't be renamed: %s", path, error)
                 target = path
             self.removals.add([target], due_ms)
@@ -252,10 +255,10 @@ class LogFiles:
             self._indexes_in_use.remove(segment)
 
     def replace(self, sources: list[Segment], size: int, more: list[Path], due_ms: int) -> Segment:
-        """Puts a cleaned segment, whole as `.swap`, in the place of neighbours; their files (and `more`) go later.
+        """Replaces neighbouring segments by a cleaned one with complete `.swap` files.
 
-        It is served as `.swap` until `finish_replacing`. Those who read the others keep what they hold. An OSError
-        leaves the files between the old state and the new one.
+        Files of the old ones (and `more`) are removed later; readers may go on using them. The new one is served from
+        its `.swap` files until `finish_replacing`. After an OSError, the files are in a state between old and new.
         """
         paths = [segment_path(self.directory, s.base_offset, suffix) for s in sources for suffix in SEGMENT_SUFFIXES]
         for segment in sources:
@@ -282,9 +285,10 @@ class LogFiles:
         return cleaned
 
     def finish_replacing(self, cleaned: Segment) -> None:
-        """Gives a cleaned segment's files their final names, once it is durable that the old ones have gone.
+        """Renames a cleaned segment's files to their final names.
 
-        Else a power failure could bring an old segment back beside the one that took its records over.
+        The removal of the old names must be durable first: otherwise a power failure could bring an old segment back
+        beside its replacement.
         """
         cleaned.forget_files()
         finish_swap(self._files, self.directory, cleaned.base_offset)
@@ -293,7 +297,9 @@ class LogFiles:
         cleaned.settle_name()
 
     def interrupt_cleaning(self) -> None:
-        """The segments are about to change: a round that cleans them swaps nothing more in. Raises OSError."""
+        """Ends the cleaning round in progress, before the segments change: it replaces no more segments. Raises
+        OSError.
+        """
         if self.cleaning is not None:
             self.cleaning.interrupt()
 
@@ -301,7 +307,7 @@ class LogFiles:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether names or indexes have changed that the next flush is to make durable."""
+        """Whether names or indexes have changed since the last flush."""
         return bool(self.unsynced_paths) or not self.segments.active.indexes_are_saved
 
     def prepare_flush(self, recovery_point: int, log_end_offset: int) -> Flush:
@@ -311,9 +317,10 @@ class LogFiles:
             saved = segment.save_indexes()
             self.unsynced_paths += saved
             if any(path.suffix == TRANSACTION_INDEX_SUFFIX for path in saved):
-                # The only file of a segment that is made later: without its name, readers would be told of no abort.
+                # The only file that is created after its segment. Without its name, readers would miss aborts after a
+                # crash.
                 self.unsynced_directories.add(self.directory)
-        # After a kill thousands of segments may be unsynced, more than there are descriptors.
+        # After a kill thousands of segments may be unsynced, more than the process may have descriptors.
         self.unsynced_paths += [segment.path for segment in segments[:-HELD_SEGMENTS]]
         descriptors = [segment.hold_open().hold() for segment in segments[-HELD_SEGMENTS:]]
         directories = sorted(self.unsynced_directories)
@@ -332,18 +339,18 @@ class LogFiles:
         return Flush(self._files, log_end_offset, [self.segments.active.hold_open().hold()], [], [], with_indexes=False)
 
     def note_unsynced(self, path: Path) -> None:
-        """Lets the next flush sync a file that is new in the log's directory, and its name."""
+        """Adds a new file of the log's directory to the next flush, with its name."""
         self.unsynced_paths.append(path)
         self.unsynced_directories.add(self.directory)
 
     def forget_files(self) -> None:
-        """Lets the descriptors go; writes nothing."""
+        """Releases the descriptors and writes nothing."""
         self.interrupt_cleaning()
         for segment in self.segments:
             segment.forget_files()
 
     def move_to(self, directory: Path) -> None:
-        """The partition's directory was renamed."""
+        """Follows a rename of the partition's directory."""
         self.interrupt_cleaning()
         self.directory = directory
         for segment in self.segments:
@@ -351,9 +358,9 @@ class LogFiles:
 
 
 def _index_is_full(segment: Segment, segment_index_bytes: int) -> bool:
-    """Whether an index has as many entries as its file may hold (the time index keeps one for the roll)."""
+    """Whether an index has reached the maximum size of its file (the time index reserves one entry for the roll)."""
     most_time_entries = segment_index_bytes // TIME_ENTRY_SIZE - 1
     if segment.size < (most_time_entries - 1) * segment.index_interval_bytes:
-        return False  # entries lie more than index_interval_bytes apart: there can't be so many
+        return False  # entries are more than index_interval_bytes apart, so the index can't be full
     is_full = len(segment.offset_index) >= segment_index_bytes // OFFSET_ENTRY_SIZE
     return is_full or len(segment.time_index) >= most_time_entries

@@ -1,13 +1,13 @@
-"""A flush of a log in three steps, so that the slow one can run on another thread, for many logs at once.
+"""A flush of a log in three steps, so that the slow step can run on another thread and for many logs at once.
 
     flush = log.prepare_flush()     on the loop: index bytes go to the page cache, files are held
     flush.sync()                    anywhere: the system calls that wait for the disk
     log.complete_flush(flush)       on the loop: the recovery point moves
 
-`log.prepare_sync()` in its place leaves the indexes out where only the active segment has grown: recovery reads that
-one from its start anyway. Then `synced_offset` moves, and the recovery point stays.
+`log.prepare_sync()` instead leaves out the indexes if only the active segment has grown: recovery reads that segment
+from its start anyway. Then `synced_offset` moves, and the recovery point does not.
 
-Invariant: both move only over what was synced. Source: Kafka's UnifiedLog.flush.
+Invariant: both move only past synced data. Source: Kafka's UnifiedLog.flush.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ PARALLEL_SYNCS = 16
 
 
 class Flush:
-    """What one flush syncs. `offset`: all below it is durable once `sync` has returned.
+    """The files of one flush. `offset`: everything below it is durable once `sync` has returned.
 
     `with_indexes`: the indexes, snapshots and leader epochs too.
     """
@@ -39,7 +39,7 @@ class Flush:
         *,
         with_indexes: bool = True,
     ) -> None:
-        """`descriptors` are held, until `close`; `paths` are synced by name, `directories` for new names in them."""
+        """`descriptors` are held until `close`; `paths` are synced by name, `directories` for new names in them."""
         self._files = files
         self._descriptors = descriptors
         self._paths = paths
@@ -48,42 +48,42 @@ class Flush:
         self.with_indexes = with_indexes
 
     def sync(self) -> None:
-        """Waits until everything is on the disk. Raises OSError: then nobody knows what is."""
+        """Waits until everything is on the disk. After an OSError, it is unknown what is on the disk."""
         self.sync_files()
         sync_directories(self._files, self.directories)
 
     def sync_files(self) -> None:
-        """The files only; the `directories` are left to the caller, who may have many flushes."""
+        """Syncs the files only. The caller, who may have many flushes, syncs the `directories`."""
         for descriptor in self._descriptors:
             self._files.sync(descriptor.fd)
         for path in self._paths:
             try:
                 fd = self._files.open(path, EXISTING)
             except FileNotFoundError:
-                continue  # renamed or removed since: nothing of it needs to be durable under this name
+                continue  # renamed or removed since: no sync under this name is needed
             try:
                 self._files.sync(fd)
             finally:
                 self._files.close(fd)
 
     def close(self) -> None:
-        """Lets the files go."""
+        """Releases the files."""
         for descriptor in self._descriptors:
             descriptor.release()
         self._descriptors = []
 
 
 def sync_directories(files: Files, directories: Iterable[Path]) -> None:
-    """Makes the names in directories durable; one that has gone needs nothing. Raises OSError."""
+    """Makes the names in directories durable; skips removed directories. Raises OSError."""
     for directory in directories:
         if files.exists(directory):
             files.sync_directory(directory)
 
 
 def sync_all(files: Files, flushes: Sequence[Flush], pool: Executor | None = None) -> None:
-    """The middle step of many flushes: several at once, since a disk does them together; each directory once.
+    """The middle step of many flushes: several at once, which is faster on a disk; each directory only once.
 
-    `pool` runs more than a FEW. Raises the OSError of one that has failed; none is known to be on the disk then.
+    `pool` is used for more than FEW flushes. Raises the OSError of a failed one; then none counts as durable.
     """
     directories = sorted({directory for flush in flushes for directory in flush.directories})
     if len(flushes) <= FEW or pool is None:

@@ -1,8 +1,8 @@
-"""Opens a partition's directory: finishes what a crash left half done (:mod:`.swap_files`), recovers, rebuilds state.
+"""Opens a partition's directory: finishes interrupted operations (:mod:`.swap_files`), recovers, rebuilds state.
 
-After a clean stop nothing but the tail of the last segment is read. Otherwise every segment from the recovery point on
-is checked batch by batch (CRC, offsets), cut at the first damage, and its indexes, leader epochs and producers are
-rebuilt; what follows a cut is removed. Never does: serving. Source: Kafka's LogLoader, LogSegment.recover,
+After a clean stop only the tail of the last segment is read. Otherwise every segment from the recovery point on is
+checked batch by batch (CRC, offsets), cut at the first damage, and its indexes, leader epochs and producers are
+rebuilt. Segments after a cut are removed. Never does: serving. Source: Kafka's LogLoader, LogSegment.recover,
 UnifiedLog.rebuildProducerState.
 """
 
@@ -41,13 +41,13 @@ RecoveredBytes = Callable[[str, int, int, int], None]
 """Called with a segment's file, up to where it was checked, its size, and the bytes since the last call."""
 TOLD_BYTES = 16 << 20
 SMALL_FILES = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
-"""What the process that died may have written and not synced, besides segments."""
+"""Files besides segments that the dead process may have written and not synced."""
 DAMAGE = (CorruptRecordError, InvalidRecordError, UnsupportedForMessageFormatError)
 
 
 @dataclass(slots=True)
 class LoadedLog:
-    """What a log consists of once it is open. `was_recovered`: batches were checked; they are to be synced."""
+    """The parts of an open log. `was_recovered`: batches were checked and need a sync."""
 
     segments: LogSegments
     leader_epochs: LeaderEpochs
@@ -58,7 +58,7 @@ class LoadedLog:
     recovery_point: int
     was_recovered: bool
     unsynced_paths: list[Path]
-    """Indexes and snapshots that recovery has written: for the next flush."""
+    """Indexes and snapshots that recovery has written, for the next flush to sync."""
 
 
 class LogLoader:
@@ -78,9 +78,10 @@ class LogLoader:
         before_cut: Callable[[Path, int], None] | None = None,
         recovered: RecoveredBytes | None = None,
     ) -> None:
-        """`before_cut` gets the file and the position of damage before recovery cuts there; what it raises ends it.
+        """`before_cut` is called with the file and the position of damage before recovery cuts there; if it raises,
+        nothing is cut.
 
-        `recovered` hears how far a segment was checked: (file, position, size, bytes since the last call).
+        `recovered` is called with the progress: (file, position, size, bytes since the last call).
         """
         self.directory = directory
         self.config = config
@@ -149,7 +150,7 @@ class LogLoader:
         )
 
     def _load_segments(self) -> list[str]:
-        """Takes in the segments there are; the names of all files."""
+        """Adds the segments in the directory. Returns the names of all files."""
         entries = [entry for entry in self.files.list(self.directory) if entry.is_file()]
         names = {entry.name for entry in entries}
         for entry in entries:
@@ -178,14 +179,15 @@ class LogLoader:
         try:
             return LeaderEpochs(self.directory, self.files)
         except CorruptCheckpointError as damage:
-            # Kafka takes the directory offline here. The batches say the same, so they are asked, from the first on.
+            # Kafka takes the directory offline here. The batches have the same information, so it is rebuilt from all
+            # of them.
             logger.warning("%s; rebuilding it from the log", damage)
             self.files.remove(self.directory / LEADER_EPOCH_CHECKPOINT)
             self.epochs_are_lost = True
             return LeaderEpochs(self.directory, self.files)
 
     def _check_transaction_indexes(self, names: list[str]) -> None:
-        """A damaged transaction index: its segment and all later are recovered, for readers must not miss aborts."""
+        """If a transaction index is damaged, recovery starts at its segment: readers must not miss aborts."""
         for segment in self.segments:
             if f"{segment.base_offset:020d}{TRANSACTION_INDEX_SUFFIX}" not in names:
                 continue
@@ -193,7 +195,7 @@ class LogLoader:
                 entries = segment.transaction_index.entries
                 following = self.segments.after(segment)
                 if following is not None and entries and entries[-1].last_offset >= following.base_offset:
-                    raise CorruptIndexError(f"{entries[-1]} ends behind the segment")
+                    raise CorruptIndexError(f"{entries[-1]} ends after the segment")
             except CorruptIndexError as damage:
                 logger.warning("%s: %s; recovering from here on", segment.path, damage)
                 self.recovery_point = min(self.recovery_point, segment.base_offset)
@@ -201,13 +203,13 @@ class LogLoader:
                 return
 
     def _epochs_fit(self, start: int, log_end_offset: int) -> bool:
-        """Whether the batches at and in front of the start of each epoch are of the epochs that are written down."""
+        """Whether the batches at and before the start of each epoch have the epochs of the checkpoint."""
         starts = [start_offset for _, start_offset in self.leader_epochs.entries]
         offsets = {offset for at in starts for offset in (at - 1, at)} | {log_end_offset - 1}
         try:
             return all(self._epoch_fits(offset) for offset in sorted(offsets) if start <= offset < log_end_offset)
         except DAMAGE:
-            return True  # the log is damaged there, of which the checkpoint can't be accused
+            return True  # the log is damaged there, not the checkpoint
 
     def _epoch_fits(self, offset: int) -> bool:
         segment = self.segments.floor(offset)
@@ -219,9 +221,9 @@ class LogLoader:
         return epoch < 0 or self.leader_epochs.epoch_of(max(offset, header.base_offset)) == epoch
 
     def _complete_epochs(self, start: int) -> None:
-        """Takes in the epochs between the log's start and the first one known.
+        """Adds the epochs between the log's start and the first known one.
 
-        The checkpoint of epochs may be ahead of that of log start offsets: then records are back that were deleted.
+        The checkpoint of epochs may be newer than that of log start offsets; then deleted records are back.
         """
         known_from = self.leader_epochs.first_start_offset
         found: list[tuple[int, int]] = []
@@ -241,8 +243,8 @@ class LogLoader:
     def _recover(self) -> None:
         """Checks the batches from the recovery point on; cuts at the first damage and drops what follows.
 
-        What lies below was synced together with its indexes. Kafka reads the whole segment that holds the recovery
-        point; so do we where its indexes can't be trusted.
+        Batches below it were synced together with their indexes. Kafka reads the whole segment that holds the recovery
+        point; here that is done only if its indexes can't be trusted.
         """
         unflushed = self.segments.reaching(self.recovery_point)
         first = unflushed[0]
@@ -271,7 +273,7 @@ class LogLoader:
                 if self.before_cut is not None:
                     self.before_cut(segment.path, valid)
                 logger.warning("%s: damage at byte %d, %d bytes cut", segment.path, valid, segment.size - valid)
-                # First what follows, durably: a crash finds the damage again, or nothing behind it.
+                # Later segments are removed durably first. After a crash here, the next start still finds the damage.
                 for later in unflushed[index + 1 :]:
                     logger.warning("%s: removed, it follows a damaged segment", later.path)
                     self.segments.remove(later)
@@ -286,26 +288,26 @@ class LogLoader:
                 self._name_hole(segment, unflushed[index + 1].base_offset)
 
     def _name_hole(self, segment: Segment, following: int) -> None:
-        """Says that offsets are missing in front of the next segment, and keeps that, as Kafka does.
+        """Logs that offsets are missing before the next segment, and keeps that segment, as Kafka does.
 
         A power failure may keep a later unsynced segment and lose the end of an earlier one; but a log that was once
-        compacted, or came from a leader whose log was, looks the same, and cutting that would lose what was synced.
+        compacted, here or on a former leader, looks the same, and a cut would lose synced records.
         """
         if following > self.state.map_end_offset and not self.config.is_compacted:
             logger.warning(
-                "%s: ends at offset %d, the next segment begins at %d: a power failure took what was between, or it "
-                "was compacted away",
+                "%s: ends at offset %d, the next segment begins at %d: a power failure lost the records between, or "
+                "compaction removed them",
                 segment.path,
                 self.state.map_end_offset,
                 following,
             )
 
     def _recover_segment(self, segment: Segment, valid: int, next_offset: int) -> int:
-        """Rebuilds what is known of one segment behind its first `valid` bytes, which end at `next_offset`.
+        """Rebuilds the state of one segment after its first `valid` bytes, which end at `next_offset`.
 
-        Returns how many of its bytes are whole, valid batches. A batch is taken in once the next one's header was seen:
-        no CRC covers base offset and leader epoch, and of two that contradict each other the earlier is the damaged one
-        where the later fits what lies before both.
+        Returns how many of its bytes are whole, valid batches. A batch is applied after the header of the next one was
+        read: no CRC covers base offset and leader epoch. If two batches contradict each other, the earlier one is
+        damaged if the later one fits the batches before both.
         """
         told = valid
         following = self.segments.after(segment)
@@ -346,7 +348,7 @@ class LogLoader:
         return valid
 
     def _apply_append(self, segment: Segment, position: int, header: BatchHeader, batch: memoryview) -> tuple[int, int]:
-        """Indexes, producers and epochs learn of a batch; (next offset, where the batch ends)."""
+        """Updates indexes, producers and epochs for a batch. Returns (next offset, position after the batch)."""
         apply_to_producers(self.state, segment, header, batch)
         segment.note_appended(header, header.base_offset, position, header.size_in_bytes)
         epoch = header.partition_leader_epoch
@@ -360,7 +362,7 @@ class LogLoader:
         return valid
 
     def _settle_ends(self) -> int:
-        """The log end offset; a log that ends before its start, or has no segment, begins anew at its start."""
+        """The log end offset. A log that ends before its start, or has no segment, is started anew at its start."""
         if len(self.segments):
             log_end_offset = self.segments.active.next_offset()
             if log_end_offset >= self.log_start_offset:
@@ -392,11 +394,13 @@ class LogLoader:
 
 
 class _DamagedBeforeError(CorruptRecordError):
-    """The batch in front of the one that was read is damaged."""
+    """The batch before the one that was read is damaged."""
 
 
 def _check_order(earlier: BatchHeader, later: BatchHeader, next_offset: int, epoch: int, position: int) -> None:
-    """Raises CorruptRecordError where offsets or leader epochs fall; `next_offset` and `epoch` are before both."""
+    """Raises CorruptRecordError if offsets or leader epochs fall. `next_offset` and `epoch` are those before both
+    batches.
+    """
     if later.base_offset < earlier.next_offset:
         problem = f"offset {later.base_offset} at {position} follows {earlier.last_offset}"
         is_earlier = later.base_offset > next_offset

@@ -1,4 +1,4 @@
-"""The offsets of one log: between which it is read, up to where consumers see it, and how far it is on the disk.
+"""The offsets of one log: its start and end, how far consumers see it, and how far it is synced.
 
 Pure: numbers, leader epochs and producer state in memory. Never does: I/O. Invariants: log start offset <= last stable
 offset <= high watermark <= log end offset; recovery point <= synced offset <= log end offset. Source: Kafka's
@@ -36,7 +36,9 @@ class LogOffsets:
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
         self.synced_offset = recovery_point
-        """The batches below are on the disk. The recovery point, below which their indexes are too, may be lower."""
+        """Batches below it are on the disk. The recovery point may be lower; below it the indexes are on the disk,
+        too.
+        """
         self.wants_sync = flush_policy.asks_for_syncs
         """Whether `GroupCommit` must be called after an append: the flush policy asks for it, or a segment rolled."""
         self._high_watermark: int | None = None
@@ -64,11 +66,11 @@ class LogOffsets:
 
     @property
     def latest_epoch(self) -> int:
-        """The latest leader epoch in the log, -1 without any."""
+        """The latest leader epoch in the log; -1 if there is none."""
         return self.leader_epochs.latest
 
     def epoch_of(self, offset: int) -> int:
-        """The leader epoch of an offset, -1 when unknown."""
+        """The leader epoch of an offset; -1 if unknown."""
         return self.leader_epochs.epoch_of(offset)
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int] | None:
@@ -111,7 +113,9 @@ class LogOffsets:
         return True
 
     def note_synced(self, offset: int, *, with_indexes: bool) -> None:
-        """Notes that everything below `offset` is on the disk; consumers now see what was hidden until then."""
+        """Notes that everything below `offset` is on the disk; consumers now see the records that were hidden until
+        then.
+        """
         offset = min(offset, self.log_end_offset)
         self.synced_offset = max(self.synced_offset, offset)
         if with_indexes:

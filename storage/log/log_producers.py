@@ -1,4 +1,4 @@
-"""What a log does with the producer of a batch: check it before the write, take it in after, write snapshots.
+"""The producers of a log: checks before a write, updates after it, snapshots.
 
 Owns: the producer state and its snapshot files. Never does: choosing when. Source: Kafka's
 UnifiedLog.analyzeAndValidateProducerState.
@@ -26,7 +26,9 @@ class LogProducers:
         self.snapshots = snapshots
 
     def check(self, plan: AppendPlan, first_offset: int, origin: AppendOrigin) -> BatchMetadata | None:
-        """The batch that this one repeats, None for a new one; raises KafkaError for a wrong epoch or sequence."""
+        """The earlier batch that this one repeats; None for a new one. Raises KafkaError for a wrong epoch or
+        sequence.
+        """
         header = plan.header
         if not header.is_control:
             return self.state.check(header, first_offset, from_client=origin is AppendOrigin.CLIENT)
@@ -36,18 +38,18 @@ class LogProducers:
         return None
 
     def apply_append(self, segment: Segment, header: BatchHeader, first_offset: int, batch: Buffer) -> None:
-        """A batch was appended to `segment` at `first_offset`."""
+        """Updates the state for a batch that was appended to `segment` at `first_offset`."""
         if header.is_control:
             apply_to_producers(self.state, segment, header._replace(base_offset=first_offset), batch)
         else:
             self.state.apply(header, first_offset)
 
     def take_snapshot(self) -> Path | None:
-        """Writes a snapshot where there is anything new, not synced; its path. Raises OSError."""
+        """Writes a snapshot, without a sync, if the state has changed. Returns its path or None. Raises OSError."""
         return self.snapshots.take(self.state)
 
     def rebuild(self, segments: LogSegments, start: int, end: int, now_ms: int, expiration_ms: int) -> None:
-        """Makes the state what it was at `end`, from the newest snapshot in range and the log. Raises OSError."""
+        """Rebuilds the state as of `end` from the newest snapshot in range and the log. Raises OSError."""
         rebuild_producers(self.state, self.snapshots, segments, start, end, now_ms, expiration_ms, clean_shutdown=False)
 
     def remove_snapshots(self) -> None:
@@ -56,5 +58,5 @@ class LogProducers:
             self.snapshots.remove(offset)
 
     def forget_snapshot(self, offset: int) -> list[Path]:
-        """Takes the snapshot at a removed segment's base off the list: its file, for the caller to remove."""
+        """Forgets the snapshot at a removed segment's base offset. Returns its file, which the caller removes."""
         return [self.snapshots.path(offset)] if self.snapshots.forget(offset) else []

@@ -1,7 +1,7 @@
-"""Which segments retention removes, and files that wait to be removed.
+"""Selects the segments that retention removes, and holds files that wait for removal.
 
-Pure but for the given file layer. Only whole segments go, from the oldest on, and only those wholly below the high
-watermark. Source: Kafka's UnifiedLog.deleteOldSegments; LocalLog.deleteSegmentFiles.
+Pure but for the given file layer. Only whole segments below the high watermark are removed, oldest first. Source:
+Kafka's UnifiedLog.deleteOldSegments; LocalLog.deleteSegmentFiles.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from .log_config import LogConfig
 
 
 class SegmentFacts(NamedTuple):
-    """What retention needs to know of a segment; `end_offset` is exclusive, `largest_timestamp` ms."""
+    """The facts about a segment that retention needs; `end_offset` is exclusive, `largest_timestamp` ms."""
 
     end_offset: int
     size: int
@@ -25,16 +25,16 @@ class SegmentFacts(NamedTuple):
 def breached_segments(
     facts: Sequence[SegmentFacts], config: LogConfig, *, log_start_offset: int, high_watermark: int, now_ms: int
 ) -> tuple[int, str]:
-    """How many of the oldest segments are to go, and why (empty when none).
+    """The number of oldest segments to remove, and the reason (empty if none).
 
     The reasons are tried in Kafka's order: below the log's start, beyond retention.bytes, older than retention.ms; each
-    looks at what the one before leaves.
+    looks at the segments that the one before leaves.
     """
     removable = 0
     while removable < len(facts) and facts[removable].end_offset <= high_watermark:
         removable += 1
     if removable == len(facts) and not facts[-1].size:
-        removable -= 1  # the active segment stays where it is empty; an older one may have been cleaned empty
+        removable -= 1  # an empty active segment stays; older ones may be empty after cleaning
     count = 0
     reasons = []
     while count < min(removable, len(facts) - 1) and facts[count].end_offset <= log_start_offset:
@@ -70,7 +70,7 @@ def oldest_breached(
     log_end_offset: int,
     now_ms: int,
 ) -> tuple[list[Segment], list[int], int, str]:
-    """(all segments, the end offset of each, how many of the oldest are to go, why)."""
+    """(all segments, the end offset of each, the number of oldest ones to remove, the reason)."""
     ordered = list(segments)
     ends = [segment.base_offset for segment in ordered[1:]] + [log_end_offset]
     facts = [
@@ -84,7 +84,7 @@ def oldest_breached(
 
 
 class RemovalQueue:
-    """Files that were renamed to `.deleted` and are removed when readers have had time to let go."""
+    """Files that were renamed to `.deleted` and are removed after a delay for their readers."""
 
     __slots__ = ("_files", "_waiting")
 
@@ -96,18 +96,18 @@ class RemovalQueue:
         return len(self._waiting)
 
     def add(self, paths: list[Path], due_ms: int) -> None:
-        """Removes the files once it is `due_ms`."""
+        """Adds files to remove at `due_ms`."""
         self._waiting.append((due_ms, paths))
 
     def take_due(self, now_ms: int) -> list[Path]:
-        """The files that are due, which the caller removes."""
+        """Takes the files that are due, for the caller to remove."""
         due = [path for due_ms, paths in self._waiting if due_ms <= now_ms for path in paths]
         if due:
             self._waiting = [entry for entry in self._waiting if entry[0] > now_ms]
         return due
 
     def remove_due(self, now_ms: int) -> int:
-        """Removes what is due; how many files. Raises OSError, and tries again next time."""
+        """Removes the files that are due. Returns the number. After an OSError, the next call tries again."""
         due = self.take_due(now_ms)
         for index, path in enumerate(due):
             try:

@@ -1,6 +1,6 @@
 """The segments of a log, by base offset.
 
-Owns: their order. Never does: I/O. Invariant: base offsets rise; the last segment is the one that is written to.
+Owns: their order. Never does: I/O. Invariant: base offsets rise; appends go to the last segment.
 Source: Kafka's LogSegments.
 """
 
@@ -72,11 +72,11 @@ class LogSegments:
         return self._segments[slot] if slot >= 0 else None
 
     def after(self, segment: Segment) -> Segment | None:
-        """The segment that follows."""
+        """The next segment, or None."""
         slot = bisect_right(self._bases, segment.base_offset)
         return self._segments[slot] if slot < len(self._segments) else None
 
     def reaching(self, offset: int) -> list[Segment]:
-        """The segment that holds `offset` and all later ones; all when it lies below the first."""
+        """The segment that holds `offset` and all later ones; all segments if it is below the first."""
         slot = max(0, bisect_right(self._bases, offset) - 1)
         return self._segments[slot:]

@@ -1,4 +1,4 @@
-"""The producer state of a log from its batches: one at a time as they are appended, or all from a snapshot on.
+"""Applies batches to the producer state of a log: one at a time after appends, or all after a snapshot.
 
 Never does: deciding when (the loader and the log do). Source: Kafka's UnifiedLog.rebuildProducerState,
 LogSegment.updateProducerState.
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 def apply_to_producers(
     state: ProducerState, segment: Segment, header: BatchHeader, batch: Buffer, *, index: bool = True
 ) -> None:
-    """Takes a batch of the log into the producer state; an abort goes into the segment's index too, with `index`."""
+    """Applies a batch of the log to the producer state. With `index`, adds an abort to the segment's index, too."""
     if header.has_producer_id:
         if not header.is_control:
             state.apply(header, header.base_offset)
@@ -47,10 +47,9 @@ def rebuild_producers(
     *,
     clean_shutdown: bool,
 ) -> None:
-    """Makes `state` what it was at `log_end_offset`, from the newest usable snapshot and the log behind it.
+    """Rebuilds `state` as of `log_end_offset` from the newest usable snapshot and the log after it.
 
-    Snapshots out of range are removed. A log that was closed cleanly and has no snapshot had no producers: it is not
-    read.
+    Removes snapshots out of range. A log that was closed cleanly without a snapshot had no producers and is not read.
     """
     if clean_shutdown and snapshots.latest_offset is None:
         state.reset(log_end_offset)
@@ -80,7 +79,9 @@ def rebuild_producers(
 
 
 def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int) -> None:
-    """Takes the batches of one segment from `start` to `end` into the state; reads markers only, else headers."""
+    """Applies the batches of one segment from `start` to `end`. Reads markers whole, of other batches only the
+    headers.
+    """
     place = segment.find(start)
     if place is None:
         return
@@ -90,4 +91,4 @@ def _replay_segment(state: ProducerState, segment: Segment, start: int, end: int
         batch = segment.read_bytes(position, header.size_in_bytes) if header.is_control else b""
         apply_to_producers(state, segment, header, batch, index=False)
         if header.next_offset >= end:
-            return  # what comes behind may be torn
+            return  # later batches may be torn

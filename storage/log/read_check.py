@@ -1,8 +1,9 @@
-"""Reads of a log that are checked before they are served: a consumer gets what was written, or an error that names it.
+"""Reads of a log that are checked before they are served: a consumer gets the written data, or an error that names the
+damage.
 
-Owns: nothing. Never does: repairing. What the CRC covers is compared with it; base offset and leader epoch, which it
-does not cover, with the batches around and with the epochs of the partition. A batch that the read cuts off at its end
-is checked by the read that gets it whole. Source: our own (`odradek.fetch.check.crcs`); consumers check CRCs themselves
+Owns: nothing. Never does: repairing. The CRC is checked. Base offset and leader epoch, which it does not cover, are
+compared with the neighbouring batches and the partition's epochs. A batch that is cut off at the end of a read is
+checked by the read that gets it whole. Source: our own (`odradek.fetch.check.crcs`); consumers check CRCs themselves
 (check.crcs), and Kafka's broker never does.
 """
 
@@ -14,7 +15,7 @@ from .read_result import ReadResult, in_memory
 
 
 def read_checked(log: Log, offset: int, max_bytes: int, upper_bound_offset: int, *, min_one_batch: bool) -> ReadResult:
-    """As `Log.read`, always in memory. Raises CorruptRecordError too: file, position, offset, what is wrong."""
+    """As `Log.read`, always in memory. Also raises CorruptRecordError, with file, position, offset and problem."""
     result = log.read(offset, max_bytes, upper_bound_offset=upper_bound_offset, min_one_batch=min_one_batch)
     data = in_memory(result.data)
     position = 0
@@ -30,7 +31,9 @@ def read_checked(log: Log, offset: int, max_bytes: int, upper_bound_offset: int,
 
 
 def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
-    """Raises CorruptRecordError where the log has no such transaction: its index is damaged, which has no checksum."""
+    """Raises CorruptRecordError if the log has no such transaction. Then the index, which has no checksum, is
+    damaged.
+    """
     for entry in aborted:
         for offset, is_marker in ((entry.last_offset, True), (entry.first_offset, False)):
             if offset < log.log_start_offset:
@@ -47,7 +50,7 @@ def check_aborted(log: Log, aborted: list[AbortedTransaction]) -> None:
 
 
 def _check_place(log: Log, header: BatchHeader, expected: int, offset: int) -> None:
-    """What the CRC does not cover. Gaps are none of our business: compaction leaves them."""
+    """Checks the fields that the CRC does not cover. Gaps are allowed: compaction leaves them."""
     if header.base_offset < expected or not offset <= header.last_offset < log.log_end_offset:
         raise CorruptRecordError(f"its base offset is {header.base_offset}, at least {max(expected, 0)} was expected")
     epoch = log.offsets.epoch_of(max(header.base_offset, log.log_start_offset))
@@ -56,7 +59,7 @@ def _check_place(log: Log, header: BatchHeader, expected: int, offset: int) -> N
 
 
 def _place(log: Log, offset: int, position: int) -> str:
-    """File and position of what lies `position` bytes behind the batch that a read from `offset` begins with."""
+    """File and position of the byte `position` bytes after the start of a read from `offset`."""
     for segment in log.segments.reaching(offset):
         place = segment.find(offset)
         if place is not None:

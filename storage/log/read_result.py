@@ -1,7 +1,7 @@
-"""What a read of the log gives: bytes in memory, or a region of a segment's file for sendfile.
+"""The result of a read of the log: bytes in memory, or a region of a segment's file for sendfile.
 
-Owns: a hold on the open file. Never does: I/O, unless the bytes are wanted in memory after all. Invariant: the
-descriptor is valid until `close`, even when the segment is deleted meanwhile.
+Owns: a reference to the open file. Never does: I/O, except to read a region into memory on request. Invariant: the
+descriptor is valid until `close`, even if the segment is deleted.
 """
 
 from typing import NamedTuple
@@ -10,12 +10,12 @@ from ..files.descriptors import Descriptor
 
 
 class FileRegion:
-    """Bytes `position` to `position + len(self)` of an open segment; `close` gives the descriptor back."""
+    """Bytes `position` to `position + len(self)` of an open segment. `close` releases the descriptor."""
 
     __slots__ = ("_descriptor", "_length", "fd", "position")
 
     def __init__(self, descriptor: Descriptor, position: int, length: int) -> None:
-        """Holds the descriptor from now on."""
+        """Adds a holder to the descriptor."""
         self._descriptor: Descriptor | None = descriptor.hold()
         self.fd = descriptor.fd
         self.position = position
@@ -30,7 +30,7 @@ class FileRegion:
         return self._descriptor.read(self._length, self.position)
 
     def close(self) -> None:
-        """Gives the descriptor back; a second call does nothing."""
+        """Releases the descriptor. A second call does nothing."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             descriptor.release()
@@ -40,7 +40,7 @@ class FileRegion:
 
 
 def in_memory(data: bytes | FileRegion) -> bytes:
-    """The bytes that a read of the log gives, whichever way it gives them; a region is closed. Raises OSError."""
+    """The bytes of a read's result. A region is read into memory and closed. Raises OSError."""
     if isinstance(data, bytes):
         return data
     try:
@@ -50,9 +50,9 @@ def in_memory(data: bytes | FileRegion) -> bytes:
 
 
 class ReadResult(NamedTuple):
-    """`data`: batches from the one that holds the offset on, the last one perhaps cut; empty when there is nothing.
+    """`data`: the batches from the one that holds the offset; the last one may be cut. Empty without batches.
 
-    `first_offset` is the offset asked for.
+    `first_offset` is the requested offset.
     """
 
     data: bytes | FileRegion

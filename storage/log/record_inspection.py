@@ -1,11 +1,11 @@
-"""Looks at every record of a batch before it is appended, and compresses it as the topic asks.
+"""Inspects every record of a batch before the append, and compresses the batch as the topic requires.
 
-Owns: nothing; bytes, configuration and time in, the batch to append out. Never does: holding the records in memory,
-they are walked over as they are decompressed. Invariants: memory is bounded by two chunks of records and the batch in
-the topic's compression (and by MAX_HELD_BYTES for zstd); each step is short, so that a thread can take turns. Source:
-Kafka's LogValidator.
+Owns: nothing; bytes, configuration and time go in, the batch to append comes out. Never does: holding all records in
+memory. They are read as they are decompressed. Invariants: memory is bounded by two chunks of records and the batch in
+the topic's compression (and by MAX_HELD_BYTES for zstd); each step is short, so that one thread can work on several
+batches in turn. Source: Kafka's LogValidator.
 
-Kafka looks at every record of every batch. Here only a batch that asks for it is looked at (`wants_inspection`).
+Kafka inspects every record of every batch. Here only batches that need it are inspected (`wants_inspection`).
 """
 
 from collections.abc import Iterator
@@ -41,11 +41,11 @@ from .log_config import MAX_INT64, PRODUCER_COMPRESSION, LogConfig
 
 UNCOMPRESSED = "uncompressed"
 MAX_RECORD_ERRORS = 1000
-"""Refused records after which no further one is looked at; Kafka names them all."""
+"""Inspection ends after this number of refused records. Kafka names all of them."""
 
 
 class InspectedBatch(NamedTuple):
-    """A batch that may be appended to a log of this configuration; ``max_timestamp`` (ms) is what the records have."""
+    """A batch that may be appended to a log of this configuration. ``max_timestamp`` (ms) is the records' greatest."""
 
     batch: Buffer
     max_timestamp: int
@@ -53,8 +53,8 @@ class InspectedBatch(NamedTuple):
 
 
 def wants_inspection(header: BatchHeader, now_ms: int, config: LogConfig) -> bool:
-    """Whether the records must be looked at: a compacted topic needs keys, a time may be out of range or claims to be
-    the broker's, the topic wants another compression, or every batch is to be checked.
+    """Whether the records must be inspected: a compacted topic needs keys, a time may be out of range or claims to be
+    the broker's, the topic has another compression, or the configuration requires it for every batch.
     """
     oldest, newest = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     return (
@@ -85,11 +85,11 @@ def target_compression(config: LogConfig) -> CompressionType:
 def inspect_batch(
     buffer: Buffer, header: BatchHeader, now_ms: int, config: LogConfig, max_size: int = DEFAULT_MAX_DECOMPRESSED_SIZE
 ) -> Steps[InspectedBatch]:
-    """Walks over the records of the batch that fills ``buffer``; its header and CRC must have been checked.
+    """Inspects the records of the batch that fills ``buffer``. The caller has checked its header and CRC.
 
-    Raises RecordValidationError with the records that are refused; InvalidRecordError for malformed ones;
-    RecordTooLargeError if they decompress to more than ``max_size`` bytes or what ``most_decompressed`` allows, or are
-    larger than max.message.bytes in the topic's compression.
+    Raises RecordValidationError with the refused records; InvalidRecordError for malformed records; RecordTooLargeError
+    if they decompress to more than ``max_size`` bytes or more than ``most_decompressed`` allows, or if they are larger
+    than max.message.bytes in the topic's compression.
     """
     rules = RecordRules(
         is_compacted=config.is_compacted,
@@ -145,7 +145,7 @@ def _validation_error(refused: list[RefusedRecord]) -> RecordValidationError:
 
 
 class _Recompressed:
-    """The same records in the compression that the topic asks for. The bytes of the records stay as they are."""
+    """The same records in the topic's compression. The bytes of the records do not change."""
 
     def __init__(self, header: BatchHeader, config: LogConfig) -> None:
         self._header = header
@@ -155,7 +155,7 @@ class _Recompressed:
         self._batch = bytearray(BATCH_HEADER_SIZE)
 
     def copy(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Passes the chunks on, and compresses them."""
+        """Yields the chunks unchanged, and compresses them."""
         for chunk in chunks:
             self._batch += self._compressor.add(chunk)
             self._check_size()

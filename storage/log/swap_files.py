@@ -1,7 +1,8 @@
-"""The files by which segments take the place of others: `.cleaned` while they are written, `.swap` when they are whole.
+"""The files of segments that replace others: `.cleaned` while they are written, `.swap` when they are complete.
 
-Owns: their names, and what a crash left of them and of deleted files. Never does: writing segments. Invariant: a file
-that is replaced goes only when what replaces it is on the disk. Source: Kafka's LogLoader, LocalLog.replaceSegments.
+Owns: their names, and the clean-up of those and of deleted files after a crash. Never does: writing segments.
+Invariant: a replaced file is removed only after its replacement is on the disk. Source: Kafka's LogLoader,
+LocalLog.replaceSegments.
 """
 
 import logging
@@ -29,10 +30,10 @@ TEMPORARY_SUFFIX = ".tmp"
 
 
 def finish_interrupted_work(files: Files, directory: Path) -> None:
-    """Removes what was deleted or half cleaned, and puts in place what the cleaner had written whole (`.swap`).
+    """Removes deleted and half-written files, and puts the cleaner's complete files (`.swap`) in place.
 
-    Segments that a `.swap` file covers are removed before it takes their place. A `.swap` at or behind a `.cleaned`
-    belongs to a split that did not end: it goes. Source: Kafka's LogLoader.load, passes one to three.
+    Segments that a `.swap` file covers are removed before it takes their place. A `.swap` at or after a `.cleaned`
+    belongs to an unfinished split and is removed. Source: Kafka's LogLoader.load, passes one to three.
     """
     names = [entry.name for entry in files.list(directory) if entry.is_file()]
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
@@ -41,14 +42,14 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
         name: offset for name in names if name.endswith(SWAP_SUFFIX) and (offset := base_offset_of(name)) is not None
     }
     if swaps:
-        # Perhaps they have these names in memory only; what they replace must not go before that is so on the disk.
+        # These names may exist in memory only. The replaced files must stay until the names are on the disk.
         files.sync_directory(directory)
     stale = [name for name, offset in swaps.items() if least_cleaned is not None and offset >= least_cleaned]
     for name in stale:
         files.remove(directory / name)
         del swaps[name]
     if stale:
-        # Before `.cleaned` goes: alone, an index would be taken for that of the old log.
+        # Synced before `.cleaned` is removed: an index that is left alone would be taken for the old log's.
         files.sync_directory(directory)
     for name in names:
         if name.endswith((CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or (
@@ -63,18 +64,19 @@ def finish_interrupted_work(files: Files, directory: Path) -> None:
             if offset is not None and low <= offset < high and name.endswith((*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)):
                 logger.info("%s: removed, it was compacted into another segment", directory / name)
                 files.remove(directory / name)
-        files.sync_directory(directory)  # or an old segment could be back when no `.swap` tells any more that it is one
+        files.sync_directory(directory)  # otherwise an old segment could be back after its `.swap` has gone
     for base_offset in sorted(set(swaps.values())):
-        # Rising, and each on the disk before the next: what lies between two `.swap` is taken for replaced by them.
+        # In rising order, each synced before the next: segments between two `.swap` files count as replaced by them.
         finish_swap(files, directory, base_offset)
         files.sync_directory(directory)
 
 
 def finish_swap(files: Files, directory: Path, base_offset: int) -> None:
-    """Gives the files of a segment that are `.swap` their final names; the caller syncs the directory.
+    """Renames the `.swap` files of a segment to their final names.
 
-    The log comes first, on the disk too where there is a transaction index: as long as `.log.swap` is there, an index
-    of the final name counts as that of the segment that is replaced, and of this kind none is ever missed.
+    The caller syncs the directory. The log comes first, and is synced if there is a transaction index: while
+    `.log.swap` exists, an index with a final name counts as that of the replaced segment, and a lost transaction index
+    goes unnoticed.
     """
     for suffix in (LOG_SUFFIX, *INDEX_SUFFIXES):
         path = segment_path(directory, base_offset, suffix)

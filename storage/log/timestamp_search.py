@@ -1,9 +1,10 @@
 """Finds records of a segment by their own timestamps.
 
-Owns: the way through one segment's file. Never does: changing the segment, deciding which segment to search
-(`LogFiles.search_timestamp` does). The indexes say where to begin, the batches' greatest timestamps which to look into;
-a batch may claim one that none of its records has. A scan may run on any thread, since it holds its file open and knows
-where the batches end. Source: Kafka's LogSegment.findOffsetByTimestamp, FileRecords.searchForTimestamp, KIP-734.
+Owns: the scan of one segment's file. Never does: changing the segment, deciding which segment to search
+(`LogFiles.search_timestamp` does). The indexes give the start; the batches' greatest timestamps decide which batches to
+decode. A batch may claim a timestamp that none of its records has. A scan may run on any thread, since it holds its
+file open and knows the end of the batches. Source: Kafka's LogSegment.findOffsetByTimestamp,
+FileRecords.searchForTimestamp, KIP-734.
 """
 
 from collections.abc import Callable, Generator
@@ -21,22 +22,22 @@ from .read_result import FileRegion, TimestampAndOffset
 
 
 class SegmentScan:
-    """Looks for the first record of a part of a segment that has a timestamp.
+    """Searches a part of a segment for the first record with a timestamp.
 
-    `close` gives the file back. It is called on the thread of the log, whatever thread takes the steps.
+    `close` releases the file. Call it on the thread of the log, even if another thread runs the steps.
     """
 
     def __init__(
         self, files: Files, segment: Segment, position: int, storage_error: Callable[[OSError], StorageError]
     ) -> None:
-        """Begins at `position`, a batch's start. `storage_error`: what to raise for an error of the disk."""
+        """Begins at `position`, a batch's start. `storage_error` makes the error to raise for a disk error."""
         self._files = files
         self._path = segment.path
         self._region = FileRegion(segment.hold_open(), position, segment.size - position)
         self._storage_error = storage_error
 
     def close(self) -> None:
-        """Gives the file back; a second call does nothing."""
+        """Releases the file. A second call does nothing."""
         self._region.close()
 
     def first_at_or_after(self, timestamp: int, starting_offset: int) -> Steps[TimestampAndOffset | None]:
@@ -51,7 +52,7 @@ class SegmentScan:
         return self._search(is_wanted, is_found, by_header=False)
 
     def first_with(self, timestamp: int) -> Steps[TimestampAndOffset | None]:
-        """The first record whose own timestamp is `timestamp`; of a batch of append time its base offset."""
+        """The first record whose own timestamp is `timestamp`. In a batch with append time, the first record."""
 
         def is_wanted(header: BatchHeader) -> bool:
             return header.max_timestamp == timestamp
@@ -87,7 +88,7 @@ class SegmentScan:
 
 
 class ScanNeeded:
-    """What a search asks for: that `steps` are taken, on any thread. Then it goes on with their result."""
+    """A request of a search to run `steps`, on any thread. The search then continues with their result."""
 
     __slots__ = ("scan", "steps")
 
@@ -97,4 +98,4 @@ class ScanNeeded:
 
 
 TimestampSearch = Generator[ScanNeeded | None, TimestampAndOffset | None, TimestampAndOffset | None]
-"""A search through a log's segments, on the log's thread: yields None to let others have their turn."""
+"""A search through a log's segments, on the log's thread. It yields None to let other work run."""

@@ -1,7 +1,7 @@
 """Walks over the batches in a segment's file: headers only, or whole batches for recovery.
 
-Never does: writing, or decompressing. Invariant: positions rise by whole batches. Memory: one chunk, or one batch if it
-is larger. Source: Kafka's FileLogInputStream.
+Never does: writing, decompressing. Invariant: positions rise by whole batches. Memory: one chunk, or one batch if it is
+larger. Source: Kafka's FileLogInputStream.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from ..files.files import Files
 HEADER_CHUNK = 8192
 BATCH_CHUNK = 1 << 20
 
-# Base offset, length, magic, last offset delta: what finding an offset needs.
+# Base offset, length, magic, last offset delta: the fields needed to find an offset.
 PLACE = Struct(">qi4xb6xi")
 
 
@@ -57,7 +57,7 @@ def _walk(files: Files, fd: int, position: int, end: int) -> Iterator[tuple[int,
 def scan_places(files: Files, fd: int, position: int, end: int) -> Iterator[BatchPlace]:
     """The place of each batch from `position` (a batch's start) on, up to `end`. The CRC is not checked.
 
-    Raises CorruptRecordError for a length that is impossible: the file is damaged there.
+    Raises CorruptRecordError for an impossible length: the file is damaged there.
     """
     for at, chunk, start in _walk(files, fd, position, end):
         base_offset, length, _, delta = PLACE.unpack_from(chunk, start)
@@ -73,9 +73,9 @@ def scan_headers(files: Files, fd: int, position: int, end: int) -> Iterator[tup
 def scan_batches(
     files: Files, fd: int, position: int, end: int, chunk_bytes: int = BATCH_CHUNK
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """(position, header, bytes) of each whole batch up to `end`; the CRC is the caller's matter.
+    """(position, header, bytes) of each whole batch up to `end`. The caller checks the CRC.
 
-    Raises CorruptRecordError or UnsupportedForMessageFormatError at the first that is none or is cut short.
+    Raises CorruptRecordError or UnsupportedForMessageFormatError at the first invalid or incomplete batch.
     """
     chunk = memoryview(b"")
     start = 0

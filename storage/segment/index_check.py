@@ -1,7 +1,7 @@
 """Whether the last entries of a segment's indexes agree with its batches.
 
-Owns: nothing; it reads through the caller. Never does: writing or rebuilding (`Segment` does). Source: Kafka's
-``OffsetIndex.sanityCheck`` and ``TimeIndex.sanityCheck``, which look at the file only.
+Owns: nothing; the caller passes in how to read the batches. Never does: writing or rebuilding (`Segment` does). Source:
+Kafka's ``OffsetIndex.sanityCheck`` and ``TimeIndex.sanityCheck``, which look at the file only.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,13 +12,14 @@ from .offset_index import OffsetIndex
 from .time_index import TimeIndex
 
 Headers = Callable[[int], Iterator[tuple[int, BatchHeader]]]
-"""Gives (position, header) of the batches from a position on, as `Segment.headers`."""
+"""Yields (position, header) of the batches from a position on, as `Segment.headers` does."""
 
 
 def fits_the_log(headers: Headers, size: int, offsets: OffsetIndex, times: TimeIndex) -> bool:
-    """Whether the last entry of each index is of a batch. Raises OSError.
+    """Whether the last entry of each index matches a batch. Raises OSError.
 
-    Kafka's followers write an entry for several batches at once, and Kafka before 4 the very record's offset.
+    An entry need not name a batch's last offset: Kafka's followers write one entry for several batches, and Kafka
+    before 4 writes the record's own offset.
     """
     entries: list[tuple[int, int, int | None]] = []
     if len(offsets):
@@ -29,11 +30,11 @@ def fits_the_log(headers: Headers, size: int, offsets: OffsetIndex, times: TimeI
     try:
         return all(_is_entry(headers, size, *entry) for entry in entries)
     except (CorruptRecordError, UnsupportedForMessageFormatError):
-        return True  # the log is damaged there, of which the index can't be accused
+        return True  # the log is damaged there, not the index
 
 
 def _is_entry(headers: Headers, size: int, position: int, offset: int, max_timestamp: int | None) -> bool:
-    """Whether there is a batch that holds `offset`, at that position if `max_timestamp` is None, else behind it."""
+    """Whether a batch holds `offset`: the one at `position`, or if `max_timestamp` is given, one from there on."""
     if position < size:
         for _, header in headers(position):
             if max_timestamp is None:

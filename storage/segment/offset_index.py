@@ -1,10 +1,10 @@
-"""The offset index of a segment: from an offset to a position in the log file near it.
+"""The offset index of a segment: maps an offset to a nearby position in the log file.
 
-    entry    int32 offset relative to the segment's base, int32 position of the batch whose last offset that is
+    entry    int32 offset relative to the segment's base, int32 position of the batch with that last offset
 
-Sparse: an entry every `index.interval.bytes`. In memory while in use; on disk when the log is flushed, rolled or closed
-(what lies behind the recovery point is rebuilt anyway). Never reads the log. Invariant: offsets and positions rise.
-Source: Kafka's OffsetIndex; a preallocated tail of zeros, as a killed Kafka leaves it, is ignored.
+Sparse: an entry every `index.interval.bytes`. Held in memory while in use; written when the log is flushed, rolled or
+closed (entries after the recovery point are rebuilt anyway). Never reads the log. Invariant: offsets and positions
+rise. Source: Kafka's OffsetIndex; a preallocated tail of zeros, as a killed Kafka leaves it, is ignored.
 """
 
 import sys
@@ -22,7 +22,7 @@ class OffsetIndex:
     __slots__ = ("_base_offset", "_offsets", "_positions", "saved_entries")
 
     def __init__(self, base_offset: int, data: bytes = b"") -> None:
-        """Takes the file's bytes. Raises CorruptIndexError when they are no rising entries."""
+        """Parses the file's bytes. Raises CorruptIndexError if the entries do not rise."""
         self._base_offset = base_offset
         used = data.rstrip(b"\0")
         entries = -(-len(used) // ENTRY_SIZE)
@@ -43,12 +43,12 @@ class OffsetIndex:
 
     @property
     def last_position(self) -> int:
-        """The position in the last entry, 0 without one."""
+        """The position in the last entry; 0 if the index is empty."""
         return self._positions[-1] if self._positions else 0
 
     @property
     def last_offset(self) -> int:
-        """The offset in the last entry, the segment's base without one."""
+        """The offset in the last entry; the segment's base offset if the index is empty."""
         return self._base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def append(self, offset: int, position: int) -> None:
@@ -59,7 +59,7 @@ class OffsetIndex:
         self._positions.append(position)
 
     def lookup(self, offset: int) -> int:
-        """The position in the entry with the greatest offset that is not greater; 0 without one."""
+        """The position in the last entry whose offset is at most `offset`; 0 if no entry qualifies."""
         slot = bisect_right(self._offsets, min(offset - self._base_offset, 0x7FFFFFFF)) - 1
         return self._positions[slot] if slot >= 0 else 0
 

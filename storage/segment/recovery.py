@@ -1,8 +1,8 @@
-"""Recovery of one segment: which of its indexes are kept after a crash, without reading the whole log.
+"""Recovery of one segment: how much of its indexes is kept after a crash, without reading the whole log.
 
-Owns: nothing; it reads the files and gives the segment its indexes. Never does: checking batches (the log's loader
-does). Index files are written anew in place, so a crash may have torn their last entries: these must agree with the
-batches. Source: our own; Kafka's recovery reads the whole segment.
+Owns: nothing; it reads the files and sets the segment's indexes. Never does: checking batches (the log's loader does).
+Index files are overwritten in place, so a crash may have torn their last entries: these are compared with the batches.
+Source: our own; Kafka's recovery reads the whole segment.
 """
 
 from typing import NamedTuple
@@ -26,9 +26,9 @@ class ResumedIndexes(NamedTuple):
 
 
 def resume_recovery(segment: Segment, offset: int) -> int:
-    """Gives the segment the part of its indexes below `offset`; the batches after it are still to be read.
+    """Loads the part of the segment's indexes below `offset`. The caller reads the batches after it.
 
-    Returns the position where that part ends: 0, with empty indexes, if the files can't be trusted. Raises OSError.
+    Returns the position where that part ends; 0, with empty indexes, if the files can't be trusted. Raises OSError.
     """
     segment.reset_indexes()
     resumed = _resume_indexes(segment, offset) if offset > segment.base_offset else None
@@ -39,7 +39,7 @@ def resume_recovery(segment: Segment, offset: int) -> int:
 
 
 def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
-    """The indexes of the batches below `offset`, up to which they were synced. None if they can't be trusted."""
+    """The indexes of the batches below `offset`, which is how far they were synced. None if they can't be trusted."""
     try:
         stored = segment.read_index(OFFSET_INDEX_SUFFIX), segment.read_index(TIME_INDEX_SUFFIX)
         offsets, times = OffsetIndex(segment.base_offset, stored[0]), TimeIndex(segment.base_offset, stored[1])
@@ -49,7 +49,7 @@ def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
     for index in (offsets, times, transactions):
         index.truncate_to(offset)
     if (offsets.to_bytes(), times.to_bytes()) == stored:
-        # Nothing was written since. The files of idle logs are not written again.
+        # Nothing was written since: the index files of an idle log are not rewritten.
         offsets.saved_entries, times.saved_entries = len(offsets), len(times)
     position = offsets.last_position
     newest = times.last_entry
@@ -61,7 +61,7 @@ def _resume_indexes(segment: Segment, offset: int) -> ResumedIndexes | None:
             if header.base_offset >= offset:
                 break
             if header.base_offset < next_offset:
-                # No CRC covers it: the front of a batch that was not synced, lost with the page that it lay in.
+                # The CRC does not cover the base offset: a crash lost the page with the front of an unsynced batch.
                 if next_offset < offset:
                     return None
                 break

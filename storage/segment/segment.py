@@ -1,11 +1,11 @@
 """One segment of a log: the file of batches and its three indexes.
 
 Owns: the file's logical size, the indexes, the greatest timestamp. Never does: deciding when to roll, knowing producers
-or epochs. Invariants: bytes behind `size` are nobody's and are cut off before they could be read; every index entry
-points at a batch's start. Source: Kafka's LogSegment.
+or epochs. Invariants: bytes after `size` are garbage and are cut off before the next write; every index entry points to
+the start of a batch. Source: Kafka's LogSegment.
 
-Sketch of costs: an append is one pwritev and a few comparisons, an index entry every index.interval.bytes; a read of
-the last few KiB finds its position in memory, an older one by the index and one pread of 8 KiB.
+Sketch of costs: an append is one pwritev and a few comparisons, plus an index entry every index.interval.bytes. A read
+of the last few KiB finds its position in memory; an older one needs the index and one pread of 8 KiB.
 """
 
 import logging
@@ -75,9 +75,9 @@ class Segment:
         created_ms: int,
         file_suffix: str = "",
     ) -> None:
-        """A segment whose file has `size` bytes already; indexes are read when first needed.
+        """A segment whose file already has `size` bytes. Indexes are read on first use.
 
-        `file_suffix` stands behind the names of its files until `settle_name`.
+        `file_suffix` is appended to the names of its files until `settle_name`.
         """
         self.directory = directory
         self.file_suffix = file_suffix
@@ -98,8 +98,8 @@ class Segment:
         self._rolling_timestamp: int | None = None
         self._bytes_since_index_entry = 0
         self._tail_is_dirty = False
-        # (first offset, last offsets, positions) of the batches since the last index entry: the tail is found in
-        # memory. Replaced as a whole, so that a reader beside the writer's thread sees one state or the other.
+        # (first offset, last offsets, positions) of the batches since the last index entry: reads of the tail need no
+        # index. Replaced as a whole, so that a reader on another thread sees a consistent state.
         self._recent: tuple[int, list[int], list[int]] | None = None
 
     @classmethod
@@ -113,7 +113,7 @@ class Segment:
         jitter_ms: int,
         created_ms: int,
     ) -> "Segment":
-        """A new, empty segment with its (empty) files; what an earlier one of that name left is gone."""
+        """A new segment with empty files. Files that an earlier segment of that name left are removed."""
         segment = cls(
             directory,
             base_offset,
@@ -140,7 +140,7 @@ class Segment:
 
     @property
     def offset_index(self) -> OffsetIndex:
-        """The offset index; rebuilt from the log where its file is missing or contradicts the log."""
+        """The offset index. It is rebuilt from the log if its file is missing or does not match the log."""
         if self._offset_index is None:
             self._load_indexes()
         assert self._offset_index is not None
@@ -148,7 +148,7 @@ class Segment:
 
     @property
     def time_index(self) -> TimeIndex:
-        """The time index; rebuilt from the log where its file is missing or contradicts itself."""
+        """The time index. It is rebuilt from the log if its file is missing or inconsistent."""
         if self._time_index is None:
             self._load_indexes()
         assert self._time_index is not None
@@ -162,7 +162,7 @@ class Segment:
             offset_index = OffsetIndex(self.base_offset, offsets)
             time_index = TimeIndex(self.base_offset, times)
             if not fits_the_log(self.headers, self.size, offset_index, time_index):
-                raise CorruptIndexError("the last entry of an index is not what the batches say")
+                raise CorruptIndexError("the last entry of an index does not match the batches")
         except (FileNotFoundError, CorruptIndexError) as problem:
             logger.warning("%s: %s; rebuilding the offset and time index", self.path, problem)
             self._rebuild_indexes()
@@ -200,7 +200,7 @@ class Segment:
         return self._files.read_file(segment_path(self.directory, self.base_offset, suffix + self.file_suffix))
 
     def reset_indexes(self) -> None:
-        """Empties the indexes in memory; `note_appended` for every batch fills them again."""
+        """Empties the indexes in memory. The caller fills them again with `note_appended` for every batch."""
         self._offset_index = OffsetIndex(self.base_offset)
         self._time_index = TimeIndex(self.base_offset)
         self._transaction_index = TransactionIndex(self.base_offset)
@@ -213,7 +213,7 @@ class Segment:
         self._recent = None
 
     def unload_indexes(self) -> None:
-        """Frees the memory of indexes that are as on disk; they are read again when needed."""
+        """Frees the memory of saved indexes. They are read again on their next use."""
         if self._offset_index is not None and self._offset_index.saved_entries == len(self._offset_index):
             self._offset_index = None
         if self._time_index is not None and self._time_index.saved_entries == len(self._time_index):
@@ -221,7 +221,7 @@ class Segment:
             self._time_index = None
 
     def save_indexes(self) -> list[Path]:
-        """Writes the indexes that have changed; the paths written, which the caller may want to make durable."""
+        """Writes the changed indexes. Returns the paths written, which the caller may sync."""
         written = []
         for index, suffix in (
             (self._offset_index, OFFSET_INDEX_SUFFIX),
@@ -232,7 +232,7 @@ class Segment:
                 continue
             path = segment_path(self.directory, self.base_offset, suffix)
             if suffix == TRANSACTION_INDEX_SUFFIX and not len(index):
-                self._files.remove(path)  # Kafka has no file where nothing was aborted
+                self._files.remove(path)  # as Kafka: no file without aborted transactions
             else:
                 self._files.overwrite(path, index.to_bytes())
                 written.append(path)
@@ -242,17 +242,17 @@ class Segment:
     # Writing -----------------------------------------------------------------
 
     def hold_open(self) -> Descriptor:
-        """The log file's descriptor; hold it to keep it beyond the next call into storage."""
+        """The log file's descriptor. Call its `hold` to use it beyond the next call into storage."""
         descriptor = self._descriptor
         if descriptor is None or descriptor.fd < 0:
             descriptor = self._descriptor = self._descriptors.get(self.path, EXISTING)
         return descriptor
 
     def write(self, parts: Sequence[Buffer], size: int) -> int:
-        """Writes batches that are given in parts, together `size` bytes; the position where they begin.
+        """Writes batches, given as parts of `size` bytes in total. Returns the position where they begin.
 
-        Raises OSError with the segment unchanged: bytes that the system took are cut off again. `note_appended` for
-        each batch must follow.
+        If it raises OSError, the segment is unchanged: bytes that the system took are cut off again. The caller must
+        call `note_appended` for each batch.
         """
         descriptor, position = self.begin_write()
         fd = descriptor.fd
@@ -268,9 +268,9 @@ class Segment:
         return position
 
     def begin_write(self) -> tuple[Descriptor, int]:
-        """Makes ready for a write at the segment's end: (the log file, the position there). Raises OSError.
+        """Prepares a write at the segment's end. Returns (the log file, the position). Raises OSError.
 
-        For who writes itself; `end_write` or `fail_write` follows.
+        For callers that write themselves; they call `end_write` or `fail_write` afterwards.
         """
         if self._max_timestamp == UNKNOWN_TIMESTAMP or self._transaction_index is None:
             self._load_for_append()
@@ -281,27 +281,27 @@ class Segment:
         return descriptor, self.size
 
     def end_write(self, size: int) -> None:
-        """So many bytes more are there: `note_appended` must follow."""
+        """Adds `size` written bytes to the segment. The caller must then call `note_appended`."""
         self.size += size
 
     def _load_for_append(self) -> None:
-        """Reads what `note_appended` needs, so that nothing can fail once the bytes are there."""
+        """Loads the state that `note_appended` needs, so that nothing can fail after the write."""
         self._offset_index = self.offset_index
         self._time_index = self.time_index
         self._transaction_index = self.transaction_index
         self._load_max_timestamp()
 
     def fail_write(self) -> None:
-        """Removes what a failed write left behind; where even that fails, before the next write."""
+        """Cuts off the bytes of a failed write. If that fails too, the next write does it."""
         self._tail_is_dirty = True
         try:
             self._files.truncate(self.hold_open().fd, self.size)
         except OSError:
-            return  # noted above
+            return  # `_tail_is_dirty` stays set
         self._tail_is_dirty = False
 
     def note_appended(self, header: BatchHeader, base_offset: int, position: int, size: int) -> None:
-        """Takes a batch at `position` into the indexes; recovery does so for batches that are there already."""
+        """Adds a batch at `position` to the indexes. Recovery does so for the batches in the file."""
         last_offset = base_offset + header.last_offset_delta
         max_timestamp = header.max_timestamp
         if self._max_timestamp == UNKNOWN_TIMESTAMP:
@@ -334,7 +334,7 @@ class Segment:
         return self.save_indexes()
 
     def truncate_to(self, offset: int) -> list[Path]:
-        """Removes the batch that holds `offset`, and all behind it; the paths of indexes that are to be synced."""
+        """Removes the batch that holds `offset` and all later ones. Returns the paths of the indexes to sync."""
         place = self.find(offset)
         for index in (self.offset_index, self.time_index, self.transaction_index):
             index.truncate_to(offset)
@@ -349,7 +349,7 @@ class Segment:
         return self.save_indexes()
 
     def cut_to(self, size: int) -> None:
-        """Cuts the file, durably, at a batch boundary that recovery has found; indexes are the caller's matter."""
+        """Cuts the file durably at a batch boundary that recovery found. The caller updates the indexes."""
         self._files.truncate(self.hold_open().fd, size)
         self._files.sync(self.hold_open().fd)
         self.size = size
@@ -357,13 +357,15 @@ class Segment:
     def replace_indexes(
         self, indexes: tuple[OffsetIndex, TimeIndex, TransactionIndex], newest: tuple[int, int], position: int
     ) -> None:
-        """Takes indexes of the batches before `position` (bytes). `newest`: (greatest timestamp, its offset)."""
+        """Sets the indexes, which cover the batches before `position` (bytes). `newest`: (greatest timestamp, its
+        offset).
+        """
         self._offset_index, self._time_index, self._transaction_index = indexes
         self._max_timestamp, self._max_timestamp_offset = newest
         self._bytes_since_index_entry = position - indexes[0].last_position
 
     def seal(self) -> None:
-        """The log is closed: the last time index entry is made, and nothing is left behind the last batch."""
+        """Adds the last time index entry and cuts off garbage after the last batch, when the log is closed."""
         if self._max_timestamp != UNKNOWN_TIMESTAMP:
             self.time_index.append_if_later(self._max_timestamp, self._max_timestamp_offset)
         if self._tail_is_dirty:
@@ -372,23 +374,23 @@ class Segment:
 
     @property
     def indexes_are_saved(self) -> bool:
-        """Whether the indexes on disk are those in memory."""
+        """Whether the indexes on disk equal those in memory."""
         indexes = (self._offset_index, self._time_index, self._transaction_index)
         return all(index is None or index.saved_entries == len(index) for index in indexes)
 
     def forget_files(self) -> None:
-        """Lets the descriptors go without writing anything."""
+        """Releases the descriptors without writing anything."""
         self._descriptor = None
         self._descriptors.forget(self.path)
 
     def settle_name(self) -> None:
-        """The files have their final names now."""
+        """Notes that the files now have their final names."""
         self.forget_files()
         self.file_suffix = ""
         self.path = segment_path(self.directory, self.base_offset, LOG_SUFFIX)
 
     def move_to(self, directory: Path) -> None:
-        """The partition's directory was renamed."""
+        """Follows a rename of the partition's directory."""
         self.forget_files()
         self.directory = directory
         self.path = directory / self.path.name
@@ -396,7 +398,7 @@ class Segment:
     # Reading -----------------------------------------------------------------
 
     def find(self, offset: int) -> BatchPlace | None:
-        """The first batch whose last offset is `offset` or later; None behind the last one."""
+        """The first batch whose last offset is `offset` or later; None after the last batch."""
         recent = self._recent
         if recent is not None and offset >= recent[0]:
             _, last_offsets, positions = recent
@@ -431,7 +433,7 @@ class Segment:
                 raise CorruptRecordError(f"{self.path}: {damage.message}") from damage
 
     def next_offset(self) -> int:
-        """The offset behind the last batch; reads from the last index entry on."""
+        """The offset after the last batch. Reads from the last index entry on."""
         last = self.base_offset - 1
         for place in self._places(self.offset_index.last_position):
             last = place.last_offset
@@ -439,7 +441,7 @@ class Segment:
 
     @property
     def max_timestamp(self) -> int:
-        """The greatest timestamp of a record, -1 without any."""
+        """The greatest timestamp of a record; -1 without records."""
         self._load_max_timestamp()
         return self._max_timestamp
 
@@ -451,7 +453,7 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The greatest timestamp of a record, or when the file was last written where records have none (ms)."""
+        """The greatest timestamp of a record (ms), or the file's modification time if no record has a timestamp."""
         self._load_max_timestamp()
         return self._max_timestamp if self._max_timestamp >= 0 else self.modified_ms()
 
@@ -464,9 +466,9 @@ class Segment:
             self._max_timestamp, self._max_timestamp_offset = self._read_largest_timestamp()
 
     def _read_largest_timestamp(self) -> tuple[int, int]:
-        """(timestamp, last offset of its batch) by the last time index entry and the batches behind it.
+        """(timestamp, last offset of its batch) from the last time index entry and the batches after it.
 
-        Looks behind the entry only as far as the offset index leaves something to look at, as Kafka does.
+        As in Kafka, only the batches from the last offset index entry on are read.
         """
         timestamp, offset = self.time_index.last_entry
         if self.size:
@@ -493,5 +495,5 @@ class Segment:
         return now_ms - self.created_ms
 
     def read_bytes(self, position: int, size: int) -> bytes:
-        """So many bytes of the log file."""
+        """`size` bytes of the log file, from `position` on."""
         return self._files.read(self.hold_open().fd, size, position)

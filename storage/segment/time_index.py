@@ -1,9 +1,10 @@
-"""The time index of a segment: from a timestamp to an offset near it.
+"""The time index of a segment: maps a timestamp to a nearby offset.
 
-    entry    int64 greatest timestamp so far (ms), int32 offset relative to the base: last of the batch that has it
+    entry    int64 greatest timestamp so far (ms), int32 last offset of its batch, relative to the base
 
-An entry wherever the offset index gets one and the timestamp has risen, and one more when the segment is rolled or
-closed. In memory and on disk as the offset index. Invariant: timestamps and offsets rise. Source: Kafka's TimeIndex.
+An entry is added with each offset index entry if the greatest timestamp has risen, and when the segment is rolled or
+closed. Held in memory and written as the offset index. Invariant: timestamps and offsets rise. Source: Kafka's
+TimeIndex.
 """
 
 from array import array
@@ -23,7 +24,7 @@ class TimeIndex:
     __slots__ = ("_base_offset", "_offsets", "_timestamps", "saved_entries")
 
     def __init__(self, base_offset: int, data: bytes = b"") -> None:
-        """Takes the file's bytes. Raises CorruptIndexError when they are no rising entries."""
+        """Parses the file's bytes. Raises CorruptIndexError if the entries do not rise."""
         self._base_offset = base_offset
         entries = -(-len(data.rstrip(b"\0")) // ENTRY_SIZE)
         if entries * ENTRY_SIZE > len(data):
@@ -41,19 +42,19 @@ class TimeIndex:
 
     @property
     def last_entry(self) -> tuple[int, int]:
-        """(timestamp, offset) of the last entry, (-1, base offset) without one."""
+        """(timestamp, offset) of the last entry; (-1, base offset) if the index is empty."""
         if not self._timestamps:
             return NO_TIMESTAMP, self._base_offset
         return self._timestamps[-1], self._base_offset + self._offsets[-1]
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
-        """Adds an entry when the timestamp is greater than the last entry's."""
+        """Adds an entry if the timestamp is greater than the last entry's."""
         if timestamp > (self._timestamps[-1] if self._timestamps else NO_TIMESTAMP):
             self._timestamps.append(timestamp)
             self._offsets.append(offset - self._base_offset)
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """The entry with the greatest timestamp that is not greater; (-1, base offset) without one."""
+        """The last entry whose timestamp is at most `timestamp`; (-1, base offset) if no entry qualifies."""
         slot = bisect_right(self._timestamps, timestamp) - 1
         if slot < 0:
             return NO_TIMESTAMP, self._base_offset

@@ -1,10 +1,10 @@
-"""The transaction index of a segment: the aborted transactions whose marker lies in it.
+"""The transaction index of a segment: the aborted transactions whose markers it holds.
 
     entry    int16 version (0), int64 producer id, int64 first offset, int64 last offset (of the marker),
              int64 last stable offset when it was written
 
-Most segments have none and no file. In memory and on disk as the offset index. Invariant: last offsets rise.
-Source: Kafka's TransactionIndex and AbortedTxn.
+Most segments have no aborted transactions and no file. Held in memory and written as the offset index. Invariant: last
+offsets rise. Source: Kafka's TransactionIndex and AbortedTxn.
 """
 
 from struct import Struct
@@ -31,12 +31,14 @@ class TransactionIndex:
     __slots__ = ("entries", "saved_entries")
 
     def __init__(self, base_offset: int, data: bytes = b"") -> None:
-        """Takes the file's bytes. Raises CorruptIndexError for entries of another version, or that don't rise."""
+        """Parses the file's bytes. Raises CorruptIndexError for entries of another version and for entries that do not
+        rise.
+        """
         self.entries: list[AbortedTransaction] = []
         for version, *fields in ENTRY.iter_unpack(data[: len(data) // ENTRY.size * ENTRY.size]):
             entry = AbortedTransaction(*fields)
             previous = self.entries[-1].last_offset if self.entries else base_offset - 1
-            # A marker stands behind what it ends: zeros, which a power failure may leave, are no entry.
+            # A marker comes after its transaction. Zeros, which a power failure may leave, are not an entry.
             is_behind = entry.last_offset > max(previous, entry.first_offset)
             if version != CURRENT_VERSION or not is_behind or entry.last_stable_offset > entry.last_offset + 1:
                 raise CorruptIndexError(f"aborted transaction {entry}, version {version}, at base {base_offset}")
@@ -57,7 +59,9 @@ class TransactionIndex:
         self.saved_entries = -1
 
     def collect(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """The transactions that touch `[fetch_offset, upper_bound_offset)`, and whether later ones can't."""
+        """The transactions that overlap `[fetch_offset, upper_bound_offset)`. True if no later segment can have
+        more.
+        """
         found: list[AbortedTransaction] = []
         for entry in self.entries:
             if entry.last_offset >= fetch_offset and entry.first_offset < upper_bound_offset:
